@@ -20,15 +20,14 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 ``hearth.staging.tolerance``, ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this
 order.
 
-Below these lies what carries whatever it is given. Between loops and plugins, wherever these are:
+Below these lies what carries whatever it is given. Between loops and plugins, wherever these are: ``conversion``,
 ``hearth.staging.chain``, ``hearth.staging.place``, ``hearth.staging.source_stage`` and ``hearth.staging.poll_watch``.
-Between processes: ``hearth.isolation.stage``,
-``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
-``hearth_stage.form`` and ``hearth.link.encryption``, with what is said in ``hearth_stage.call``,
-``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of Kafka's records as
-``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka: ``hearth.kafka.fetched``,
-``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and
-``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round whether topics came or went,
-and ``guarantee`` whether a commit is due. The author API is everybody's, and not counted. A test holds these
-paragraphs and what runs together.
+Between processes: ``hearth.isolation.stage``, ``hearth.isolation.stage_connection``, ``hearth_stage.program``,
+``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and ``hearth.link.encryption``, with what is
+said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of
+Kafka's records as ``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka:
+``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``,
+``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round
+whether topics came or went, and ``guarantee`` whether a commit is due. The author API is everybody's, and not counted.
+A test holds these paragraphs and what runs together.
 """

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,21 +22,10 @@ from hearth_execution.order import in_order, rows_of
 from hearth_execution.transformation import Outcome
 from hearth_stage.task_call import ContextRequest, Put, PutDone
 
-T = TypeVar("T")
-
 Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
-QUICK_SECONDS = 0.05
-"""How long the loop may be held up by converting; what takes longer is done beside it."""
-HANDED_SECONDS = 0.001
-"""How long it may be held up by waiting for stages: no longer than it takes to hand this over to another thread."""
-FEW = 1_000
-"""Fewer records than this take hardly less time than so many."""
-THREAD_NAME = "conversion"
-MOST_WAITING = 1
-"""How many pieces may be under way beside those that are converted: what was fetched meanwhile."""
 MOST_PUTS = 10
 """How many puts are with a stage at most; as much is read and converted at once."""
 AHEAD_BYTES = 1 << 20
@@ -229,112 +215,21 @@ class ContextRequests:
         return taken
 
 
-class Conversion:
-    """Makes deliveries of what was fetched, piece by piece, in the order it was fetched.
-
-    What is quickly done here, judging by the two pieces before, is done at once, by who brings it: two threads of one
-    interpreter take a quarter more of the processor for it. What takes longer is done on one other thread, which
-    begins with the first such piece; what stages do, on whose processors it is, is not waited for long in any case.
-    Where the transformations are in stages of their own a second thread waits for these, while the next piece is with
-    the converters. Used by the loop's thread; ``wake`` is called on another one when a piece is done.
-    """
-
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        wake: Callable[[], None],
-        executor: Executor | None = None,
-        quick: float | None = None,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """``quick`` is how many seconds of converting hold up the loop; by default it depends on who does it."""
-        self._pipeline, self._wake, self._clock = pipeline, wake, clock
-        self._quick = quick if quick is not None else HANDED_SECONDS if pipeline.has_stages else QUICK_SECONDS
-        steps = 2 if pipeline.is_chain_apart else 1
-        self._executors = [executor or ThreadPoolExecutor(1, THREAD_NAME) for _ in range(steps)]
-        self._coming: deque[Future[list[Delivery]]] = deque()
-        self._paces: tuple[float, ...] = ()
-        """Seconds that a record took in the last two pieces: the very first waits for modules that are loaded."""
-
-    @property
-    def is_busy(self) -> bool:
-        """Return whether a piece is under way."""
-        return bool(self._coming)
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether enough is under way, and nothing more should be fetched for now."""
-        return len(self._coming) >= len(self._executors) + MOST_WAITING
-
-    def begin(self, incoming: Sequence[Incoming], most: int) -> None:
-        """Convert a piece to deliveries of at most ``most`` records that were read (see ``converted``)."""
-        count = sum(len(part.offset) for part in incoming)
-
-        def convert() -> list[Delivery]:
-            began = self._clock()
-            deliveries = converted(incoming, self._pipeline, most)
-            self._paces = (*self._paces[-1:], (self._clock() - began) / max(count, FEW))
-            return deliveries
-
-        is_quick = count * min(self._paces, default=0.0) < self._quick
-        if is_quick and not self._coming:
-            self._coming.append(_now(convert))
-        elif len(self._executors) == 1:
-            self._coming.append(self._submit(0, convert))
-        else:
-            read = self._submit(0, partial(deserialized, incoming, self._pipeline))
-            self._coming.append(self._submit(1, lambda: delivered(incoming, read.result(), self._pipeline, most)))
-
-    def _submit(self, step: int, work: Callable[[], T]) -> Future[T]:
-        """Have another thread do it; in a process that may have no more threads it is done here."""
-        try:
-            # what it logs is about whom this thread works for
-            done = self._executors[step].submit(copy_context().run, work)
-        except RuntimeError:
-            self._executors[step].shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
-            self._executors[step] = ThreadPoolExecutor(1, THREAD_NAME)
-            return _now(work)
-        if step == len(self._executors) - 1:
-            done.add_done_callback(lambda _: self._wake())
-        return done
-
-    def done(self) -> Iterator[list[Delivery]]:
-        """Yield the pieces that are converted by now, in order; raises what converting one raised."""
-        while self._coming and self._coming[0].done():
-            yield self._coming.popleft().result()
-
-    def close(self) -> None:
-        """Wait for what is converted just now, which nobody wants any more, and end the threads."""
-        for executor in self._executors:
-            executor.shutdown(cancel_futures=True)
-
-
-def _now(work: Callable[[], T]) -> Future[T]:
-    done: Future[T] = Future()
-    done.set_result(work())
-    return done
-
-
-def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> list[Delivery]:
-    """Deserialize and transform what was read; returns it in order, in deliveries of at most ``most`` that were read.
-
-    To convert much at once costs little more than to convert a few, however few the task is given at once.
-    """
-    return delivered(incoming, deserialized(incoming, pipeline), pipeline, most)
-
-
-def deserialized(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Outcome]:
-    """Deserialize what was read, its rows numbered through all parts."""
+def deserializing(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Callable[[], Outcome]]:
+    """Have what was read deserialized, its rows numbered through all parts."""
     firsts = accumulate((len(part.offset) for part in incoming), initial=0)
-    return [pipeline.deserialize(part, first) for part, first in zip(incoming, firsts)]
+    return [pipeline.deserializing(part, first) for part, first in zip(incoming, firsts)]
 
 
 def delivered(
-    incoming: Sequence[Incoming], outcomes: Sequence[Outcome], pipeline: Pipeline, most: int
+    incoming: Sequence[Incoming], outcomes: Sequence[Callable[[], Outcome]], pipeline: Pipeline, most: int
 ) -> list[Delivery]:
-    """Transform what each part was deserialized to; returns it as ``converted`` does."""
+    """Wait for what was read, and transform it; returns it in order, in deliveries of at most ``most`` that were read.
+
+    To convert much at once costs little more than to convert a few, however few the task is given at once.
+    """
     delivery = Delivery(sources=tuple(incoming))
-    for part, outcome in zip(incoming, outcomes):
+    for part, outcome in zip(incoming, [wait() for wait in outcomes]):
         delivery.failures += outcome.failures
         after = pipeline.transform(outcome.batches)
         delivery.batches += in_order(after.batches)

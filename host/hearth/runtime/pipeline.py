@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -24,7 +25,18 @@ from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import follow_each_other, numbered, rows_of
 from hearth_execution.raw_header import with_changes
 from hearth_execution.transformation import Outcome, without
-from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders, side_of
+from hearth_stage.conversion_call import (
+    Cells,
+    Deserialize,
+    Deserialized,
+    DeserializedHeaders,
+    DeserializeHeaders,
+    Serialize,
+    Serialized,
+    SerializedHeaders,
+    SerializeHeaders,
+    side_of,
+)
 
 WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 """Who sends, in Kafka Connect's reports."""
@@ -79,19 +91,16 @@ class Pipeline:
     @property
     def has_stages(self) -> bool:
         """Return whether converters or transformations are in stages, which work while others do."""
-        places = [*self._converter_places, *(hop.place for hop in self.hops)]
-        return any(isinstance(each, StagePlace) for each in places)
+        return any(isinstance(each, StagePlace) for each in self._chain.places | self._converter_places)
 
     @property
-    def is_chain_apart(self) -> bool:
-        """Return whether all of the chain is in stages that have no converters: it works while these do."""
-        places = [hop.place for hop in self.hops]
-        converters = self._converter_places
-        return bool(places) and all(isinstance(each, StagePlace) and each not in converters for each in places)
+    def is_apart(self) -> bool:
+        """Return whether there are stages, and none with both converters and transformations: these work at once."""
+        return self.has_stages and self._chain.places.isdisjoint(self._converter_places)
 
     @property
-    def _converter_places(self) -> list[Place]:
-        return [self._places[role] for role in ("key.converter", "value.converter", "header.converter")]
+    def _converter_places(self) -> set[Place]:
+        return {self._places[role] for role in ("key.converter", "value.converter", "header.converter")}
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Run batches, their rows numbered, through the chain; rows of one may come between those of another."""
@@ -99,77 +108,51 @@ class Pipeline:
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
-    def prepare(self, batches: Sequence[Batch]) -> Prepared:
-        """Transform and serialize what was polled together; a row that failed is named and not among the outgoing."""
-        outcome = self.transform(numbered(batches) if self.hops else batches)
-        prepared = Prepared(failures=outcome.failures)
-        for part in outcome.batches:
-            prepared += self._serialize(part)
-        prepared.outgoing = by_topic(prepared.outgoing)
-        return prepared
+    def preparing(self, batches: Sequence[Batch]) -> Callable[[], Prepared]:
+        """Transform what was polled together, and have it serialized; what is returned waits for that.
 
-    def _serialize(self, batch: Batch) -> Prepared:
-        topic = batch.topic
-        if topic is None:
-            raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
-        rows = rows_of(batch)
-        failures: list[Failure] = []
-        headers = None
+        A row that failed is named and not among the outgoing.
+        """
+        outcome = self.transform(numbered(batches) if self.hops else batches)
+        return partial(_prepared, outcome.failures, [self._serializing(part) for part in outcome.batches])
+
+    def _serializing(self, batch: Batch) -> Callable[[], Prepared]:
+        """Have a batch serialized; a converter is asked when it is known what those before it made of the headers."""
+        made = _Serialization.of(batch)
         if batch.column("headers") is not None:
             (part,) = numbered([batch])
-            written = self._places["header.converter"].do(SerializeHeaders(topic, part))
-            headers = written.column
-            failures += written.failures
-        sides = {side: _side(batch, side) for side in ("key", "value")}
-        data: dict[str, Any] = {}
-        for place, roles in self._converters:
-            cells = Cells({side: sides[side] for side in map(side_of, roles)}, rows, headers)
-            serialized = place.do(Serialize(roles, topic, cells))
-            data |= serialized.columns
-            headers = with_changes(headers, serialized.headers, len(rows))
-            failures += serialized.failures
-        outgoing = Outgoing(
-            topic,
-            data["value"],
-            None if data["key"].null_count == len(rows) else data["key"],
-            _partitions(batch),
-            _timestamps(batch),
-            headers if headers is not None and len(headers.flatten()) else None,
-        )
-        if failures:
-            failures = first_of_each_row(failures)
-            kept = np.flatnonzero(~np.isin(rows, [failure.row for failure in failures]))
-            outgoing, rows = outgoing.take(kept), rows[kept]
-        return Prepared([(outgoing, rows)], failures, _invalid_timestamp(outgoing, rows))
+            made.take_headers(self._places["header.converter"].do(SerializeHeaders(made.topic, part)))
+        for place, roles in self._converters[:-1]:
+            made.take(place.do(made.call(roles)))
+        place, roles = self._converters[-1]
+        last = place.begin(made.call(roles))
+
+        def wait() -> Prepared:
+            made.take(last())
+            return made.prepared()
+
+        return wait
 
     # From Kafka -----------------------------------------------------------------------------------------------
 
-    def deserialize(self, incoming: Incoming, first: int = 0) -> Outcome:
-        """Turn consumed rows into batches of one schema each, rows numbered from ``first`` as they came."""
-        with self._reading:
-            return self._deserialize(incoming, first)
+    def deserializing(self, incoming: Incoming, first: int = 0) -> Callable[[], Outcome]:
+        """Have consumed rows deserialized; what is returned waits for that.
 
-    def _deserialize(self, incoming: Incoming, first: int) -> Outcome:
-        topic, count = incoming.topic, len(incoming.value)
-        rows = np.arange(first, first + count, dtype=np.int32)
-        failures: list[Failure] = []
-        runs: list[list[ColumnRun]] = []
+        It returns batches of one schema each, rows numbered from ``first`` as they came.
+        """
+        rows = _numbered_from(first, incoming)
         data = {"key": incoming.key, "value": incoming.value}
-        for place, roles in self._converters:
-            sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, data[side]) for side in map(side_of, roles)}
-            read = place.do(Deserialize(roles, topic, Cells(sides, rows, incoming.headers)))
-            runs += read.by_converter()
-            failures += read.failures
-        columns = self._common_columns(incoming, rows)
-        if incoming.headers is not None:
-            headers = self._places["header.converter"].do(DeserializeHeaders(topic, incoming.headers))
-            columns["headers"] = headers.column
-            failures += [replace(failure, row=failure.row + first) for failure in headers.failures]
-        batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
-        if failures:
-            failures = first_of_each_row(failures)
-            batches = [batch.filter(without(batch, failures)) for batch in batches]
-        return Outcome([batch for batch in batches if batch.num_rows], failures)
+        reads: list[Callable[[], Deserialized]] = []
+        headers: Callable[[], DeserializedHeaders] | None = None
+        with self._reading:
+            for place, roles in self._converters:
+                sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, data[side]) for side in map(side_of, roles)}
+                cells = Cells(sides, rows, incoming.headers)
+                reads.append(place.begin(Deserialize(roles, incoming.topic, cells)))
+            if incoming.headers is not None:
+                place = self._places["header.converter"]
+                headers = place.begin(DeserializeHeaders(incoming.topic, incoming.headers))
+        return partial(_deserialized, incoming, first, reads, headers)
 
     def unread(self, batch: Batch) -> Incoming:
         """Return a record of a sink as it would have been read; raises what a converter raises.
@@ -178,7 +161,7 @@ class Pipeline:
         transformations, which may be behind the very put of the task that made the record, in one stage with it.
         """
         with self._reading:
-            prepared = self._serialize(batch)
+            prepared = self._serializing(batch)()
         for failure in prepared.failures:
             raise failure.error.to_error()
         ((outgoing, _),) = prepared.outgoing
@@ -193,16 +176,106 @@ class Pipeline:
             headers=outgoing.headers,
         )
 
-    @staticmethod
-    def _common_columns(incoming: Incoming, rows: Any) -> dict[str, Any]:
-        columns = {
-            "partition": pa.array(incoming.partition),
-            "offset": pa.array(incoming.offset),
-            "row": pa.array(rows),
-        }
-        if incoming.timestamp_type:
-            columns["timestamp"] = pa.array(incoming.timestamp)
-        return columns
+
+@dataclass
+class _Serialization:
+    """A batch of a source on its way to bytes: what converters made of it by now."""
+
+    batch: Batch
+    topic: str
+    rows: Any
+    columns: dict[str, Any] = field(default_factory=dict)
+    headers: Any = None
+    failures: list[Failure] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, batch: Batch) -> _Serialization:
+        """Begin with a batch; raises ``ConnectError`` for one that goes nowhere."""
+        if batch.topic is None:
+            raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
+        return cls(batch, batch.topic, rows_of(batch))
+
+    def call(self, roles: list[str]) -> Serialize:
+        """Return the call of these converters."""
+        sides = {side: _side(self.batch, side) for side in map(side_of, roles)}
+        return Serialize(roles, self.topic, Cells(sides, self.rows, self.headers))
+
+    def take_headers(self, written: SerializedHeaders) -> None:
+        """Take in the headers, before any converter is called."""
+        self.headers = written.column
+        self.failures += written.failures
+
+    def take(self, serialized: Serialized) -> None:
+        """Take in what converters answered."""
+        self.columns |= serialized.columns
+        self.headers = with_changes(self.headers, serialized.headers, len(self.rows))
+        self.failures += serialized.failures
+
+    def prepared(self) -> Prepared:
+        """Return what is to be sent, when all converters have answered."""
+        rows, headers = self.rows, self.headers
+        outgoing = Outgoing(
+            self.topic,
+            self.columns["value"],
+            None if self.columns["key"].null_count == len(rows) else self.columns["key"],
+            _partitions(self.batch),
+            _timestamps(self.batch),
+            headers if headers is not None and len(headers.flatten()) else None,
+        )
+        failures = self.failures
+        if failures:
+            failures = first_of_each_row(failures)
+            kept = np.flatnonzero(~np.isin(rows, [failure.row for failure in failures]))
+            outgoing, rows = outgoing.take(kept), rows[kept]
+        return Prepared([(outgoing, rows)], failures, _invalid_timestamp(outgoing, rows))
+
+
+def _prepared(failures: list[Failure], parts: Sequence[Callable[[], Prepared]]) -> Prepared:
+    """Wait for all parts of what was polled together, of which some rows failed already."""
+    prepared = Prepared(failures=failures)
+    for part in parts:
+        prepared += part()
+    prepared.outgoing = by_topic(prepared.outgoing)
+    return prepared
+
+
+def _numbered_from(first: int, incoming: Incoming) -> Any:
+    return np.arange(first, first + len(incoming.value), dtype=np.int32)
+
+
+def _deserialized(
+    incoming: Incoming,
+    first: int,
+    reads: Sequence[Callable[[], Deserialized]],
+    headers: Callable[[], DeserializedHeaders] | None,
+) -> Outcome:
+    """Wait for what converters make of consumed rows, which are numbered from ``first``."""
+    failures: list[Failure] = []
+    runs: list[list[ColumnRun]] = []
+    for read in (wait() for wait in reads):
+        runs += read.by_converter()
+        failures += read.failures
+    columns = _common_columns(incoming, first)
+    if headers is not None:
+        found = headers()
+        columns["headers"] = found.column
+        failures += [replace(failure, row=failure.row + first) for failure in found.failures]
+    batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
+    if failures:
+        failures = first_of_each_row(failures)
+        batches = [batch.filter(without(batch, failures)) for batch in batches]
+    return Outcome([batch for batch in batches if batch.num_rows], failures)
+
+
+def _common_columns(incoming: Incoming, first: int) -> dict[str, Any]:
+    columns = {
+        "partition": pa.array(incoming.partition),
+        "offset": pa.array(incoming.offset),
+        "row": pa.array(_numbered_from(first, incoming)),
+    }
+    if incoming.timestamp_type:
+        columns["timestamp"] = pa.array(incoming.timestamp)
+    return columns
 
 
 def _together(converters: Sequence[tuple[Place, str]]) -> list[tuple[Place, list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,20 +13,23 @@ from typing import TypeVar
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
+from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.consumption import Commits, ConsumedPositions
+from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import (
     MOST_PUTS,
     ContextRequests,
-    Conversion,
     Delivery,
     Offsets,
     PutFailed,
     SentPut,
     SentPuts,
     bounds,
+    delivered,
+    deserializing,
 )
 from hearth.runtime.errant_record import report_errant, take_report
 from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
@@ -119,7 +122,7 @@ class SinkLoop:
         tolerance: Tolerance,
         stage: Stage,
         pipeline: Pipeline,
-        conversion: Conversion,
+        conversion: Conversion[list[Delivery]],
         consumer: Consumer,
         subscription: Subscription,
         intake: Intake,
@@ -195,12 +198,20 @@ class SinkLoop:
         if incoming:
             self._observer.polled(sum(len(part.offset) for part in incoming))
             self._positions.fetch(bounds(incoming)[0])
-            self._conversion.begin(incoming, self._intake.most)
+            self._convert(incoming)
         self._take_converted()
 
+    def _convert(self, incoming: Sequence[Incoming]) -> None:
+        pipeline, most = self._pipeline, self._intake.most
+        self._conversion.begin(
+            sum(len(part.offset) for part in incoming),
+            lambda: deserializing(incoming, pipeline),
+            lambda outcomes: delivered(incoming, outcomes, pipeline, most),
+        )
+
     def _take_converted(self) -> None:
-        for deliveries in self._conversion.done():
-            self._positions.read(deliveries)
+        while self._conversion.is_next_done:
+            self._positions.read(self._conversion.take())
 
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless records come, or something is told."""

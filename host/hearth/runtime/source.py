@@ -8,12 +8,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
+from hearth.runtime.conversion import Conversion
 from hearth.runtime.guarantee import AtLeastOnce, Guarantee
 from hearth.runtime.inbox import Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
@@ -58,6 +60,13 @@ _CREDIT = object()
 """Stands behind the records of one hand-over."""
 
 
+@dataclass(frozen=True)
+class _Converted:
+    """What was polled and is being converted, or has been: the first of these gets what the conversion has next."""
+
+    polled: Polled
+
+
 class SourceLoop:
     """Runs one source task, started in its stage, between that and the producer, which ends with it.
 
@@ -76,16 +85,22 @@ class SourceLoop:
         tolerance: Tolerance,
         stage: Stage,
         pipeline: Pipeline,
+        conversion: Conversion[Prepared],
         producer: Producer,
         topics: TopicCreation | None,
         started: SourceStarted,
+        joined_rows: int = JOINED_ROWS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._joined_rows = joined_rows
         self._plan, self._settings, self._clock = plan, plan.settings, clock
         self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
-        self._stage, self._pipeline, self._producer = stage, pipeline, producer
+        self._stage, self._pipeline, self._conversion, self._producer = stage, pipeline, conversion, producer
         self._wants_commits = started.wants_commits
         self._waiting: deque[Any] = deque()
+        """What the stage said, as it said it."""
+        self._begun: deque[Any] = deque()
+        """What it said before that, of which the records are being converted."""
         tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
         self._transaction = None if plan.source is None else plan.source.transaction
         is_atomic = self._transaction is not None
@@ -108,7 +123,7 @@ class SourceLoop:
         return ExactlyOnce(
             self._plan, self._transaction, self._outbox, cast("TransactionalProducer", self._producer),
             observer=self._observer, tell=self._tell_done, tell_commit=self._tell_commit,
-            is_calm=lambda: not self._waiting and self._inbox.is_empty, wake=self._inbox.wake, clock=self._clock,
+            is_calm=lambda: self._has_heard_all and self._inbox.is_empty, wake=self._inbox.wake, clock=self._clock,
         )  # fmt: skip
 
     def execute(self) -> None:
@@ -184,7 +199,7 @@ class SourceLoop:
         """Return how long nothing needs to be done unless something arrives."""
         if self._outbox.is_blocked:
             return FULL_WAIT_SECONDS
-        if (self._waiting and self._guarantee.may_take) or self._is_drained():
+        if (self._is_next_due and self._guarantee.may_take) or self._is_drained():
             return 0.0
         now = self._clock()
         due = [now + IDLE_SECONDS, self._guarantee.due, self._watch.due]
@@ -220,13 +235,19 @@ class SourceLoop:
             self._outbox.send()
 
     def _advance(self) -> None:
-        """Deal with the next thing the stage said, once everything before it is sent; credit is given with it."""
-        if not self._waiting or self._outbox.is_blocked or not self._guarantee.may_take:
+        """Deal with the next thing the stage said, once everything before it is sent; credit is given with it.
+
+        Records that come behind it are converted meanwhile, where others than this process do that.
+        """
+        if self._outbox.is_blocked or not self._guarantee.may_take:
             return
-        item = self._waiting.popleft()
-        if isinstance(item, Polled):
-            self._hand_over(self._joined(item))
-            self._guarantee.taken(is_whole=bool(self._waiting) and self._waiting[0] is _CREDIT)
+        self._convert_ahead()
+        if not self._is_next_due:
+            return
+        item = self._begun.popleft()
+        if isinstance(item, _Converted):
+            self._hand_over(item.polled, self._conversion.take())
+            self._guarantee.taken(is_whole=bool(self._begun) and self._begun[0] is _CREDIT)
             self._send()
         elif isinstance(item, EndTransaction):
             self._guarantee.end_transaction(aborts=item.aborts)
@@ -235,15 +256,49 @@ class SourceLoop:
         elif isinstance(item, Exception):
             raise item
         else:
-            self._waiting.appendleft(item)
+            self._begun.appendleft(item)
         if not self._outbox.is_blocked:
             self._give_credit()
+
+    def _convert_ahead(self) -> None:
+        """Begin to convert what waits, as far as somebody has time for it; behind another piece only what is one."""
+        while self._waiting and (not self._begun or self._pipeline.has_stages):
+            if isinstance(self._waiting[0], Polled):
+                if self._conversion.is_full or (self._conversion.is_busy and not self._is_much_waiting):
+                    return
+                self._convert(self._joined(self._waiting.popleft()))
+            else:
+                self._begun.append(self._waiting.popleft())
+            while self._waiting and self._waiting[0] is _CREDIT:
+                self._begun.append(self._waiting.popleft())
+
+    def _convert(self, polled: Polled) -> None:
+        self._conversion.begin(
+            polled.num_rows, lambda: self._pipeline.preparing(polled.results), lambda prepared: prepared()
+        )
+        self._begun.append(_Converted(polled))
+
+    @property
+    def _is_much_waiting(self) -> bool:
+        return sum(item.num_rows for item in self._waiting if isinstance(item, Polled)) >= self._joined_rows
+
+    @property
+    def _has_heard_all(self) -> bool:
+        """Return whether everything is dealt with that the stage said."""
+        return not self._waiting and not self._begun
+
+    @property
+    def _is_next_due(self) -> bool:
+        """Return whether there is something that the stage said and that need not be waited for."""
+        if not self._begun:
+            return bool(self._waiting)
+        return not isinstance(self._begun[0], _Converted) or self._conversion.is_next_done
 
     def _give_credit(self) -> None:
         """Give the stage credit for all hand-overs that are dealt with: in one word, for each wakes it."""
         count = 0
-        while self._waiting and self._waiting[0] is _CREDIT:
-            self._waiting.popleft()
+        while self._begun and self._begun[0] is _CREDIT:
+            self._begun.popleft()
             count += 1
         if count and self._stage.is_alive:
             self._stage.notify(AddCredit(count))
@@ -258,8 +313,8 @@ class SourceLoop:
             if item is _CREDIT:
                 end, count, is_own = place, len(groups), False
                 continue
-            rows += item.num_rows if _is_untouched(item) else JOINED_ROWS
-            if rows > JOINED_ROWS or not _is_untouched(polled):
+            rows += item.num_rows if _is_untouched(item) else self._joined_rows
+            if rows > self._joined_rows or not _is_untouched(polled):
                 break
             groups.append(item.origins)
             if is_own:
@@ -270,13 +325,12 @@ class SourceLoop:
         self._waiting.extendleft(item for item in over if item is _CREDIT)
         return Polled(join_all(groups[:count]))
 
-    def _hand_over(self, polled: Polled) -> None:
-        """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.
+    def _hand_over(self, polled: Polled, prepared: Prepared) -> None:
+        """Submit what was polled, as it was converted; a record that is dropped or skipped counts as done.
 
         Where a record fails the task, those before it are sent, and the task ends there.
         """
         self._observer.polled(polled.num_rows)
-        prepared = self._pipeline.prepare(polled.results)
         prepared.failures = [*polled.failures, *prepared.failures]
         prepared, end = self._judged(prepared, polled.origins)
         self._guarantee.admit(prepared)
@@ -284,7 +338,7 @@ class SourceLoop:
             self._outbox.submit(polled.origins, prepared)
             return
         self._outbox.submit(rows_before(polled.origins, end.failure.row), prepared)
-        self._waiting.appendleft(end)
+        self._begun.appendleft(end)
 
     def _judged(self, prepared: Prepared, origins: Sequence[Batch]) -> tuple[Prepared, ToleranceExceeded | None]:
         """Return what may be sent, and the failure of the first row that fails the task."""
@@ -318,7 +372,7 @@ class SourceLoop:
             return False
         if self._clock() >= self._deadline:
             return True
-        is_all_here = self._hold.done() and self._inbox.is_empty and not self._waiting
+        is_all_here = self._hold.done() and self._inbox.is_empty and self._has_heard_all
         return is_all_here and self._outbox.is_empty and self._guarantee.is_settled
 
     def _stop_task(self) -> None:

@@ -19,13 +19,14 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
 from hearth.kafka.transactional_producer import TransactionalProducer
-from hearth.runtime.delivery import Conversion
+from hearth.runtime.conversion import Conversion
+from hearth.runtime.delivery import Delivery
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import Pipeline
+from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
 from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
 from hearth.runtime.source import SourceLoop
@@ -121,6 +122,9 @@ class TaskRun:
         inside, between = split(plan)
         is_bound = source.transaction is not None and source.transaction.is_bound_by_task
         stage, places = self._open_places(opened, partial(answer_source, self._inbox.put, self._link.read_offsets))
+        pipeline = Pipeline(plan, places, between)
+        conversion: Conversion[Prepared] = Conversion(pipeline, self._inbox.wake)
+        opened.enter_context(closing(conversion))
         return SourceLoop(
             plan,
             is_paused=self._is_paused,
@@ -129,7 +133,8 @@ class TaskRun:
             link=self._link,
             tolerance=Tolerance(self._settings, self._observer),
             stage=stage,
-            pipeline=Pipeline(plan, places, between),
+            pipeline=pipeline,
+            conversion=conversion,
             producer=producer,
             topics=topics,
             started=start_source(stage, plan, inside, is_paused=self._is_paused, ends_transactions=is_bound),
@@ -143,7 +148,8 @@ class TaskRun:
         inside, between = split(plan)
         stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
         pipeline = Pipeline(plan, places, between)
-        conversion = opened.enter_context(closing(Conversion(pipeline, self._inbox.wake)))
+        conversion: Conversion[list[Delivery]] = Conversion(pipeline, self._inbox.wake)
+        opened.enter_context(closing(conversion))
         started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         return SinkLoop(
             plan,

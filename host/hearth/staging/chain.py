@@ -40,6 +40,9 @@ class Chain:
     ) -> None:
         self._places = {each.role: places[each.environment] for each in plan.plugins if each.role != "task"}
         self.hops: list[Hop] = []
+        guards = [each.predicate for each in transformations if each.predicate is not None]
+        self.places = {self._places[role] for role in (*(each.role for each in transformations), *guards)}
+        """Where the transformations are, and their predicates."""
         for home, group in groupby(transformations, lambda plugin: _home(plan, plugin)):
             plugins = list(group)
             if home is _APART:

@@ -34,6 +34,9 @@ class Place(Protocol):
     def do(self, call: PluginCall[R]) -> R:
         """Do a call, and return what it is answered with."""
 
+    def begin(self, call: PluginCall[R]) -> Callable[[], R]:
+        """Begin a call, behind those that were begun before; what is returned waits for the answer, and returns it."""
+
     def close(self) -> None:
         """Close the plugins."""
 
@@ -49,6 +52,11 @@ class LocalPlace:
         """Run a call."""
         return call.run(self._plugins)
 
+    def begin(self, call: PluginCall[R]) -> Callable[[], R]:
+        """Run a call: there is nobody else to do it meanwhile."""
+        answer = call.run(self._plugins)
+        return lambda: answer
+
 
 class StagePlace:
     """Plugins of a bundle, in the stage process of its environment: a call is sent."""
@@ -60,6 +68,10 @@ class StagePlace:
     def do(self, call: PluginCall[R]) -> R:
         """Send a call and wait for its answer."""
         return self.stage.call(call)
+
+    def begin(self, call: PluginCall[R]) -> Callable[[], R]:
+        """Send a call; the time it may take is counted from when its answer is waited for."""
+        return partial(self.stage.result, self.stage.begin(call), call.op)
 
 
 class PlaceOpener:

@@ -170,6 +170,15 @@ def test_steps_run_one_after_the_other(place: Place) -> None:
     assert content(outcome.batches) == [(0, "A"), (1, "A"), (2, "B")]
 
 
+def test_calls_that_were_begun_are_done_in_their_order(place: Place) -> None:
+    """Each answer is that of its call, whichever is waited for first."""
+    load(place, transforms_u="UpperBatch")
+    waits = [place.begin(Apply([Step("transforms.u")], [batch(each)])) for each in ("a", "b", "bad")]
+    failures, second, first = [wait() for wait in reversed(waits)]
+    assert [each.row for each in failures.failures] == [0]
+    assert [content(each.batches) for each in (first, second)] == [[(0, "A")], [(0, "B")]]
+
+
 def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
     """A record that a transformation sends elsewhere still knows its original topic, partition and offset."""
     load(place, transforms_route="Route")

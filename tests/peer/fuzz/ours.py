@@ -21,7 +21,7 @@ from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.dead_letter import DeadLetter
-from hearth.runtime.delivery import converted
+from hearth.runtime.delivery import delivered, deserializing
 from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
 from hearth.staging.place import LocalPlace, loading
@@ -108,7 +108,7 @@ def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
 
 
 def _source(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    prepared = pipeline.prepare(records_by_kind([_source_record(each) for each in records]))
+    prepared = pipeline.preparing(records_by_kind([_source_record(each) for each in records]))()
     told: list[Answer] = [{"dropped": True}] * len(records)
     for outgoing, rows in prepared.outgoing:
         for index, row in enumerate(rows.tolist()):
@@ -148,7 +148,8 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 
 
 def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
-    (delivery,) = converted([_incoming(records, has_times)], pipeline, len(records))
+    incoming = [_incoming(records, has_times)]
+    (delivery,) = delivered(incoming, deserializing(incoming, pipeline), pipeline, len(records))
     told: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):

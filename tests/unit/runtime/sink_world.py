@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -25,7 +25,8 @@ from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime.consumed_record import Consumed
-from hearth.runtime.delivery import MOST_PUTS, Conversion
+from hearth.runtime.conversion import Conversion
+from hearth.runtime.delivery import MOST_PUTS
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
@@ -50,6 +51,7 @@ from hearth_stage.task_call import (
     StartSink,
     StopSink,
 )
+from tests.unit.runtime.piecework import FakeThread
 from tests.unit.runtime.sample import task_plan
 
 PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
@@ -116,62 +118,6 @@ class Answer(Future):  # type: ignore[type-arg]
         if work is not None:
             work(self)
         return super().done()
-
-
-class Converted(Future):  # type: ignore[type-arg]
-    """A piece on the other thread, which is done when it was looked for so often, or is waited for."""
-
-    def __init__(self, work: Callable[[], Any], looks: int) -> None:
-        super().__init__()
-        self._work, self._looks = work, looks
-
-    @property
-    def is_over(self) -> bool:
-        """Return whether it is done, without letting anybody work for it."""
-        return super().done()
-
-    def done(self) -> bool:
-        """Look for it."""
-        self._looks -= 1
-        if self._looks < 0:
-            self.finish()
-        return self.is_over
-
-    def finish(self) -> None:
-        """Do the work."""
-        if not self.is_over:
-            self.set_result(self._work())
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait for it."""
-        self.finish()
-        return super().exception(timeout)
-
-    def result(self, timeout: float | None = None) -> Any:
-        """Wait for it."""
-        self.finish()
-        return super().result(timeout)
-
-
-class FakeThread(Executor):
-    """The threads that convert beside the loop: pieces are done one after the other, later or sooner."""
-
-    def __init__(self, looks: int) -> None:
-        self._looks = looks
-        self._pieces: list[Converted] = []
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Converted:
-        """Take a piece."""
-        self._pieces.append(Converted(partial(work, *args, **kwargs), self._looks))
-        return self._pieces[-1]
-
-    def go_on(self) -> bool:
-        """Have it do the next piece while the loop waits; returns whether there is one."""
-        self._pieces = [each for each in self._pieces if not each.is_over]
-        for each in self._pieces[:1]:
-            each.finish()
-            return True
-        return False
 
 
 @dataclass
@@ -481,10 +427,13 @@ class FakePipeline:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.is_chain_apart = world.is_chain_apart
+        self.is_apart = world.is_apart
 
-    def deserialize(self, part: Incoming, first: int) -> Outcome:
-        """Return one batch of what can be read."""
+    def deserializing(self, part: Incoming, first: int) -> Callable[[], Outcome]:
+        """Return what returns one batch of what can be read."""
+        return partial(self._deserialized, part, first)
+
+    def _deserialized(self, part: Incoming, first: int) -> Outcome:
         keep = np.array([not self._world.is_broken(offset) for offset in part.offset.tolist()])
         error = ErrorInfo("data", "E", "broken", "trace")
         failures = [Failure(first + row, "VALUE_CONVERTER", "C", error) for row in np.flatnonzero(~keep).tolist()]
@@ -544,7 +493,7 @@ class World:
         takes_next: bool = False,
         quick: float = math.inf,
         looks: int = 0,
-        is_chain_apart: bool = False,
+        is_apart: bool = False,
     ) -> None:
         self.now = 0.0
         self.flush_interval = flush_interval
@@ -553,7 +502,7 @@ class World:
         self._most, self.takes_next = most, takes_next
         self._quick, self._looks = quick, looks
         """Whether records go to the other thread, and how often it is looked for what it does."""
-        self.is_chain_apart = is_chain_apart
+        self.is_apart = is_apart
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)

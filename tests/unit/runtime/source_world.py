@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -18,12 +20,13 @@ import pyarrow as pa
 from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.runtime.conversion import Conversion
 from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
-from hearth.runtime.source import SourceLoop
+from hearth.runtime.source import JOINED_ROWS, SourceLoop
 from hearth.staging.source_stage import answer_source, start_source
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
@@ -45,6 +48,7 @@ from hearth_stage.task_call import (
     StartSource,
     StopSource,
 )
+from tests.unit.runtime.piecework import FakeThread
 from tests.unit.runtime.sample import task_plan
 
 OK, DROPPED, FAILING, BAD, HUGE, CROWDED = "ok", "dropped", "failing", "bad", "huge", "crowded"
@@ -56,6 +60,9 @@ PURGED_IN_QUEUE, PURGED_IN_FLIGHT, OUT_OF_ORDER = -152, -151, 45
 FENCED = -144
 OFFSETS_TOPIC = "offsets"
 ROOM = 6
+
+TOGETHER, APART = "together", "apart"
+"""Where plugins are that are in stages: converters and transformations in one, or each in one of its own."""
 
 GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
 MOMENT = 0.1
@@ -100,6 +107,13 @@ class World:
     """Records that the task wanted dropped when they were written already, but not committed."""
     meanwhile: Callable[[], None] = lambda: None
     """What happens while the loop waits."""
+    stages: str = ""
+    """Whether plugins are in stages: what is polled is converted beside the loop then, and where they are ``APART``
+    each step beside the other."""
+    joined_rows: int = JOINED_ROWS
+    """How many records are converted together where they wait."""
+    looks: int = 0
+    """How often the loop looks in vain for what is converted beside it."""
 
     def clock(self) -> float:
         """Return the time; some passes between two looks at it."""
@@ -151,8 +165,8 @@ class WorldProducer:
 
     wants_timestamps = False
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, thread: FakeThread) -> None:
+        self._world, self._thread = world, thread
         self.lines: dict[tuple[str, int], deque[_Sent]] = {}
         self.reports: list[DeliveryReport] = []
         self.failure: KafkaError | None = None
@@ -209,6 +223,7 @@ class WorldProducer:
         demand(not self.is_closed, "polled after the end")
         over = self._world.now + wait_ms / 1000
         while not (self.reports or self.failure or self._is_woken) and self._world.now < over:
+            self._thread.go_on()
             self._world.pass_time(min(MOMENT, over - self._world.now))
         self._is_woken = False
         reports, self.reports = self.reports, []
@@ -285,8 +300,8 @@ class WorldTransactions(WorldProducer):
     ``outlives`` says.
     """
 
-    def __init__(self, world: World, *, outlives: bool = True) -> None:
-        super().__init__(world)
+    def __init__(self, world: World, thread: FakeThread, *, outlives: bool = True) -> None:
+        super().__init__(world, thread)
         self.outlives = outlives
         self.is_open = False
         self.commits = 0
@@ -383,8 +398,13 @@ class WorldPipeline:
 
     def __init__(self, world: World, link: WorldLink | None = None) -> None:
         self._world, self._link = world, link
+        self.has_stages, self.is_apart = bool(world.stages), world.stages == APART
 
-    def prepare(self, batches: Sequence[Batch]) -> Prepared:
+    def preparing(self, batches: Sequence[Batch]) -> Callable[[], Prepared]:
+        """Return what prepares what was polled together."""
+        return partial(self.prepared, batches)
+
+    def prepared(self, batches: Sequence[Batch]) -> Prepared:
         """Return what is to be sent of what was polled together, by topic."""
         self._world.pass_time(0.01)
         if self._link is not None and self._link.is_lost:
@@ -542,8 +562,9 @@ class Run:
         """With a ``boundary`` the task writes exactly once."""
         self.world = world
         world.read = {}
-        self.transactions = WorldTransactions(world)
-        self.producer = WorldProducer(world) if boundary is None else self.transactions
+        self.thread = FakeThread(world.looks)
+        self.transactions = WorldTransactions(world, self.thread)
+        self.producer = WorldProducer(world, self.thread) if boundary is None else self.transactions
         self.link, self.topics = WorldLink(world), WorldTopics()
         self.stage = WorldStage(world, SourceStarted(None, wants_records, wants_commits))
         self.handed: list[Record] = []
@@ -574,9 +595,11 @@ class Run:
             tolerance=Tolerance(plan.settings, self.observer),
             stage=stage,
             pipeline=pipeline,
+            conversion=Conversion(pipeline, self.inbox.wake, self.thread, 0 if world.stages else math.inf),
             producer=producer,
             topics=topics,
             started=start_source(stage, plan, [], is_paused=is_paused),
+            joined_rows=world.joined_rows,
             clock=world.clock,
         )
 

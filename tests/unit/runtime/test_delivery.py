@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,27 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.foundation.log_context import about, current_label
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import (
     AHEAD_BYTES,
     MOST_PUTS,
-    Conversion,
     Delivery,
     PutFailed,
     SentPut,
     SentPuts,
     bounds,
-    converted,
+    delivered,
 )
-from hearth_api import STRING_SCHEMA, ConnectError, TopicPartition
+from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure, RemoteError
 from hearth_execution.order import number_rows
 from hearth_execution.transformation import Outcome
 
 HERE = TopicPartition("t", 0)
-WAIT = 10.0
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -82,18 +75,17 @@ def test_what_transformations_made_is_put_in_the_order_it_was_consumed_in() -> N
     whole = number_rows(batch(0, 1, 2, 3))
     odd = pa.array([False, True] * 2)
     pipeline: Any = SimpleNamespace(
-        deserialize=lambda part, first: Outcome([whole]),
         transform=lambda batches: Outcome([each.filter(mask) for each in batches for mask in (odd, pc.invert(odd))]),
     )
-    (delivery,) = converted([incoming((0, 0), (1, 0), (2, 0), (3, 0))], pipeline, 10)
+    (delivery,) = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline, 10)
     assert partitions(delivery) == [[0], [1], [2], [3]]
 
 
 def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together() -> None:
     """Together they have all of them, whatever was taken out of one."""
     whole = number_rows(batch(0, 1, 2, 3))
-    pipeline: Any = SimpleNamespace(deserialize=lambda part, first: Outcome([whole]), transform=Outcome)
-    pieces = converted([incoming((0, 0), (1, 0), (2, 0), (3, 0))], pipeline, 2)
+    pipeline: Any = SimpleNamespace(transform=Outcome)
+    pieces = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline, 2)
     assert [piece.size for piece in pieces] == [whole.data.nbytes / 2] * 2
     assert pieces[0].without({TopicPartition("t", 0)}).size == whole.data.nbytes / 4
 
@@ -253,224 +245,3 @@ def test_large_puts_are_fewer(size: int, count: int) -> None:
     while len(puts):
         puts.settle()
     assert filled(puts, size) == count
-
-
-class Pipe:
-    """A pipeline that tells who works, lets a piece wait for ``go``, and refuses what is told to."""
-
-    hops: tuple[Any, ...] = ()
-
-    def __init__(self, is_chain_apart: bool = False) -> None:
-        self.is_chain_apart = is_chain_apart
-        self.chained: list[tuple[int, str | None]] = []
-        self.chain = threading.Event()
-        self.chain.set()
-        self.workers: list[tuple[int, str | None]] = []
-        self.go = threading.Event()
-        self.go.set()
-        self.began = threading.Semaphore(0)
-        self.error: Exception | None = None
-
-    def deserialize(self, part: Incoming, first: int) -> Outcome:
-        """Return the values as one batch."""
-        self.began.release()
-        assert self.go.wait(WAIT)
-        self.workers.append((threading.get_ident(), current_label()))
-        if self.error is not None:
-            raise self.error
-        columns = {
-            "partition": pa.array(part.partition),
-            "offset": pa.array(part.offset),
-            "row": pa.array(np.arange(first, first + len(part.offset), dtype=np.int32)),
-            "value": part.value.cast(pa.string()),
-        }
-        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-        return Outcome([Batch(part.topic, None, STRING_SCHEMA, data)])
-
-    def transform(self, batches: list[Batch]) -> Outcome:
-        """Change nothing."""
-        assert self.chain.wait(WAIT)
-        self.chained.append((threading.get_ident(), current_label()))
-        return Outcome(batches)
-
-
-def rows_of_one(start: int, count: int) -> Incoming:
-    """Return rows of one partition."""
-    values = pa.array([b"%d" % offset for offset in range(start, start + count)], pa.binary())
-    offsets = np.arange(start, start + count)
-    return Incoming("t", np.zeros(count, np.int32), offsets, pa.nulls(count, pa.binary()), values, None, 0, None)
-
-
-@pytest.fixture
-def pipe() -> Pipe:
-    """Provide a pipeline."""
-    return Pipe()
-
-
-@pytest.fixture
-def woken() -> threading.Semaphore:
-    """Count how often the loop was woken."""
-    return threading.Semaphore(0)
-
-
-@pytest.fixture
-def conversion(pipe: Any, woken: threading.Semaphore) -> Iterator[Conversion]:
-    """Provide one for which everything is worth another thread."""
-    with closing(Conversion(pipe, woken.release, quick=0)) as conversion:
-        yield conversion
-
-
-def starts(pieces: Iterator[list[Delivery]]) -> list[list[int]]:
-    """Return where the deliveries of each piece begin."""
-    return [[each.starts[HERE] for each in deliveries] for deliveries in pieces]
-
-
-def others(before: set[threading.Thread]) -> list[threading.Thread]:
-    """Return the threads that came."""
-    return [each for each in threading.enumerate() if each not in before]
-
-
-def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
-    pipe: Any, woken: threading.Semaphore
-) -> None:
-    """An idle connector has no such thread, and a single record does not wait for one to be awake."""
-    before = set(threading.enumerate())
-    with closing(Conversion(pipe, woken.release, quick=WAIT)) as conversion:
-        for _ in range(2):
-            conversion.begin([rows_of_one(0, 2)], 1)
-            assert starts(conversion.done()) == [[0, 1]]
-    assert {worker for worker, _ in pipe.workers} == {threading.get_ident()}
-    assert (others(before), woken.acquire(blocking=False), conversion.is_busy) == ([], False, False)
-
-
-def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threading.Semaphore) -> None:
-    """How long a piece takes is judged by the pace of the two before."""
-    with closing(Conversion(pipe, woken.release, quick=1e-12)) as conversion:
-        for number in range(3):
-            assert not conversion.is_busy
-            conversion.begin([rows_of_one(3 * number, 3)], 10)
-            assert number == 0 or woken.acquire(timeout=WAIT)
-            assert starts(conversion.done()) == [[3 * number]]
-    assert [worker == threading.get_ident() for worker, _ in pipe.workers] == [True, False, False]
-
-
-def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semaphore) -> None:
-    """The first may have loaded modules, and the machine may have had other things to do."""
-    now = iter([0.0, 9.0, 9.0, 9.0, 9.0, 9.0])
-    with closing(Conversion(pipe, woken.release, quick=0.01, clock=lambda: next(now))) as conversion:
-        for number in range(3):
-            conversion.begin([rows_of_one(3 * number, 3)], 10)
-            assert number != 1 or woken.acquire(timeout=WAIT)
-            assert starts(conversion.done()) == [[3 * number]]
-    assert [worker == threading.get_ident() for worker, _ in pipe.workers] == [True, False, True]
-
-
-def test_many_are_converted_beside_and_the_loop_is_woken(
-    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore
-) -> None:
-    """What that thread says is about the task that it works for."""
-    with about("c|task-0"):
-        conversion.begin([rows_of_one(0, 3)], 2)
-    assert woken.acquire(timeout=WAIT)
-    assert starts(conversion.done()) == [[0, 2]]
-    ((worker, label),) = pipe.workers
-    assert (worker != threading.get_ident(), label) == (True, "c|task-0")
-
-
-def test_few_behind_many_come_behind_them(conversion: Conversion, pipe: Pipe, woken: threading.Semaphore) -> None:
-    """Order is kept: nothing is done, and nothing more wanted, before what was fetched first is there."""
-    pipe.go.clear()
-    conversion.begin([rows_of_one(0, 3)], 10)
-    conversion.begin([rows_of_one(3, 1)], 10)
-    assert pipe.began.acquire(timeout=WAIT)
-    assert (starts(conversion.done()), conversion.is_full, conversion.is_busy) == ([], True, True)
-    pipe.go.set()
-    for _ in range(2):
-        assert woken.acquire(timeout=WAIT)
-    assert (starts(conversion.done()), conversion.is_full) == ([[0], [3]], False)
-    assert len(set(pipe.workers)) == 1
-
-
-def test_a_piece_is_read_while_the_one_before_is_with_a_chain_elsewhere(woken: threading.Semaphore) -> None:
-    """Stages work side by side then, each on pieces in their order, for whom the threads wait in the log's words."""
-    pipe: Any = Pipe(is_chain_apart=True)
-    pipe.chain.clear()
-    with closing(Conversion(pipe, woken.release, quick=0)) as conversion:
-        with about("c|task-0"):
-            for number in range(2):
-                conversion.begin([rows_of_one(number, 1)], 10)
-                assert pipe.began.acquire(timeout=WAIT)
-        assert (starts(conversion.done()), conversion.is_full, pipe.chained) == ([], False, [])
-        conversion.begin([rows_of_one(2, 1)], 10)
-        assert conversion.is_full
-        pipe.chain.set()
-        for _ in range(3):
-            assert woken.acquire(timeout=WAIT)
-        assert [first for deliveries in starts(conversion.done()) for first in deliveries] == [0, 1, 2]
-    assert {label for _, label in (*pipe.workers[:2], *pipe.chained[:2])} == {"c|task-0"}
-    assert {each for each, _ in pipe.workers}.isdisjoint(each for each, _ in pipe.chained)
-
-
-def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading.Semaphore) -> None:
-    """Also for a chain whose piece nobody wants any more; what was read for it is put nowhere."""
-    before = set(threading.enumerate())
-    pipe: Any = Pipe(is_chain_apart=True)
-    pipe.chain.clear()
-    conversion = Conversion(pipe, woken.release, quick=0)
-    for number in range(3):
-        conversion.begin([rows_of_one(number, 1)], 10)
-    assert pipe.began.acquire(timeout=WAIT)
-    threading.Timer(0.05, pipe.chain.set).start()
-    conversion.close()
-    assert (len(pipe.chained) <= 1, others(before)) == (True, [])
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_an_error_is_raised_where_the_piece_is_taken_in(
-    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore, count: int
-) -> None:
-    """A stage that died ends the task, whoever waited for it."""
-    pipe.error = ConnectError("the stage died")
-
-    def convert() -> None:
-        conversion.begin([rows_of_one(0, count)], 10)
-        assert woken.acquire(timeout=WAIT)
-        list(conversion.done())
-
-    with pytest.raises(ConnectError, match="the stage died"):
-        convert()
-
-
-def test_without_another_thread_the_loop_converts(
-    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process may have no more threads; once it has, nothing is converted twice."""
-
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
-        conversion.begin([rows_of_one(0, 3)], 10)
-    assert starts(conversion.done()) == [[0]]
-    conversion.begin([rows_of_one(3, 3)], 10)
-    assert woken.acquire(timeout=WAIT)
-    assert starts(conversion.done()) == [[3]]
-    assert [worker == threading.get_ident() for worker, _ in pipe.workers] == [True, False]
-
-
-def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
-    pipe: Any, woken: threading.Semaphore, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Behind it plugins are closed, so nobody may be in them; an error that nobody waits for any more is no news."""
-    before = set(threading.enumerate())
-    conversion = Conversion(pipe, woken.release, quick=0)
-    pipe.go.clear()
-    pipe.error = ConnectError("late")
-    for number in range(2):
-        conversion.begin([rows_of_one(number, 1)], 1)
-    assert pipe.began.acquire(timeout=WAIT)
-    threading.Timer(0.05, pipe.go.set).start()
-    with caplog.at_level(logging.DEBUG):
-        conversion.close()
-    assert (len(pipe.workers), others(before), caplog.records) == (1, [], [])

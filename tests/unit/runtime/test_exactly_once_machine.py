@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from hearth.link.link_call import Stop
+from hearth.runtime.source import JOINED_ROWS
 from hearth_api import TransactionBoundary
 from hearth_stage.task_call import EndTransaction
 from tests.profile import machine_settings
-from tests.unit.runtime.source_world import Run, World
+from tests.unit.runtime.source_world import APART, TOGETHER, Run, World
 from tests.unit.runtime.test_source_machine import SourceMachine
 
 pytestmark = pytest.mark.timeout(600)
@@ -27,11 +28,24 @@ class ExactlyOnceMachine(SourceMachine):
     """Runs of one source task whose producer has transactions."""
 
     @initialize(
-        is_tolerant=st.booleans(), wants_records=st.booleans(), boundary=st.sampled_from(list(TransactionBoundary))
+        is_tolerant=st.booleans(),
+        wants_records=st.booleans(),
+        boundary=st.sampled_from(list(TransactionBoundary)),
+        stages=st.sampled_from(["", TOGETHER, APART]),
+        joined_rows=st.sampled_from([1, 4, JOINED_ROWS]),
+        looks=st.integers(0, 3),
     )
-    def begin(self, is_tolerant: bool, wants_records: bool, boundary: TransactionBoundary) -> None:
+    def begin(
+        self,
+        is_tolerant: bool,
+        wants_records: bool,
+        boundary: TransactionBoundary,
+        stages: str,
+        joined_rows: int,
+        looks: int,
+    ) -> None:
         """Start the first run."""
-        self.world = World(is_tolerant=is_tolerant)
+        self.world = World(is_tolerant=is_tolerant, stages=stages, joined_rows=joined_rows, looks=looks)
         self.world.meanwhile = self.play
         self.wants_records, self.boundary = wants_records, boundary.value
         self.run = self.new_run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hearth.kafka.fetched import Incoming
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import TaskPlan
 from hearth.staging.chain import split
-from hearth.staging.place import LocalPlace, Place, loading
+from hearth.staging.place import LocalPlace, Place, StagePlace, loading
 from hearth.staging.plugin_plan import PluginSpec
 from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
@@ -114,6 +115,36 @@ def alternating(*kinds: tuple[str, str, str | None, int | None]) -> list[SourceR
     ]  # fmt: skip
 
 
+NEAR, FAR = plugin("predicates.near", "IsLong"), plugin("predicates.far", "IsLong", "other")
+
+
+@pytest.mark.parametrize(
+    ("staged", "transformations", "is_apart"),
+    [
+        ([], [], False),
+        ([], [UPPER, FAR_UPPER], False),
+        ([None], [], True),
+        ([None], [UPPER], False),
+        ([None], [FAR_UPPER], True),
+        (["other"], [FAR_UPPER], True),
+        ([None, "other"], [FAR_UPPER], True),
+        ([None, "other"], [FAR_UPPER, UPPER], False),
+        ([None, "other"], [plugin("transforms.far", "Upper", "other", predicate="predicates.near"), NEAR], False),
+        ([None, "other"], [plugin("transforms.far", "Upper", "other", predicate="predicates.far"), FAR], True),
+    ],
+)
+def test_steps_are_apart_where_no_place_has_both(
+    staged: list[str | None], transformations: list[PluginSpec], is_apart: bool
+) -> None:
+    """Else a call of one waits for those of the other, and what they may take of time is counted together."""
+    spec = task_plan("source", *transformations)
+    stage: Any = SimpleNamespace(close=lambda: None)
+    places: dict[str | None, Place] = {None: LocalPlace("source", NO_RETRY), "other": LocalPlace("source", NO_RETRY)}
+    places |= {each: StagePlace(stage) for each in staged}
+    made = Pipeline(spec, places, spec.transformations)
+    assert (made.is_apart, made.has_stages) == (is_apart, bool(staged))
+
+
 # Towards Kafka
 
 
@@ -134,8 +165,8 @@ def test_records_that_alternate_are_sent_as_they_are_alone(
     """Those of one topic in the order they were polled in, also where a transformation sends them there."""
     made = pipeline("source", *([ROUTE] if is_routed else []))
     records = alternating(*kinds)
-    prepared = made.prepare(records_by_kind(records))
-    alone = [made.prepare(records_by_kind([each])) for each in records]
+    prepared = made.preparing(records_by_kind(records))()
+    alone = [made.preparing(records_by_kind([each]))() for each in records]
     topics = [outgoing.topic for outgoing, _ in prepared.outgoing]
     for topic in topics:
         rows = [row for outgoing, own in prepared.outgoing if outgoing.topic == topic for row in own.tolist()]
@@ -169,7 +200,7 @@ def test_polled_batch_becomes_bytes() -> None:
         partition=pa.array([3, None], pa.int32()),
         timestamp=pa.array([7, 8], pa.int64()),
     )
-    prepared = pipeline("source").prepare([batch])
+    prepared = pipeline("source").preparing([batch])()
     assert sent(prepared) == [(0, "t", b"k", b"a"), (1, "t", None, b"b")]
     (outgoing, _), failures = prepared.outgoing[0], prepared.failures
     assert outgoing.partition.tolist() == [3, -1]
@@ -180,14 +211,14 @@ def test_polled_batch_becomes_bytes() -> None:
 def test_timestamps_mean_what_they_mean_in_java() -> None:
     """0 is the begin of 1970, and both null and -1 leave the time to the producer's clock."""
     batch = polled("a", "b", "c", timestamp=pa.array([0, None, -1], pa.int64()))
-    ((outgoing, _),) = pipeline("source").prepare([batch]).outgoing
+    ((outgoing, _),) = pipeline("source").preparing([batch])().outgoing
     assert outgoing.timestamp.tolist() == [0, -1, -1]
 
 
 def test_a_timestamp_that_means_nothing_is_the_end() -> None:
     """Kafka Connect does not tolerate it; the row is counted as polled, and one that failed before is passed over."""
     stamps = pa.array([5, -2, 6, -7, 8], pa.int64())
-    prepared = pipeline("source", UPPER).prepare([polled("a", "bad", "c", "d", "bad", timestamp=stamps)])
+    prepared = pipeline("source", UPPER).preparing([polled("a", "bad", "c", "d", "bad", timestamp=stamps)])()
     assert prepared.end is not None
     row, error = prepared.end.row, prepared.end.error.message
     assert (row, str(error)) == (3, "Invalid record timestamp -7")
@@ -207,7 +238,7 @@ def test_the_first_end_of_several_parts_counts() -> None:
 
 def test_batch_without_keys_has_no_key_column() -> None:
     """Rows without key or key schema cost no conversion."""
-    (outgoing, _) = pipeline("source").prepare([polled("a")]).outgoing[0]
+    (outgoing, _) = pipeline("source").preparing([polled("a")])().outgoing[0]
     assert outgoing.key is None
 
 
@@ -215,9 +246,9 @@ def test_batch_without_keys_has_no_key_column() -> None:
 def test_keys_that_are_all_null_are_converted_as_well(schema: Schema | None) -> None:
     """A converter may write something for a null; where it does not, the records go without a key column."""
     batch = polled("a", "b").replace(key_schema=schema)
-    (outgoing, _) = pipeline("source").prepare([batch]).outgoing[0]
+    (outgoing, _) = pipeline("source").preparing([batch])().outgoing[0]
     assert outgoing.key is None
-    (outgoing, _) = pipeline("source", key="WordForNull").prepare([batch]).outgoing[0]
+    (outgoing, _) = pipeline("source", key="WordForNull").preparing([batch])().outgoing[0]
     assert outgoing.key.to_pylist() == [b"nothing", b"nothing"]
 
 
@@ -225,7 +256,7 @@ def test_headers_go_out_as_bytes() -> None:
     """Every row has its own headers, or none."""
     text = OPTIONAL_STRING_SCHEMA
     headers = headers_to_column([Headers([Header("h", text, "x"), Header("h", text, None)]), Headers()])
-    (outgoing, _) = pipeline("source").prepare([polled("a", "b", headers=headers)]).outgoing[0]
+    (outgoing, _) = pipeline("source").preparing([polled("a", "b", headers=headers)])().outgoing[0]
     assert raw_rows(outgoing.headers) == [[("h", b"x"), ("h", None)], []]
 
 
@@ -240,7 +271,7 @@ def test_record_that_fails_is_named_and_not_sent() -> None:
         timestamp=pa.array([10, 11, 12], pa.int64()),
         headers=headers_to_column([Headers([Header("n", STRING_SCHEMA, str(row))]) for row in range(3)]),
     )
-    prepared = pipeline("source").prepare([batch])
+    prepared = pipeline("source").preparing([batch])()
     assert sent(prepared) == [(0, "t", b"0", b"a"), (2, "t", b"2", b"c")]
     (outgoing, _) = prepared.outgoing[0]
     assert (outgoing.partition.tolist(), outgoing.timestamp.tolist()) == ([0, 2], [10, 12])
@@ -251,14 +282,14 @@ def test_record_that_fails_is_named_and_not_sent() -> None:
 def test_record_that_fails_twice_is_reported_once() -> None:
     """Kafka Connect takes a failed record through no further stage; headers come first, then key, then value."""
     bad = headers_to_column([Headers(), Headers([Header("h", STRING_SCHEMA, "bad")])])
-    prepared = pipeline("source").prepare([polled("bad", "bad", key=pa.array(["bad", "bad"]), headers=bad)])
+    prepared = pipeline("source").preparing([polled("bad", "bad", key=pa.array(["bad", "bad"]), headers=bad)])()
     assert sent(prepared) == []
     assert sorted(failed(prepared.failures)) == [(0, "KEY_CONVERTER"), (1, "HEADER_CONVERTER")]
 
 
 def test_transformations_come_before_converters() -> None:
     """What is written is what the chain left; dropped rows are neither sent nor failures."""
-    prepared = pipeline("source", UPPER, FAR_UPPER).prepare([polled("a", "drop", "b")])
+    prepared = pipeline("source", UPPER, FAR_UPPER).preparing([polled("a", "drop", "b")])()
     assert sent(prepared) == [(0, "t", None, b"A"), (2, "t", None, b"B")]
     assert prepared.failures == []
 
@@ -272,7 +303,7 @@ def test_what_is_known_of_columns_does_not_wait_with_the_records() -> None:
 
 def test_chain_keeps_its_order_across_places() -> None:
     """Transformations of two environments run in the order of ``transforms``, back and forth."""
-    prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).prepare([polled("a", "b")])
+    prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).preparing([polled("a", "b")])()
     assert sent(prepared) == [(0, "to-A", None, b"A"), (1, "to-B", None, b"B")]
 
 
@@ -293,9 +324,9 @@ def test_neighbours_of_one_place_share_a_hop() -> None:
 def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> None:
     """A predicate beside its transformation and one in another place choose the same rows."""
     guarded = plugin("transforms.upper", "UpperBatch", None, None, "predicates.long", negate)
-    prepared = pipeline("source", guarded, plugin("predicates.long", "IsLong", home)).prepare(
+    prepared = pipeline("source", guarded, plugin("predicates.long", "IsLong", home)).preparing(
         [polled("a", "longer", "b", "bad", "longest")]
-    )
+    )()
     values = [b"A", b"longer", b"B", b"longest"] if negate else [b"a", b"LONGER", b"b", b"LONGEST"]
     assert [(row, value) for row, _, _, value in sent(prepared)] == list(zip([0, 1, 2, 4], values, strict=True))
     assert [(each.row, each.phase, each.class_name) for each in prepared.failures] == [
@@ -306,7 +337,7 @@ def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> N
 def test_record_without_topic_is_an_error_of_the_task() -> None:
     """Nobody can tell where such a record belongs, so it is not skipped."""
     with pytest.raises(ConnectError, match="a source record has no topic"):
-        pipeline("source").prepare([polled("a").replace(topic=None)])
+        pipeline("source").preparing([polled("a").replace(topic=None)])()
 
 
 # From Kafka
@@ -315,7 +346,7 @@ def test_record_without_topic_is_an_error_of_the_task() -> None:
 def test_consumed_rows_become_batches() -> None:
     """Records know where they came from, when, and with which headers."""
     incoming = consumed(b"a", b"b", keys=[b"k", None], headers=raw_column([[], [("h", b"x")]]))
-    batches = pipeline("sink").deserialize(incoming).batches
+    batches = pipeline("sink").deserializing(incoming)().batches
     first, second = (record for batch in batches for record in batch_to_sink_records(batch))
     assert (first.topic, first.kafka_partition, first.kafka_offset, first.key, first.value) == ("t", 0, 100, "k", "a")
     assert (first.timestamp, first.timestamp_type) == (1000, TimestampType.CREATE_TIME)
@@ -334,7 +365,7 @@ def test_consumed_rows_become_batches() -> None:
 )
 def test_timestamp_has_the_topics_type(kind: int, type_: TimestampType) -> None:
     """A topic without timestamps gives records without one."""
-    (batch,) = pipeline("sink").deserialize(consumed(b"a", kind=kind)).batches
+    (batch,) = pipeline("sink").deserializing(consumed(b"a", kind=kind))().batches
     assert batch.timestamp_type is type_
     assert (batch.column("timestamp") is None) == (kind == 0)
 
@@ -342,7 +373,7 @@ def test_timestamp_has_the_topics_type(kind: int, type_: TimestampType) -> None:
 def test_batches_are_cut_where_either_schema_changes() -> None:
     """A batch has one schema of keys and one of values, and rows keep their order."""
     incoming = consumed(b"a", b"b", b"1", b"2", keys=[b"1", b"x", b"x", b"2"])
-    batches = pipeline("sink").deserialize(incoming).batches
+    batches = pipeline("sink").deserializing(incoming)().batches
     assert [(str(each.key_schema)[7:-1], str(each.value_schema)[7:-1], each.num_rows) for each in batches] == [
         ("INT64", "STRING", 1),
         ("STRING", "STRING", 1),
@@ -362,7 +393,7 @@ def test_consumed_record_that_fails_is_named_and_left_out() -> None:
         keys=[None, b"bad", None, None],
         headers=raw_column([[], [], [("h", b"bad")], [("h", b"bad")]]),
     )
-    outcome = pipeline("sink").deserialize(incoming)
+    outcome = pipeline("sink").deserializing(incoming)()
     assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [0]
     assert sorted(failed(outcome.failures)) == [
         (1, "KEY_CONVERTER"),
@@ -400,6 +431,11 @@ class Watched:
             self.is_met.wait(0.02)
             return self._place.do(call)
 
+    def begin(self, call: Any) -> Any:
+        """Do a call at once, as plugins in this process do."""
+        answer = self.do(call)
+        return lambda: answer
+
 
 def test_converters_serve_one_thread_at_a_time() -> None:
     """A record that the task made is converted by the loop, while another thread may be reading others."""
@@ -408,7 +444,7 @@ def test_converters_serve_one_thread_at_a_time() -> None:
     watched = Watched(place)
     reads._converters = [(watched, roles)]
     (made,) = records_to_batches([SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7)])
-    reader = threading.Thread(target=reads.deserialize, args=(consumed(b"a"),))
+    reader = threading.Thread(target=reads.deserializing, args=(consumed(b"a"),))
     reader.start()
     assert watched.is_at_work.wait(10)
     assert reads.unread(made).value.to_pylist() == [b"v"]
@@ -433,9 +469,9 @@ def test_record_the_task_made_that_cannot_be_converted_is_an_error_of_its_report
 
 def test_tombstone_and_empty_value_stay_apart() -> None:
     """A null value is not an empty one, in either direction."""
-    batches = pipeline("sink").deserialize(consumed(None, b"")).batches
+    batches = pipeline("sink").deserializing(consumed(None, b""))().batches
     assert [value for batch in batches for value in batch.column("value").to_pylist()] == [None, ""]
-    (outgoing, _) = pipeline("source").prepare([polled(None, "")]).outgoing[0]
+    (outgoing, _) = pipeline("source").preparing([polled(None, "")])().outgoing[0]
     assert outgoing.value.to_pylist() == [None, b""]
 
 
@@ -447,7 +483,7 @@ CELLS = st.sampled_from([b"a", b"b", b"1", b"22", b"bad", None])
 def test_every_consumed_record_is_delivered_or_named(rows: list[tuple[bytes | None, bytes | None]]) -> None:
     """Whatever comes, each record comes out with its own key and value, in order, or is a failure: none vanishes."""
     incoming = consumed(*(value for _, value in rows), keys=[key for key, _ in rows])
-    outcome = pipeline("sink").deserialize(incoming)
+    outcome = pipeline("sink").deserializing(incoming)()
     records = [record for batch in outcome.batches for record in batch_to_sink_records(batch)]
     good = {row: cells for row, cells in enumerate(rows) if b"bad" not in cells}
     assert [record.kafka_offset - 100 for record in records] == list(good)
@@ -505,6 +541,6 @@ def test_transformation_leaves_the_stage_for_a_far_predicate(predicate: str, ins
 def test_rows_may_be_numbered_on() -> None:
     """What one poll returned of several topics is numbered through, so that a failure names one record of all."""
     incoming = consumed(b"a", b"bad", b"c", headers=raw_column([[], [], [("h", b"bad")]]))
-    outcome = pipeline("sink").deserialize(incoming, first=10)
+    outcome = pipeline("sink").deserializing(incoming, first=10)()
     assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [10]
     assert sorted(failed(outcome.failures)) == [(11, "VALUE_CONVERTER"), (12, "HEADER_CONVERTER")]

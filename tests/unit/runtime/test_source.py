@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hearth.isolation.stage import StageDied
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.link.link_call import ForgetTopics, Pause, Stop
-from hearth.runtime import source as source_module
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
@@ -29,8 +29,11 @@ from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
+from hearth_stage.task_call import Polled
+from tests.unit.runtime.piecework import FakeThread
 from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
+    APART,
     BAD,
     CROWDED,
     DROPPED,
@@ -42,6 +45,7 @@ from tests.unit.runtime.source_world import (
     MOMENT,
     OK,
     ROOM,
+    TOGETHER,
     TOO_LARGE,
     Run,
     World,
@@ -138,10 +142,9 @@ def test_what_waits_together_is_dealt_with_together() -> None:
     assert run.world.stored == {"a": 4, "b": 2}
 
 
-def test_no_more_is_dealt_with_together_than_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_dealt_with_together_than_is_good() -> None:
     """A stop is seen, and the broker heard, between batches of usual size."""
-    monkeypatch.setattr(source_module, "JOINED_ROWS", 3)
-    run = Run(World())
+    run = Run(World(joined_rows=3))
     run.hand_over(("a", rows(OK, OK)), ("a", rows(OK, OK)), ("a", rows(OK)), ("a", rows(*[OK] * 4)))
     told: list[int] = []
     while not told or told[-1] < 9:
@@ -283,7 +286,7 @@ def test_a_bad_record_fails_the_task_where_nothing_is_tolerated() -> None:
 def refuse(error: int, **settings: bool) -> Outbox:
     """Return an outbox whose second record of three is refused."""
     world = World()
-    producer: Any = WorldProducer(world)
+    producer: Any = WorldProducer(world, FakeThread(0))
     told = replace(SETTINGS, **settings)
     observer = TaskObserver("c-0", cast_any(WorldLink(world)), told)
     outbox = Outbox(producer, None, observer, Tolerance(told, observer))
@@ -368,7 +371,7 @@ def test_records_are_sent_again_more_than_once() -> None:
     run = Run(World())
     run.hand_over(("a", [("u", 0, CROWDED), ("t", 0, OK), ("t", 0, CROWDED)]))
     run.world.meanwhile = lambda: answer_all(run)
-    run.turn_until(lambda: run.loop._outbox.is_empty and not run.loop._waiting)
+    run.turn_until(lambda: run.loop._outbox.is_empty and run.loop._has_heard_all)
     drain(run)
     assert (written(run.world), run.world.stored) == ([2, 3, 2, 3], {"a": 3})
 
@@ -403,7 +406,7 @@ def test_the_first_error_is_the_one_that_is_told(caplog: pytest.LogCaptureFixtur
     """What goes wrong while a failed task waits for its last records is noted."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(FAILING)))
-    run.turn_until(lambda: any(isinstance(each, ToleranceExceeded) for each in run.loop._waiting))
+    run.turn_until(lambda: any(isinstance(each, ToleranceExceeded) for each in run.loop._begun))
     run.world.meanwhile = lambda: run.producer.expire(T0) if run.producer.lines.get(T0) else None
     run.turn_until(lambda: run.is_over)
     assert isinstance(run.error, ToleranceExceeded)
@@ -590,13 +593,74 @@ def test_the_observer_counts_what_becomes_of_records() -> None:
     assert counts.commits == 1
 
 
+# Converted beside the loop -------------------------------------------------------------------------------------
+
+
+def held_up(stages: str, polls: int, joined_rows: int = 1) -> Run:
+    """Return a run whose task has returned a record in each of these polls, and whose stages take their time."""
+    run = Run(World(stages=stages, looks=10_000, joined_rows=joined_rows))
+    stuck: Any = lambda: False  # noqa: E731 - in place of a method
+    run.thread.go_on = stuck  # type: ignore[method-assign]
+    for _ in range(polls):
+        run.hand_over(("a", rows(OK)))
+        run.turn()
+    return run
+
+
+@pytest.mark.parametrize(("stages", "joined_rows", "most"), [(TOGETHER, 1, 2), (APART, 1, 3), (APART, 9, 1)])
+def test_what_is_polled_meanwhile_is_with_stages_as_well(stages: str, joined_rows: int, most: int) -> None:
+    """So many pieces of it, for each takes memory, and no small ones, for each costs as much as a large one.
+
+    They are sent, and credit is given, in the order of the polls.
+    """
+    run = held_up(stages, 5, joined_rows)
+    assert [sum(type(each) is Polled for each in run.loop._waiting), run.stage.credits] == [5 - most, [AHEAD]]
+    assert run.producer.in_flight == 0
+    del run.thread.go_on
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: len(written(run.world)) == 5)
+    drain(run)
+    assert (written(run.world), run.world.stored) == ([1, 2, 3, 4, 5], {"a": 5})
+    assert sum(run.stage.credits) == AHEAD + 5
+
+
+def test_a_stop_does_not_wait_for_what_is_converted_for_longer_than_it_may() -> None:
+    """What is not converted by then is nobody's, nor is what waits for that: it is read again."""
+    run = held_up(APART, polls=2)
+    run.inbox.put(Stop())
+    run.answer_hold()
+    run.turn_until(lambda: run.is_over)
+    assert (run.error, written(run.world), run.world.stored) == (None, [], {})
+
+
+def test_what_fails_while_it_is_converted_comes_after_what_was_polled_before_it() -> None:
+    """A stage that died meanwhile fails the task when everything before is sent."""
+    run = held_up(APART, polls=1)
+    pipeline: Any = run.loop._pipeline
+    prepare = pipeline.preparing
+
+    def preparing(batches: Sequence[Batch]) -> Any:
+        if FAILING in batches[0].column("value")[0].as_py():
+            raise run.stage.died()
+        return prepare(batches)
+
+    pipeline.preparing = preparing
+    run.hand_over(("a", rows(FAILING)))
+    run.turn()
+    del run.thread.go_on
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, StageDied)
+    assert (written(run.world), run.world.stored) == ([1], {"a": 1})
+
+
 # Rows ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     """Rows of one polled batch may go to several topics, some of them not sent yet."""
     world = World()
-    producer: Any = WorldProducer(world)
+    producer: Any = WorldProducer(world, FakeThread(0))
     observer = TaskObserver("c-0", cast_any(WorldLink(world)), SETTINGS)
     outbox = Outbox(producer, None, observer, Tolerance(replace(SETTINGS, is_tolerant=True), observer))
     records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
@@ -604,7 +668,7 @@ def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     offsets = pa.array([json.dumps({"number": record.number}) for record in records])
     data = pa.RecordBatch.from_arrays([values, offsets], names=["value", "source_offset"])
     batch = Batch("t", None, STRING_SCHEMA, data, {"source": "a"}, TimestampType.CREATE_TIME)
-    outbox.submit([batch], WorldPipeline(world).prepare([batch]))
+    outbox.submit([batch], WorldPipeline(world).prepared([batch]))
     outbox.send()
     assert producer.in_flight == 2
     producer.answer(("t", 0), 2)
@@ -630,8 +694,8 @@ def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant:
     class Pipeline(WorldPipeline):
         """Finds something at the third row that cannot be sent, and failures around it."""
 
-        def prepare(self, batches: Sequence[Batch]) -> Prepared:
-            prepared = super().prepare(batches)
+        def prepared(self, batches: Sequence[Batch]) -> Prepared:
+            prepared = super().prepared(batches)
             error = ErrorInfo.of(ConnectError("Invalid record timestamp -2"))
             prepared.end = Failure(2, "KAFKA_PRODUCE", "the.Class", error)
             return prepared

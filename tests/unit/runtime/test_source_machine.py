@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hearth.link.link_call import Pause, Resume, Stop
+from hearth.runtime.source import JOINED_ROWS
 from tests.profile import machine_settings
-from tests.unit.runtime.source_world import BAD, CROWDED, DROPPED, FAILING, HUGE, OK, Run, World
+from tests.unit.runtime.source_world import APART, BAD, CROWDED, DROPPED, FAILING, HUGE, OK, TOGETHER, Run, World
 
 pytestmark = pytest.mark.timeout(600)  # half a minute of work, which a busy machine may make several of
 
@@ -37,10 +38,16 @@ class SourceMachine(RuleBasedStateMachine):
         self.checked: dict[str | None, int] = {}
         self.told = 0
 
-    @initialize(is_tolerant=st.sampled_from([True, True, True, False]), wants_records=st.booleans())
-    def begin(self, is_tolerant: bool, wants_records: bool) -> None:
+    @initialize(
+        is_tolerant=st.sampled_from([True, True, True, False]),
+        wants_records=st.booleans(),
+        stages=st.sampled_from(["", TOGETHER, APART]),
+        joined_rows=st.sampled_from([1, 4, JOINED_ROWS]),
+        looks=st.integers(0, 3),
+    )
+    def begin(self, is_tolerant: bool, wants_records: bool, stages: str, joined_rows: int, looks: int) -> None:
         """Start the first run."""
-        self.world = World(is_tolerant=is_tolerant)
+        self.world = World(is_tolerant=is_tolerant, stages=stages, joined_rows=joined_rows, looks=looks)
         self.world.meanwhile = self.play
         self.wants_records = wants_records
         self.run = self.new_run()
@@ -211,7 +218,7 @@ class SourceMachine(RuleBasedStateMachine):
         run.link.mood, run.topics.are_known = "well", True
         self.world.meanwhile = self.answer_all
         for _ in range(100):
-            if run.is_over or (run.loop._outbox.is_empty and run.inbox.is_empty and not run.loop._waiting):
+            if run.is_over or (run.loop._outbox.is_empty and run.inbox.is_empty and run.loop._has_heard_all):
                 break
             self.answer_all()
             run.turn()

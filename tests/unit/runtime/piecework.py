@@ -1,0 +1,70 @@
+"""Threads that convert beside a loop, as a model: what they do is done later or sooner, as a test wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any
+
+
+class Piece(Future):  # type: ignore[type-arg]
+    """A piece on another thread, which is done when it was looked for so often, or is waited for."""
+
+    def __init__(self, work: Callable[[], Any], looks: int) -> None:
+        super().__init__()
+        self._work, self._looks, self._is_begun = work, looks, False
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it is done, without letting anybody work for it."""
+        return super().done()
+
+    def done(self) -> bool:
+        """Look for it."""
+        self._looks -= 1
+        if self._looks < 0:
+            self.finish()
+        return self.is_over
+
+    def finish(self) -> None:
+        """Do the work, unless that is being done."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        try:
+            self.set_result(self._work())
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits for it is told
+            self.set_exception(error)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for it."""
+        self.finish()
+        return super().exception(timeout)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait for it."""
+        self.finish()
+        return super().result(timeout)
+
+
+class FakeThread(Executor):
+    """The threads that convert beside a loop: pieces are done one after the other."""
+
+    def __init__(self, looks: int) -> None:
+        """``looks`` is how often a piece is looked for in vain."""
+        self._looks = looks
+        self._pieces: list[Piece] = []
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Piece:
+        """Take a piece."""
+        self._pieces.append(Piece(partial(work, *args, **kwargs), self._looks))
+        return self._pieces[-1]
+
+    def go_on(self) -> bool:
+        """Have it do the next piece while the loop waits; returns whether there is one."""
+        self._pieces = [each for each in self._pieces if not each.is_over]
+        for each in self._pieces[:1]:
+            each.finish()
+            return True
+        return False

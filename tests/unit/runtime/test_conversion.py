@@ -1,0 +1,228 @@
+"""Conversion of records beside the loop of their task: in two steps, in the order the pieces came."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+
+from hearth.foundation.log_context import about, current_label
+from hearth.runtime.conversion import Conversion
+from hearth_api import ConnectError
+
+WAIT = 10.0
+
+
+class Pipe:
+    """A pipeline whose steps tell who works, wait until they may go, and refuse what they are told to."""
+
+    has_stages = False
+
+    def __init__(self, is_apart: bool = False) -> None:
+        self.is_apart = is_apart
+        self.first_by: list[tuple[int, str | None]] = []
+        self.then_by: list[tuple[int, str | None]] = []
+        self.may_begin, self.may_end = threading.Event(), threading.Event()
+        self.may_begin.set()
+        self.may_end.set()
+        self.began = threading.Semaphore(0)
+        self.error: Exception | None = None
+
+    def first(self, piece: str) -> str:
+        """Do the first step."""
+        self.began.release()
+        assert self.may_begin.wait(WAIT)
+        self.first_by.append((threading.get_ident(), current_label()))
+        if self.error is not None:
+            raise self.error
+        return piece
+
+    def then(self, piece: str) -> str:
+        """Do the second step."""
+        assert self.may_end.wait(WAIT)
+        self.then_by.append((threading.get_ident(), current_label()))
+        return piece.upper()
+
+
+@pytest.fixture
+def pipe() -> Pipe:
+    """Provide a pipeline."""
+    return Pipe()
+
+
+@pytest.fixture
+def woken() -> threading.Semaphore:
+    """Count how often the loop was woken."""
+    return threading.Semaphore(0)
+
+
+@pytest.fixture
+def conversion(pipe: Any, woken: threading.Semaphore) -> Iterator[Conversion[str]]:
+    """Provide one for which everything is worth another thread."""
+    with closing(Conversion[str](pipe, woken.release, quick=0)) as conversion:
+        yield conversion
+
+
+def begin(conversion: Conversion[str], pipe: Pipe, *pieces: str) -> None:
+    """Have pieces converted; of each there are as many records as letters."""
+    for piece in pieces:
+        conversion.begin(len(piece), partial(pipe.first, piece), pipe.then)
+
+
+def done(conversion: Conversion[str]) -> list[str]:
+    """Take what is converted by now."""
+    taken = []
+    while conversion.is_next_done:
+        taken.append(conversion.take())
+    return taken
+
+
+def others(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads that came."""
+    return [each for each in threading.enumerate() if each not in before]
+
+
+def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
+    pipe: Any, woken: threading.Semaphore
+) -> None:
+    """An idle connector has no such thread, and a single record does not wait for one to be awake."""
+    before = set(threading.enumerate())
+    with closing(Conversion[str](pipe, woken.release, quick=WAIT)) as conversion:
+        for _ in range(2):
+            begin(conversion, pipe, "ab")
+            assert done(conversion) == ["AB"]
+    assert {worker for worker, _ in pipe.first_by} == {threading.get_ident()}
+    assert (others(before), woken.acquire(blocking=False), conversion.is_busy) == ([], False, False)
+
+
+def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threading.Semaphore) -> None:
+    """How long a piece takes is judged by the pace of the two before."""
+    with closing(Conversion[str](pipe, woken.release, quick=1e-12)) as conversion:
+        for number in range(3):
+            assert not conversion.is_busy
+            begin(conversion, pipe, "abc")
+            assert number == 0 or woken.acquire(timeout=WAIT)
+            assert done(conversion) == ["ABC"]
+    assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, False]
+
+
+def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semaphore) -> None:
+    """The first may have loaded modules, and the machine may have had other things to do."""
+    now = iter([0.0, 9.0, 9.0, 9.0, 9.0, 9.0])
+    with closing(Conversion[str](pipe, woken.release, quick=0.01, clock=lambda: next(now))) as conversion:
+        for number in range(3):
+            begin(conversion, pipe, "abc")
+            assert number != 1 or woken.acquire(timeout=WAIT)
+            assert done(conversion) == ["ABC"]
+    assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, True]
+
+
+def test_many_are_converted_beside_and_the_loop_is_woken(
+    conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore
+) -> None:
+    """What that thread says is about the task that it works for."""
+    with about("c|task-0"):
+        begin(conversion, pipe, "abc")
+    assert woken.acquire(timeout=WAIT)
+    assert done(conversion) == ["ABC"]
+    ((worker, label),) = pipe.first_by
+    assert (worker != threading.get_ident(), label) == (True, "c|task-0")
+
+
+def test_few_behind_many_come_behind_them(conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore) -> None:
+    """Order is kept: nothing is done, and nothing more wanted, before what came first is there."""
+    pipe.may_begin.clear()
+    begin(conversion, pipe, "abc", "d")
+    assert pipe.began.acquire(timeout=WAIT)
+    assert (done(conversion), conversion.is_full, conversion.is_busy) == ([], True, True)
+    pipe.may_begin.set()
+    for _ in range(2):
+        assert woken.acquire(timeout=WAIT)
+    assert (done(conversion), conversion.is_full) == (["ABC", "D"], False)
+    assert len(set(pipe.first_by)) == 1
+
+
+def test_a_piece_begins_while_the_one_before_is_elsewhere(woken: threading.Semaphore) -> None:
+    """Stages work side by side then, each on pieces in their order, for whom the threads wait in the log's words."""
+    pipe: Any = Pipe(is_apart=True)
+    pipe.may_end.clear()
+    with closing(Conversion[str](pipe, woken.release, quick=0)) as conversion:
+        with about("c|task-0"):
+            for piece in "ab":
+                begin(conversion, pipe, piece)
+                assert pipe.began.acquire(timeout=WAIT)
+        assert (done(conversion), conversion.is_full, pipe.then_by) == ([], False, [])
+        begin(conversion, pipe, "c")
+        assert conversion.is_full
+        pipe.may_end.set()
+        for _ in range(3):
+            assert woken.acquire(timeout=WAIT)
+        assert done(conversion) == ["A", "B", "C"]
+    assert {label for _, label in (*pipe.first_by[:2], *pipe.then_by[:2])} == {"c|task-0"}
+    assert {each for each, _ in pipe.first_by}.isdisjoint(each for each, _ in pipe.then_by)
+
+
+def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading.Semaphore) -> None:
+    """Also for a second step whose piece nobody wants any more."""
+    before = set(threading.enumerate())
+    pipe: Any = Pipe(is_apart=True)
+    pipe.may_end.clear()
+    conversion = Conversion[str](pipe, woken.release, quick=0)
+    begin(conversion, pipe, "a", "b", "c")
+    assert pipe.began.acquire(timeout=WAIT)
+    threading.Timer(0.05, pipe.may_end.set).start()
+    conversion.close()
+    assert (len(pipe.then_by) <= 1, others(before)) == (True, [])
+
+
+@pytest.mark.parametrize("quick", [0, WAIT])
+def test_an_error_is_raised_where_the_piece_is_taken(pipe: Any, woken: threading.Semaphore, quick: float) -> None:
+    """A stage that died ends the task, whoever waited for it; what was converted before it counts."""
+    with closing(Conversion[str](pipe, woken.release, quick=quick)) as conversion:
+        begin(conversion, pipe, "a")
+        assert quick or woken.acquire(timeout=WAIT)
+        pipe.error = ConnectError("the stage died")
+        begin(conversion, pipe, "b")
+        assert woken.acquire(timeout=WAIT)
+        assert conversion.take() == "A"
+        with pytest.raises(ConnectError, match="the stage died"):
+            conversion.take()
+
+
+def test_without_another_thread_the_loop_converts(
+    conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may have no more threads; once it has, nothing is converted twice."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        begin(conversion, pipe, "abc")
+    assert done(conversion) == ["ABC"]
+    begin(conversion, pipe, "def")
+    assert woken.acquire(timeout=WAIT)
+    assert done(conversion) == ["DEF"]
+    assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False]
+
+
+def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
+    pipe: Any, woken: threading.Semaphore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behind it plugins are closed, so nobody may be in them; an error that nobody waits for any more is no news."""
+    before = set(threading.enumerate())
+    conversion = Conversion[str](pipe, woken.release, quick=0)
+    pipe.may_begin.clear()
+    pipe.error = ConnectError("late")
+    begin(conversion, pipe, "a", "b")
+    assert pipe.began.acquire(timeout=WAIT)
+    threading.Timer(0.05, pipe.may_begin.set).start()
+    with caplog.at_level(logging.DEBUG):
+        conversion.close()
+    assert (len(pipe.first_by), others(before), caplog.records) == (1, [], [])
