@@ -1,0 +1,91 @@
+"""Stages that die at any moment, amid large batches on their way there and back: nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hearth.isolation.environment_store import python_environment
+from hearth.isolation.interpreter import host
+from hearth.isolation.stage import Stage, StageDied
+from hearth.staging.place import StagePlace
+from hearth_api import STRING_SCHEMA
+from hearth_api.batch import Batch
+from hearth_execution.order import number_rows
+from hearth_execution.transformation import Step
+from hearth_stage.plugin_call import Configure, Load, WantedPlugin
+from hearth_stage.transformation_call import Apply
+
+SAMPLES = str(Path(__file__).parents[2] / "samples")
+UPPER = "transforms.upper"
+WAIT = 20.0
+LONGEST_LIFE = 0.06
+DEATHS = 5
+
+
+def large() -> Batch:
+    """Return a batch of 3 MB, which no socket takes at once."""
+    values = pa.array(["x" * 1000] * 3000)
+    return number_rows(Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays([values], names=["value"])))
+
+
+def begun() -> Stage:
+    """Return a stage with a transformation."""
+    stage = Stage.start(python_environment("samples", host(), (SAMPLES,)), "dies", has_columns=True)
+    stage.call(Configure("sink", 0, 0))
+    stage.call(Load([WantedPlugin(UPPER, "sample.UpperBatch", "sample_plugins:UpperBatch", {})]))
+    return stage
+
+
+def until_it_dies(stage: Stage, batch: Batch, told: list[BaseException]) -> None:
+    """Call a stage again and again, two calls ahead of their answers."""
+    place, call = StagePlace(stage), Apply([Step(UPPER)], [batch])
+    try:
+        waits = [place.begin(call), place.begin(call)]
+        while True:
+            waits.append(place.begin(call))
+            assert waits.pop(0)().batches[0].num_rows == batch.num_rows
+    except BaseException as error:  # noqa: BLE001 - judged by the test
+        told.append(error)
+
+
+def held() -> tuple[int, set[str]]:
+    """Return how many descriptors this process has, and which threads that go with a stage."""
+    return len(os.listdir("/proc/self/fd")), {each.name for each in threading.enumerate() if "dies" in each.name}
+
+
+def comes_to(wanted: object, found: Callable[[], object]) -> bool:
+    """Return whether something becomes so."""
+    until = time.monotonic() + WAIT
+    while found() != wanted and time.monotonic() < until:
+        time.sleep(0.01)
+    return found() == wanted
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors as Linux tells them")
+def test_a_stage_that_dies_at_any_moment_leaves_nothing() -> None:
+    """No descriptor, no thread, and nobody who waits for an answer for ever."""
+    chance, batch = random.Random(1), large()
+    begun().close()  # what the first of all stages begins stays: the thread that starts them
+    before = held()
+    for _ in range(DEATHS):
+        stage = begun()
+        told: list[BaseException] = []
+        callers = [threading.Thread(target=until_it_dies, args=(stage, batch, told)) for _ in range(2)]
+        for caller in callers:
+            caller.start()
+        time.sleep(chance.uniform(0, LONGEST_LIFE))
+        os.kill(stage.pid, signal.SIGKILL)
+        for caller in callers:
+            caller.join(WAIT)
+        stage.close()
+        assert [type(error) for error in told] == [StageDied] * 2, told
+    assert comes_to(before, held), f"{before} became {held()}"
