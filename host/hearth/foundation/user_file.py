@@ -85,14 +85,15 @@ def replace_durably(path: Path, data: bytes, mode: int = 0o666) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError:
         with suppress(OSError):
             fresh.unlink()
         raise
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Have what was made, renamed or removed in a directory there for good."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

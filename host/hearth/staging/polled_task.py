@@ -6,6 +6,7 @@ import logging
 import queue
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,15 @@ from hearth_execution.failure import Failure
 from hearth_execution.order import numbered
 from hearth_execution.retry import Retry
 from hearth_stage.plugin_call import Stopping
-from hearth_stage.task_call import AddCredit, CommitSource, Polled, PollsEmpty, StopSource
+from hearth_stage.task_call import (
+    AddCredit,
+    CommitRecords,
+    CommitSource,
+    Polled,
+    PollsEmpty,
+    SourceStarted,
+    StopSource,
+)
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +59,8 @@ class PolledTask:
     """Runs a source's task from its start to its stop; it polls while what it returned is taken.
 
     ``read_offsets`` returns committed offsets, from any thread. ``empty_ms`` is after how long a time of polls that
-    brought nothing ``take`` says so. All but ``wake`` belong to one thread.
+    brought nothing ``take`` says so; what ``admit`` raises of what the task is ends it before its first poll. All but
+    ``wake`` and ``committed`` belong to one thread.
     """
 
     def __init__(
@@ -59,9 +69,11 @@ class PolledTask:
         read_offsets: ReadStored,
         *,
         empty_ms: int | None = None,
+        admit: Callable[[SourceStarted], None] = lambda started: None,
         open_stage: OpenStage = OWN_STAGES,
     ) -> None:
         self._plan, self._read_offsets, self._empty_ms = plan, read_offsets, empty_ms
+        self._admit = admit
         self._open_stage = open_stage
         self._said: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
         self._ready: deque[Polled] = deque()
@@ -81,7 +93,7 @@ class PolledTask:
         self._stage, places = opener.open(opened)
         self._chain = Chain(self._plan, places, between)
         opened.callback(self._stop)
-        started = start_source(self._stage, self._plan, inside, empty_ms=self._empty_ms)
+        started = start_source(self._stage, self._plan, inside, empty_ms=self._empty_ms, admit=self._admit)
         self.wants_commits, self.wants_records = started.wants_commits, started.wants_records
         self._watch = PollWatch(self._stage, settings.call_timeout)
 
@@ -112,9 +124,16 @@ class PolledTask:
         """End the wait of ``take``, which then returns ``None``; may be called from any thread."""
         self._said.put(None)
 
-    def commit(self) -> None:
-        """Tell the task that all offsets it was asked to have stored are stored."""
-        if self.wants_commits and self._stage.is_alive:
+    def committed(self, numbers: range) -> None:
+        """Tell the task that its records of these numbers, counted from 0 as they were polled, are where they belong.
+
+        No Kafka has them, so they have no metadata. May be called from any thread.
+        """
+        if not self._stage.is_alive:
+            return
+        if self.wants_records:
+            self._stage.notify(CommitRecords([[number, None, 0, 0, 0] for number in numbers]))
+        if self.wants_commits:
             self._stage.notify(CommitSource())
 
     def _taken(self, said: Said | Stage | None) -> Transformed | PollsEmpty | None:

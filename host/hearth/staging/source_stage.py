@@ -64,15 +64,17 @@ def start_source(
     is_paused: bool = False,
     ends_transactions: bool = False,
     empty_ms: int | None = None,
+    admit: Callable[[SourceStarted], None] = lambda started: None,
 ) -> SourceStarted:
     """Start the task in its stage, and let it poll; returns what it wants to hear of.
 
     ``inside`` are the transformations that run there. ``empty_ms`` is after how long a time of polls that bring
-    nothing the stage says so, for who wants to know.
+    nothing the stage says so, for who wants to know. What ``admit`` raises ends it before the first poll.
     """
     steps = [step_of(plugin) for plugin in inside]
     start = StartSource(plan.plugin("task").reference, dict(plan.task_config), steps, ends_transactions, empty_ms)
     started = stage.call(start)
+    admit(started)
     if is_paused:
         stage.notify(HoldPolling())
     stage.notify(AddCredit(AHEAD))
