@@ -1,0 +1,84 @@
+"""From batches of records to those of a DataFrame, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from hearth.datasource.spark_column import converter, instants
+from hearth_api.batch import Batch
+from hearth_api.java import offset_to_json
+
+Write = Callable[[Batch], Any]
+"""Makes a column of what the batch has as value, other than by its schema."""
+
+
+class SparkBatches:
+    """Makes of batches what a DataFrame with this schema takes, which has any of the columns of a read.
+
+    ``write_value`` makes the column ``value``, where that is not typed by the schema of the records.
+    """
+
+    def __init__(self, schema: StructType, write_value: Write | None = None) -> None:
+        self.schema = to_arrow_schema(schema, timezone="UTC")
+        """What Spark compares the first batch with, to the letter."""
+        makers: dict[str, Write] = {
+            "topic": lambda batch: _repeated(batch.topic, batch.num_rows),
+            "key": lambda batch: self._typed(batch, "key"),
+            "value": write_value or (lambda batch: self._typed(batch, "value")),
+            "headers": self._headers,
+            "timestamp": self._timestamps,
+            "partition": lambda batch: batch.column("partition"),
+            "source_partition": lambda batch: _repeated(_place(batch), batch.num_rows),
+            "source_offset": lambda batch: batch.column("source_offset"),
+        }
+        self._makers = [(makers[field.name], field.type) for field in self.schema]
+
+    def convert(self, batch: Batch) -> Any:
+        """Return a batch for Spark; raises where a column cannot be what it should."""
+        stamped = batch.stamped()
+        made = ((make(stamped), type_) for make, type_ in self._makers)
+        columns = [pa.nulls(batch.num_rows, type_) if column is None else column for column, type_ in made]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _typed(self, batch: Batch, name: str) -> Any:
+        column = batch.column(name)
+        if column is None or (name == "key" and column.null_count == len(column)):
+            return None
+        schema = batch.key_schema if name == "key" else batch.value_schema
+        return converter(schema, self.schema.field(name).type, name)(column)
+
+    def _headers(self, batch: Batch) -> Any:
+        column = batch.column("headers")
+        if column is None:
+            return None
+        target = self.schema.field("headers").type
+        entries = column.values
+        parts = [entries.field(field.name) for field in target.value_type]
+        inside = pa.StructArray.from_arrays(parts, fields=list(target.value_type))
+        return pa.Array.from_buffers(
+            target, len(column), column.buffers()[:2], column.null_count, column.offset, [inside]
+        )
+
+    def _timestamps(self, batch: Batch) -> Any:
+        column = batch.column("timestamp")
+        return None if column is None else instants(column, self.schema.field("timestamp").type)
+
+
+def _place(batch: Batch) -> str | None:
+    return None if batch.source_partition is None else offset_to_json(batch.source_partition)
+
+
+def _repeated(text: str | None, count: int) -> Any:
+    """Return a text again and again: a part of what was made for more rows before, mostly."""
+    return None if text is None else _column_of(text, 1 << max(count - 1, 0).bit_length()).slice(0, count)
+
+
+@lru_cache(maxsize=16)
+def _column_of(text: str, count: int) -> Any:
+    return pa.repeat(pa.scalar(text, pa.string()), count)

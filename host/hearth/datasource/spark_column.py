@@ -1,0 +1,189 @@
+"""From the columns of batches to those of a DataFrame: Spark's types over the same memory, where these are alike."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api import ConnectError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api.batch import arrow_type, column_to_values
+from hearth_api.java import schema_to_text
+from hearth_api.struct import is_logical
+
+Convert = Callable[[Any], Any]
+"""Makes of a column, in the physical form of its schema, one of an Arrow type of Spark's."""
+_DECIMAL_BYTES = 16
+_NANOS_PER_MILLI = 1_000_000
+
+
+class Unfit(ConnectError):
+    """A column of records cannot be what the DataFrame has: where it is, what it is, and what it should be."""
+
+    code = "datasource.type"
+    hint = "give the read a .schema(...) with the type the records have, or option hearth.value json"
+
+    def __str__(self) -> str:
+        """Name both types."""
+        where, schema, target = self.args
+        return f"the records have {where} as {_named(schema)}, and the DataFrame as {target}"
+
+
+def _named(schema: Schema | None) -> str:
+    return "JSON without a schema" if schema is None else schema_to_text(schema)
+
+
+@lru_cache(maxsize=1000)
+def converter(schema: Schema | None, target: Any, where: str) -> Convert:
+    """Return what turns a column of values of a schema into the Arrow type that Spark wants; raises Unfit.
+
+    Fields of structs find each other by their names: what a record has more is left out, what it lacks is null.
+    """
+    if schema is None or is_logical(schema):
+        return _plain(schema, target, where) if schema is None else _logical(schema, target, where)
+    if schema.type is Type.STRUCT and pa.types.is_struct(target):
+        return _struct(schema, target, where)
+    if schema.type is Type.ARRAY and pa.types.is_list(target):
+        inside = converter(schema.value_schema, target.value_type, f"{where}[]")
+        return lambda column: _rebuilt(target, column, inside(column.values))
+    if schema.type is Type.MAP and pa.types.is_map(target):
+        return _map(schema, target, where)
+    return _plain(schema, target, where)
+
+
+def _plain(schema: Schema | None, target: Any, where: str) -> Convert:
+    """Return the column as it is, or as wider numbers."""
+    own = arrow_type(schema)
+    if own == target:
+        return lambda column: column
+    if not _is_wider(own, target):
+        raise Unfit(where, schema, target)
+    return lambda column: column.cast(target)
+
+
+def _is_wider(own: Any, target: Any) -> bool:
+    kinds = pa.types
+    if kinds.is_integer(own):
+        is_number = kinds.is_integer(target) or kinds.is_floating(target)
+        return bool(is_number and target.bit_width > own.bit_width)
+    return bool(kinds.is_float32(own) and kinds.is_float64(target))
+
+
+def _struct(schema: Schema, target: Any, where: str) -> Convert:
+    own = {field.name: field for field in schema.fields}
+    makers: list[tuple[int, Convert] | None] = []
+    for wanted in target:
+        field = own.get(wanted.name)
+        inside = None if field is None else converter(field.schema, wanted.type, f"{where}.{wanted.name}")
+        makers.append(None if field is None or inside is None else (field.index, inside))
+    fields = list(target)
+    if not fields:
+        return lambda column: pa.array([None if not each else {} for each in column.is_valid().to_pylist()], target)
+
+    def convert(column: Any) -> Any:
+        count = len(column)
+        children = [
+            pa.nulls(count, wanted.type) if made is None else made[1](column.field(made[0]))
+            for wanted, made in zip(fields, makers)
+        ]
+        mask = column.is_null() if column.null_count else None
+        return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+
+    return convert
+
+
+def _map(schema: Schema, target: Any, where: str) -> Convert:
+    keys = converter(schema.key_schema, target.key_type, f"{where} (keys)")
+    items = converter(schema.value_schema, target.item_type, f"{where} (values)")
+    fields = [target.key_field, target.item_field]
+
+    def convert(column: Any) -> Any:
+        inside = pa.StructArray.from_arrays([keys(column.keys), items(column.items)], fields=fields)
+        return _rebuilt(target, column, inside)
+
+    return convert
+
+
+def _rebuilt(target: Any, column: Any, inside: Any) -> Any:
+    """Return lists or maps with other contents at the same places."""
+    return pa.Array.from_buffers(target, len(column), column.buffers()[:2], column.null_count, column.offset, [inside])
+
+
+def _logical(schema: Schema, target: Any, where: str) -> Convert:
+    kinds = pa.types
+    if schema.name == Decimal.LOGICAL_NAME and kinds.is_decimal(target):
+        scale = Decimal.scale(schema)
+        if target.scale != scale:
+            raise Unfit(where, schema, target)
+        return lambda column: decimals(column, target)
+    if schema.name == Decimal.LOGICAL_NAME and kinds.is_string(target):
+        return lambda column: _printed(schema, column)
+    if schema.name == Date.LOGICAL_NAME and kinds.is_date32(target):
+        return lambda column: column.cast(target)
+    if schema.name == Timestamp.LOGICAL_NAME and kinds.is_timestamp(target):
+        return lambda column: instants(column, target)
+    if schema.name == Time.LOGICAL_NAME and kinds.is_time64(target):
+        return lambda column: pa.compute.multiply(column.cast(pa.int64()), _NANOS_PER_MILLI).cast(target)
+    return _plain(schema, target, where)
+
+
+def instants(column: Any, target: Any) -> Any:
+    """Return milliseconds since 1970 as Spark's microseconds; raises where these do not fit into 64 bits."""
+    return column.cast(pa.timestamp("ms", target.tz)).cast(target)
+
+
+def decimals(column: Any, target: Any) -> Any:
+    """Return unscaled numbers in big-endian bytes, of any length, as decimals of 128 bits.
+
+    A number of more digits than the type has raises ConnectError.
+    """
+    count = len(column)
+    ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + count + 1].astype(np.int64)
+    lengths = np.diff(ends)
+    if column.null_count:
+        lengths[~column.is_valid().to_numpy(zero_copy_only=False)] = 0
+    if count and lengths.max() > _DECIMAL_BYTES:
+        return _few_decimals(column, target)
+    memory = column.buffers()[2]
+    data = np.frombuffer(memory, np.uint8) if memory is not None and memory.size else np.zeros(1, np.uint8)
+    has_bytes = np.flatnonzero(lengths)
+    little = np.zeros((count, _DECIMAL_BYTES), np.uint8)
+    little[has_bytes] = np.where(data[ends[:-1][has_bytes]] >= 0x80, 0xFF, 0)[:, None]
+    for place in range(int(lengths.max()) if count else 0):
+        rows = np.flatnonzero(lengths > place)
+        little[rows, place] = data[ends[1:][rows] - 1 - place]
+    bitmap = None
+    if column.null_count:
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        bitmap = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    found = pa.Array.from_buffers(target, count, [bitmap, pa.py_buffer(little)], column.null_count)
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise _too_long(target) from error
+    return found
+
+
+def _few_decimals(column: Any, target: Any) -> Any:
+    """Return decimals one by one: some of them have leading bytes that say nothing, or too many digits."""
+    unscaled = (None if each is None else int.from_bytes(each, "big", signed=True) for each in column.to_pylist())
+    exact = decimal.Context(prec=1000)
+    try:
+        return pa.array([None if each is None else exact.scaleb(each, -target.scale) for each in unscaled], target)
+    except (pa.ArrowInvalid, decimal.DecimalException) as error:
+        raise _too_long(target) from error
+
+
+def _too_long(target: Any) -> ConnectError:
+    return ConnectError(
+        f"a decimal of the records has more digits than {target}",
+        hint="give the read a .schema(...) that has the decimals as string",
+    )
+
+
+def _printed(schema: Schema, column: Any) -> Any:
+    return pa.array([None if each is None else f"{each:f}" for each in column_to_values(schema, column)], pa.string())
