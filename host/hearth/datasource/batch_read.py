@@ -1,0 +1,110 @@
+"""A batch read: what a source has, once, from where it begins without stored offsets until it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from hearth.datasource.instruction import instructive
+from hearth.datasource.option import Options
+from hearth.staging.plugin_plan import PluginPlan
+from hearth_api import ConfigError, ConnectError
+from hearth_stage.task_call import PollsEmpty, SourceStarted
+
+WAIT_SECONDS = 60.0
+
+
+class Acknowledging(ConfigError):
+    """A source tells its system what was taken, and of a batch read nobody can say that it is done."""
+
+    code = "datasource.acknowledging"
+
+
+@dataclass
+class TaskPartition(InputPartition):  # type: ignore[misc]
+    """One task of the connector, which one task of Spark runs."""
+
+    plan: PluginPlan
+    most: int | None
+    idle_ms: int
+
+
+class HearthReader(DataSourceReader):  # type: ignore[misc]
+    """Plans on the driver; its copies run the tasks on executors."""
+
+    def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
+        self._given: dict[str, str] = dict(given)
+        self._schema = schema
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has."""
+        return {"_given": {}, "_schema": self._schema}
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the tasks of the connector."""
+        from hearth.datasource.planning import planned
+        from hearth.discovery import PluginType
+
+        with instructive():
+            options = Options.parse(self._given)
+            settings = options.settings
+            plans = planned(options, PluginType.SOURCE).plans
+            if not plans:
+                raise ConnectError(
+                    f"{options.config['connector.class']} has no tasks for this configuration: nothing is to be read"
+                )
+            return [TaskPartition(plan, settings.max_records, settings.idle_ms) for plan in plans]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield what a task returns until it is empty, or there are enough."""
+        from hearth.datasource.spark_batch import SparkBatches
+
+        assert isinstance(partition, TaskPartition)
+        with instructive():
+            yield from rows_of(partition, SparkBatches(self._schema))
+
+
+def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
+    """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
+    from hearth.datasource.judged import judged
+    from hearth.spark.environment_archive import unpacked
+    from hearth.staging.polled_task import PolledTask, Transformed
+
+    plan, left = partition.plan, partition.most
+    task = PolledTask(here(plan, unpacked), _nothing_stored, empty_ms=partition.idle_ms, admit=refuse_acknowledging)
+    with ExitStack() as opened:
+        task.open(opened)
+        while left is None or left > 0:
+            taken = task.take(WAIT_SECONDS)
+            if isinstance(taken, PollsEmpty):
+                return
+            if not isinstance(taken, Transformed):
+                continue
+            for batch in judged(taken, plan):
+                part = batch if left is None else batch.slice(0, left)
+                if part.num_rows:
+                    yield columns.convert(part)
+                left = None if left is None else left - part.num_rows
+
+
+def here(plan: PluginPlan, found: Any) -> PluginPlan:
+    """Return a plan with its environments where this machine has them."""
+    return replace(plan, environments={key: found(each) for key, each in plan.environments.items()})
+
+
+def refuse_acknowledging(started: SourceStarted) -> None:
+    """Raise Acknowledging for a task that wants to hear of commits: nobody could say what it may let go of."""
+    if started.wants_commits or started.wants_records:
+        raise Acknowledging(
+            "this source acknowledges upstream what was read, and a batch read is repeated by every action and retry",
+            hint="use spark.readStream with a hearth.spool and .trigger(availableNow=True)",
+        )
+
+
+def _nothing_stored(partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+    return [None] * len(partitions)

@@ -1,0 +1,75 @@
+"""What Spark asks of the format ``hearth``: columns, readers and writers."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceWriter
+from pyspark.sql.types import StringType, StructType
+
+from hearth.datasource.instruction import instructive
+from hearth.datasource.option import Options
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamWriter
+
+
+class HearthDataSource(DataSource):  # type: ignore[misc]
+    """Any connector of plugin.path as a source or sink of DataFrames.
+
+    It is made anew for each question, in processes that Spark begins for that, so it holds the options and nothing
+    else, and what answers is loaded with the question.
+    """
+
+    options: MutableMapping[str, str]
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "hearth"
+
+    def schema(self) -> StructType:
+        """Return the columns of a read for which nobody has given any, typed by the first record of the source."""
+        from hearth.datasource.planning import planned
+        from hearth.datasource.schema_probe import first_schemas
+        from hearth.datasource.spark_type import read_schema, spark_type
+        from hearth.discovery import PluginType
+
+        with instructive():
+            options = Options.parse(self.options)
+            plans = planned(options, PluginType.SOURCE).plans
+            if not plans:
+                return read_schema(StringType(), StringType())
+            key, value = first_schemas(plans[0], options.settings.probe_ms)
+            return read_schema(spark_type(key), spark_type(value))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return what reads a snapshot."""
+        from hearth.datasource.batch_read import HearthReader
+        from hearth.datasource.spark_type import check_columns
+
+        with instructive():
+            check_columns(schema)
+        return HearthReader(self.options, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
+        """Return what reads a stream."""
+        from hearth.datasource.spark_type import check_columns
+        from hearth.datasource.stream_read import HearthStreamReader
+
+        with instructive():
+            check_columns(schema)
+        return HearthStreamReader(self.options, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Return what writes a batch."""
+        from hearth.datasource.write import batch_writer
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  (Spark's name)
+        """Return what writes the micro-batches of a query."""
+        from hearth.datasource.write import stream_writer
+
+        return stream_writer(self.options, schema, overwrite)

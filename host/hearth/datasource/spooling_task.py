@@ -1,0 +1,159 @@
+"""A task of a streaming read: it polls, and seals what came as segments of a spool."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.datasource.judged import judged
+from hearth.datasource.segment import Segment, SegmentWriter
+from hearth.datasource.spark_batch import SparkBatches
+from hearth.datasource.spool import partition_key
+from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.polled_task import PolledTask, Transformed
+from hearth.staging.source_stage import ReadStored
+from hearth_api.batch import Batch
+from hearth_stage.task_call import PollsEmpty
+
+log = logging.getLogger(__name__)
+
+MOST_ROWS = 500_000
+"""Rows after which a segment is sealed, however much more there is: it is what one task of Spark reads."""
+LONGEST_SECONDS = 0.2
+"""How long a segment is written to while records come."""
+PAUSE_SECONDS = 0.03
+"""How soon after a segment the next may follow, where records come now and then: each costs a flush to the disk."""
+WAIT_SECONDS = 5.0
+ROOM_SECONDS = 0.5
+"""How often a task looks whether it is to end, while there is no room in the spool."""
+
+
+@dataclass(frozen=True)
+class SpoolAccess:
+    """What a task needs of its spool, wherever it runs: its run, the number of its next segment, and whom to tell."""
+
+    root: Path
+    run: int
+    next_number: int
+    read_offsets: ReadStored
+    on_segment: Callable[[Segment], None]
+    await_room: Callable[[float], bool]
+    """Waits, for some seconds at most, until the spool is not full, and returns whether that is so."""
+
+
+class SpoolingTask:
+    """Runs one task of a source, whose records become segments.
+
+    A poll is in one segment as a whole, with the positions of its records: also of those that were dropped.
+    ``ends_when_empty`` is whether it ends as soon as there is nothing more to be polled.
+    """
+
+    def __init__(
+        self,
+        plan: PluginPlan,
+        columns: SparkBatches,
+        access: SpoolAccess,
+        *,
+        most_rows: int | None,
+        empty_ms: int,
+        ends_when_empty: bool,
+    ) -> None:
+        self._plan, self._columns, self._access = plan, columns, access
+        self._most_rows = min(MOST_ROWS, most_rows or MOST_ROWS)
+        self._ends_when_empty = ends_when_empty
+        self._task = PolledTask(plan, access.read_offsets, empty_ms=empty_ms)
+        self._writer: SegmentWriter | None = None
+        self._number = access.next_number
+        self._sealed_at = self._begun_at = 0.0
+        self._polled = 0
+        self._records: dict[int, range] = {}
+        self._stopping = threading.Event()
+
+    def execute(self) -> None:
+        """Poll and seal until told to stop, or until there is nothing more where that is asked for.
+
+        Whatever ends it, what is sealed stays and what is not was never there: the task begins anew behind the former.
+        """
+        try:
+            with ExitStack() as opened:
+                self._task.open(opened)
+                while not self._stopping.is_set():
+                    if self._access.await_room(ROOM_SECONDS) and not self._turn():
+                        break
+                self._seal()
+        finally:
+            if self._writer is not None:
+                self._writer.drop()
+
+    def stop(self) -> None:
+        """Have it end soon; may be called from any thread."""
+        self._stopping.set()
+        self._task.wake()
+
+    def committed(self, segment: Segment) -> None:
+        """Take note that Spark has committed a segment; may be called from any thread."""
+        numbers = self._records.pop(segment.number, None)
+        if numbers is not None:  # those of an earlier run it does not know
+            self._task.committed(numbers)
+
+    def _turn(self) -> bool:
+        """Take what comes next and seal what is due; returns whether there may be more."""
+        taken = self._task.take(self._patience())
+        if isinstance(taken, Transformed):
+            self._write(taken)
+        if self._is_due(is_calm=not isinstance(taken, Transformed)):
+            self._seal()
+        return not (self._ends_when_empty and isinstance(taken, PollsEmpty))
+
+    def _patience(self) -> float:
+        if self._writer is None:
+            return WAIT_SECONDS
+        return max(0.0, self._sealed_at + PAUSE_SECONDS - time.monotonic())
+
+    def _write(self, taken: Transformed) -> None:
+        batches = [self._columns.convert(each) for each in judged(taken, self._plan)]
+        if self._writer is None:
+            access = self._access
+            self._writer = SegmentWriter(access.root, self._plan.task, self._number, access.run, self._columns.schema)
+            self._begun_at = time.monotonic()
+        polled = sum(each.num_rows for each in taken.origins)
+        self._writer.add(batches, polled, positions_of(taken.origins))
+
+    def _is_due(self, *, is_calm: bool) -> bool:
+        writer = self._writer
+        if writer is None:
+            return False
+        if max(writer.rows, writer.polled) >= self._most_rows:
+            return True
+        now = time.monotonic()
+        waited = now - (self._sealed_at if is_calm else self._begun_at)
+        return writer.rows > 0 and waited >= (PAUSE_SECONDS if is_calm else LONGEST_SECONDS)
+
+    def _seal(self) -> None:
+        if self._writer is None:
+            return
+        segment = self._writer.seal()
+        self._writer = None
+        self._records[segment.number] = range(self._polled, self._polled + segment.polled)
+        self._polled += segment.polled
+        self._number += 1
+        self._sealed_at = time.monotonic()
+        self._access.on_segment(segment)
+
+
+def positions_of(origins: list[Batch]) -> dict[str, str | None]:
+    """Return where the source stands behind records: the last offset of each of its partitions that is one."""
+    positions: dict[str, str | None] = {}
+    for batch in origins:
+        offsets = batch.column("source_offset")
+        if batch.source_partition is None or offsets is None:
+            continue
+        known = offsets.drop_null() if offsets.null_count else offsets
+        if len(known):
+            positions[partition_key(batch.source_partition)] = known[-1].as_py()
+    return positions

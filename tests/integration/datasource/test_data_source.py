@@ -1,0 +1,111 @@
+"""DataFrames that Spark reads from sources, with the format as Spark finds it by itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.peer.hearth_connect import file_bundle
+
+HOIST = {
+    "transforms": "h", "transforms.h.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+    "transforms.h.field": "lineText",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Provide a session of Spark on this machine, told of nothing but its own Python."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    opened = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .getOrCreate()
+    )
+    opened.sparkContext.setLogLevel("OFF")
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """Provide a file of lines."""
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(1000)))
+    return path
+
+
+def options(lines: Path, **more: Any) -> dict[str, str]:
+    """Return the options of a read; dots are two underscores."""
+    own = {"connector.class": "FileStreamSource", "file": str(lines), "topic": "t", "plugin.path": str(file_bundle())}
+    return own | {name.replace("__", "."): str(value) for name, value in more.items()}
+
+
+def test_a_source_is_a_dataframe(spark: SparkSession, lines: Path) -> None:
+    """All columns, without a word of what they are."""
+    frame = spark.read.format("hearth").options(**options(lines)).load()
+    rows = frame.orderBy("source_offset").collect()
+    assert sorted(row.value for row in rows) == sorted(f"line {number}" for number in range(1000))
+    assert {(row.topic, row.key, row.headers, row.partition) for row in rows} == {("t", None, None, None)}
+    assert all(row.timestamp is not None and str(lines) in row.source_partition for row in rows)
+    assert frame.selectExpr("max(cast(get_json_object(source_offset, '$.position') AS int))").first()[0] == 8890
+
+
+def test_sql_reads_as_well_and_records_are_what_transformations_leave(spark: SparkSession, lines: Path) -> None:
+    """Names that transformations have among their settings keep their case, and so do fields."""
+    given = ", ".join(
+        f"'{name}' '{value}'" for name, value in options(lines, **HOIST, hearth__max__records=10).items()
+    )
+    spark.sql(f"CREATE TEMPORARY VIEW hoisted USING hearth OPTIONS ({given})")
+    assert spark.table("hoisted").schema["value"].dataType.simpleString() == "struct<lineText:string>"
+    assert spark.sql("SELECT value.lineText FROM hoisted").count() == 10
+    spark.sql("DROP VIEW hoisted")
+
+
+def test_a_stream_ends_with_what_there_is_and_goes_on(spark: SparkSession, lines: Path, tmp_path: Path) -> None:
+    """Each line once, in whichever of the runs."""
+    seen: list[str] = []
+
+    def run() -> None:
+        frame = spark.readStream.format("hearth").options(**options(lines, hearth__spool=tmp_path / "spool"))
+        query = (
+            frame.schema("value string").load().writeStream
+            .foreachBatch(lambda rows, _: seen.extend(row.value for row in rows.collect()))
+            .option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+        )  # fmt: skip
+        query.awaitTermination()
+
+    run()
+    with lines.open("a") as file:
+        file.write("one more\n")
+    run()
+    assert seen == [*(f"line {number}" for number in range(1000)), "one more"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"file": "missing"}, "hearth.probe.ms"),
+        ({"batch.size": "many"}, "batch.size"),
+        ({"connector.class": "NoSuchSource"}, "NoSuchSource"),
+        ({"connector.class": "FileStreamSink"}, "df.write"),
+        ({"hearth.spol": "x"}, "hearth.spool"),
+        ({"transforms": "a", "transforms.a.type": "No$Such"}, "No$Such"),
+    ],
+)
+def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, given: dict[str, str], said: str) -> None:
+    """Key, value and remedy: everything above it is Spark's."""
+    wrong = {**options(lines, hearth__probe__ms=500), **given}
+    with pytest.raises(PySparkException) as raised:
+        spark.read.format("hearth").options(**wrong).load().collect()
+    line = next(line for line in reversed(str(raised.value).splitlines()) if line.strip() and "SQLSTATE" not in line)
+    assert said in line, str(raised.value)

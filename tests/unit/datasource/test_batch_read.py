@@ -1,0 +1,94 @@
+"""A batch read as Spark drives it, without Spark: tasks are planned here, and copies run them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from hearth.datasource import planning
+from hearth.datasource.data_source import HearthDataSource
+from hearth.datasource.instruction import DataSourceFailed
+from hearth.datasource.spark_type import COLUMNS
+from tests.unit.datasource.acting_source import acting_plan
+
+VALUE = StructType([StructField("name", StringType()), StructField("more", IntegerType())])
+SCHEMA = StructType([StructField("value", VALUE), StructField("source_offset", StringType())])
+Read = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+    """Return the options of a source that acts as its configuration says."""
+
+    def planned(tasks: int = 1, name: str = "Connector", **config: str) -> dict[str, str]:
+        plans = tuple(acting_plan(tmp_path, number, name, **config) for number in range(tasks))
+        monkeypatch.setattr(planning, "planned", lambda *_: SimpleNamespace(plans=plans))
+        return {"connector.class": "x"}
+
+    return planned
+
+
+def read(options: dict[str, str], schema: StructType = SCHEMA) -> list[dict[str, Any]]:
+    """Return the rows of a read by a copy of its reader."""
+    reader = HearthDataSource(options).reader(schema)
+    copy = pickle.loads(pickle.dumps(reader))
+    parts = [pickle.loads(pickle.dumps(each)) for each in reader.partitions()]
+    return [row for part in parts for batch in copy.read(part) for row in batch.to_pylist()]
+
+
+def test_a_read_has_all_there_is_and_ends(plan: Callable[..., dict[str, str]]) -> None:
+    """Fields are found by their names; what a record lacks is null."""
+    rows = read(plan(last="25"))
+    assert [row["value"] for row in rows] == [{"name": f"n{number}", "more": None} for number in range(1, 26)]
+    assert rows[-1]["source_offset"] == '{"at":25}'
+
+
+def test_each_task_is_a_partition_and_may_be_bounded(plan: Callable[..., dict[str, str]]) -> None:
+    """A source without end is, so that its read ends."""
+    rows = read({**plan(tasks=2, last="1000000"), "hearth.max.records": "15"})
+    assert len(rows) == 30
+
+
+def test_columns_are_typed_by_the_first_record(plan: Callable[..., dict[str, str]]) -> None:
+    """Where nobody has given a schema."""
+    found = HearthDataSource(plan(last="3")).schema()
+    assert tuple(found.names) == COLUMNS
+    assert found["value"].dataType.simpleString() == "struct<id:int,name:string>"
+    assert found["key"].dataType.simpleString() == "string"
+
+
+def test_columns_of_a_source_without_records_are_not_known(plan: Callable[..., dict[str, str]]) -> None:
+    """It is said what to do."""
+    with pytest.raises(DataSourceFailed, match=r"(?s)no record for 300 ms.*\.schema"):
+        HearthDataSource({**plan(last="0"), "hearth.probe.ms": "300"}).schema()
+
+
+def test_a_source_that_acknowledges_is_not_polled(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+    """Neither for a snapshot nor for its columns: who polls it must say what is done."""
+    options = plan(name="Acknowledging", last="3", heard=str(tmp_path / "heard"))
+    with pytest.raises(DataSourceFailed, match="availableNow"):
+        read(options)
+    with pytest.raises(DataSourceFailed, match=r"\.schema"):
+        HearthDataSource(options).schema()
+
+
+def test_what_a_task_raises_is_told(plan: Callable[..., dict[str, str]]) -> None:
+    """In the last line, whatever Spark puts in front of it."""
+    with pytest.raises(DataSourceFailed) as raised:
+        read(plan(last="30", trap="fail 20"))
+    assert "the source is broken" in str(raised.value).splitlines()[-1]
+
+
+def test_a_column_that_cannot_be_is_told_with_both_types(plan: Callable[..., dict[str, str]]) -> None:
+    """And a column that no read has, with those there are."""
+    wrong = StructType([StructField("value", StructType([StructField("name", IntegerType())]))])
+    with pytest.raises(DataSourceFailed, match=r"value\.name as .*string.* int32"):
+        read(plan(last="3"), wrong)
+    with pytest.raises(DataSourceFailed, match="no column 'name'"):
+        HearthDataSource({}).reader(StructType([StructField("name", StringType())]))
