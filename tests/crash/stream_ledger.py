@@ -1,0 +1,201 @@
+"""A ledger of a streaming read: lines go into a file, processes are killed, and both sinks have each line once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.dataset
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = "tests.crash.stream_query"
+LINES_AT_ONCE = 100
+MOST_FALSE_STARTS = 5
+START_SECONDS = 240.0
+END_SECONDS = 600.0
+
+
+@dataclass
+class Verdict:
+    """What is in the two sinks: lines that are missing, lines that are there again; and who was killed how often."""
+
+    lines: int = 0
+    lost: dict[str, int] = field(default_factory=dict)
+    twice: dict[str, int] = field(default_factory=dict)
+    killed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_clean(self) -> bool:
+        """Return whether each line is in each sink once."""
+        return not any(self.lost.values()) and not any(self.twice.values())
+
+
+class StreamLedger:
+    """Feeds a file, kills processes of the program that reads it, and starts that again when it has ended."""
+
+    def __init__(self, folder: Path, bundle: str, master: str, seed: int, environment: dict[str, str]) -> None:
+        self._folder, self._bundle, self._master = folder, bundle, master
+        self._random = random.Random(seed)
+        self._environment = environment
+        self._lines = folder / "lines"
+        self._lines.touch()
+        self._count = 0
+        self._is_over = threading.Event()
+        self._killed: Counter[str] = Counter()
+        self._program: subprocess.Popen[bytes] | None = None
+        self._false_starts = 0
+
+    def run(self, kills: int) -> Verdict:
+        """Kill so many processes at random moments; returns what came of it."""
+        feeder = threading.Thread(target=self._feed, daemon=True)
+        feeder.start()
+        try:
+            while self._killed.total() < kills:
+                self._run_program()
+                self._pause(self._random.choice((0.0, 0.3, 1.0, 4.0)) * self._random.random())
+                self._kill_one()
+        finally:
+            self._is_over.set()
+            feeder.join()
+        (self._folder / "done").touch()
+        self._finish()
+        return self._verdict()
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self._program is not None:
+            for process in [self._program.pid, *descendants(self._program.pid)]:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            self._program.wait()
+
+    def _feed(self) -> None:
+        with self._lines.open("a") as file:
+            while not self._is_over.is_set():
+                first = self._count
+                file.writelines(f"{number:060}\n" for number in range(first, first + LINES_AT_ONCE))
+                file.flush()
+                self._count += LINES_AT_ONCE
+                time.sleep(0.05)
+
+    def _run_program(self) -> None:
+        """Start the program unless it runs, and wait until its queries have begun."""
+        if self._program is not None and self._program.poll() is None:
+            return
+        if self._program is not None:
+            self.close()
+        (self._folder / "running").unlink(missing_ok=True)
+        with (self._folder / "log").open("ab") as log:
+            self._program = subprocess.Popen(
+                [sys.executable, "-m", PROGRAM, self._folder, self._bundle, self._master],
+                stdout=log, stderr=log, env=self._environment, cwd=ROOT,
+            )  # fmt: skip
+        until = time.monotonic() + START_SECONDS
+        while not (self._folder / "running").exists() and self._program.poll() is None:
+            assert time.monotonic() < until, self.last_words
+            time.sleep(0.05)
+        self._false_starts = 0 if (self._folder / "running").exists() else self._false_starts + 1
+        assert self._false_starts < MOST_FALSE_STARTS, self.last_words
+        self._pause(self._random.random() * 6)
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and self._program is not None and self._program.poll() is None:
+            time.sleep(0.02)
+
+    def _kill_one(self) -> None:
+        """Kill a process of the program: of each kind as often as of any other."""
+        if self._program is None or self._program.poll() is not None:
+            return
+        kinds: dict[str, list[int]] = {}
+        for process in [self._program.pid, *descendants(self._program.pid)]:
+            kinds.setdefault("driver" if process == self._program.pid else kind_of(process), []).append(process)
+        kind = self._random.choice(sorted(kinds))
+        with suppress(ProcessLookupError):
+            os.kill(self._random.choice(kinds[kind]), signal.SIGKILL)
+            self._killed[kind] += 1
+
+    def _finish(self) -> None:
+        """Let the program read all that is there; queries that have begun before the end was to be seen go on."""
+        self.close()
+        until = time.monotonic() + END_SECONDS
+        while not (self._folder / "over").exists():
+            self._run_program()
+            assert time.monotonic() < until, self.last_words
+            time.sleep(0.1)
+
+    def _verdict(self) -> Verdict:
+        wanted = {f"{number:060}" for number in range(self._count)}
+        written = pyarrow.dataset.dataset(self._parquet_files(), format="parquet").to_table().column("value")
+        database = sqlite3.connect(self._folder / "rows.db")
+        rows = [row for (row,) in database.execute("SELECT value FROM rows")]
+        database.close()
+        verdict = Verdict(self._count, killed=self._killed)
+        for name, found in (("parquet", written.to_pylist()), ("rows", rows)):
+            counts = Counter(found)
+            verdict.lost[name] = len(wanted - counts.keys())
+            verdict.twice[name] = counts.total() - len(counts)
+        return verdict
+
+    def _parquet_files(self) -> list[str]:
+        """Return the files that Spark's own log of the sink names: others are what killed tasks have left."""
+        return committed_files(self._folder / "parquet")
+
+    @property
+    def last_words(self) -> str:
+        """Return the end of what the program said."""
+        return (self._folder / "log").read_text(errors="replace")[-4000:]
+
+
+def committed_files(folder: Path) -> list[str]:
+    """Return the files of a streaming sink that its log names, compacted parts of it included."""
+    import json
+
+    logs = sorted(
+        (each for each in (folder / "_spark_metadata").iterdir() if not each.name.startswith(".")),
+        key=lambda each: int(each.name.partition(".")[0]),
+    )
+    compact = [each for each in logs if each.name.endswith(".compact")]
+    if compact:
+        first = int(compact[-1].name.partition(".")[0])
+        logs = [compact[-1], *(each for each in logs if int(each.name.partition(".")[0]) > first)]
+    entries = [json.loads(line) for log in logs for line in log.read_text().splitlines()[1:]]
+    return [entry["path"].removeprefix("file://") for entry in entries]
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes below one."""
+    children: dict[int, list[int]] = {}
+    for each in Path("/proc").iterdir():
+        with suppress(OSError, ValueError, IndexError):
+            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(each.name))
+    found, waiting = [], [process]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def kind_of(process: int) -> str:
+    """Return what a process is."""
+    with suppress(OSError):
+        line = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        for word, kind in (
+            ("CoarseGrainedExecutor", "executor"), ("SparkSubmit", "JVM"), ("hearth_stage", "stage"),
+            ("python_streaming_source_runner", "reader"), ("pyspark.daemon", "worker"),
+        ):  # fmt: skip
+            if word in line:
+                return kind
+    return "other"

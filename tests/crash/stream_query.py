@@ -1,0 +1,80 @@
+"""The program whose processes a stream's ledger kills: two queries over one growing file, each with its own spool.
+
+Started anew it goes on where it was. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER``; the file is
+``lines`` in the folder, and the queries write ``parquet`` and ``rows.db`` there. It ends with the first of its
+queries, and when a file ``done`` is there and all of it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = "value string, source_offset string"
+
+
+def started(spark: SparkSession, folder: Path, bundle: str, name: str) -> Any:
+    """Return the writer of a query over the file."""
+    frame = (
+        spark.readStream.format("hearth")
+        .option("connector.class", "FileStreamSource")
+        .option("file", str(folder / "lines"))
+        .option("topic", "t")
+        .option("plugin.path", bundle)
+        .option("hearth.spool", str(folder / f"spool-{name}"))
+        .option("hearth.max.records.per.trigger", "20000")
+        .schema(COLUMNS)
+        .load()
+    )
+    writer = frame.writeStream.queryName(name).option("checkpointLocation", str(folder / f"checkpoint-{name}"))
+    return writer.trigger(availableNow=True) if (folder / "done").exists() else writer
+
+
+def keep_once(path: Path, frame: DataFrame, batch: int) -> None:
+    """Write a micro-batch to a database that knows which it has: one that comes again changes nothing."""
+    with sqlite3.connect(path, timeout=30) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY)")
+        database.execute("CREATE TABLE IF NOT EXISTS rows (value TEXT, batch INTEGER)")
+        if database.execute("SELECT 1 FROM batches WHERE id = ?", (batch,)).fetchone() is None:
+            rows = frame.select("value").toArrow().column("value").to_pylist()
+            database.executemany("INSERT INTO rows VALUES (?, ?)", [(row, batch) for row in rows])
+            database.execute("INSERT INTO batches VALUES (?)", (batch,))
+    database.close()
+
+
+def main(folder: Path, bundle: str, master: str) -> None:
+    """Run both queries until one ends."""
+    spark = (
+        SparkSession.builder.master(master)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.python.worker.idleTimeoutSeconds", "0")
+        .config("spark.sql.streaming.minBatchesToRetain", "4")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    queries = [
+        started(spark, folder, bundle, "parquet").format("parquet").option("path", str(folder / "parquet")).start(),
+        started(spark, folder, bundle, "rows")
+        .foreachBatch(lambda frame, batch: keep_once(folder / "rows.db", frame, batch))
+        .start(),
+    ]
+    (folder / "running").write_text(str(os.getpid()))
+    if (folder / "done").exists():
+        for query in queries:
+            query.awaitTermination()
+        (folder / "over").touch()
+    else:
+        spark.streams.awaitAnyTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -1,0 +1,37 @@
+"""A streaming read loses nothing and brings nothing twice, whichever of its processes is killed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.crash.stream_ledger import StreamLedger
+from tests.peer.hearth_connect import file_bundle
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the program: Spark runs its Python as this one is."""
+    return {**os.environ, "PYSPARK_PYTHON": sys.executable}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> None:
+    """The short form: four kills."""
+    with closing(StreamLedger(tmp_path, str(file_bundle()), "local[3]", 1, environment())) as ledger:
+        verdict = ledger.run(4)
+        assert verdict.is_clean, verdict
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("master", "seed"), [("local[3]", 1), ("local-cluster[2,1,640]", 2)])
+def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int) -> None:
+    """Of the driver, its JVM, executors, workers, the reader and stages: a query may end, and is begun again."""
+    with closing(StreamLedger(tmp_path, str(file_bundle()), master, seed, environment())) as ledger:
+        verdict = ledger.run(50)
+        print(verdict)
+        assert verdict.is_clean, verdict
