@@ -30,6 +30,7 @@ class TaskPartition(InputPartition):  # type: ignore[misc]
     """One task of the connector, which one task of Spark runs."""
 
     plan: PluginPlan
+    form: str
     most: int | None
     idle_ms: int
 
@@ -48,17 +49,18 @@ class HearthReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> list[InputPartition]:
         """Return the tasks of the connector."""
         from hearth.datasource.planning import planned
+        from hearth.datasource.polled_rows import read_options
         from hearth.discovery import PluginType
 
         with instructive():
             options = Options.parse(self._given)
             settings = options.settings
-            plans = planned(options, PluginType.SOURCE).plans
+            plans = planned(read_options(options), PluginType.SOURCE).plans
             if not plans:
                 raise ConnectError(
                     f"{options.config['connector.class']} has no tasks for this configuration: nothing is to be read"
                 )
-            return [TaskPartition(plan, settings.max_records, settings.idle_ms) for plan in plans]
+            return [TaskPartition(plan, settings.value, settings.max_records, settings.idle_ms) for plan in plans]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield what a task returns until it is empty, or there are enough."""
@@ -71,12 +73,13 @@ class HearthReader(DataSourceReader):  # type: ignore[misc]
 
 def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
     """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
-    from hearth.datasource.judged import judged
+    from hearth.datasource.polled_rows import PolledRows
     from hearth.spark.environment_archive import unpacked
     from hearth.staging.polled_task import PolledTask, Transformed
 
     plan, left = partition.plan, partition.most
     task = PolledTask(here(plan, unpacked), _nothing_stored, empty_ms=partition.idle_ms, admit=refuse_acknowledging)
+    rows = PolledRows(plan, task, columns, partition.form)
     with ExitStack() as opened:
         task.open(opened)
         while left is None or left > 0:
@@ -85,11 +88,12 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
                 return
             if not isinstance(taken, Transformed):
                 continue
-            for batch in judged(taken, plan):
-                part = batch if left is None else batch.slice(0, left)
-                if part.num_rows:
-                    yield columns.convert(part)
-                left = None if left is None else left - part.num_rows
+            for count, batch in rows.of(taken):
+                if count:
+                    yield batch if left is None else batch.slice(0, left)
+                left = None if left is None else max(0, left - count)
+                if left == 0:
+                    return
 
 
 def here(plan: PluginPlan, found: Any) -> PluginPlan:

@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceWriter
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import BinaryType, StringType, StructType
 
 from hearth.datasource.instruction import instructive
 from hearth.datasource.option import Options
@@ -32,17 +32,19 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
     def schema(self) -> StructType:
         """Return the columns of a read for which nobody has given any, typed by the first record of the source."""
         from hearth.datasource.planning import planned
+        from hearth.datasource.polled_rows import BINARY, JSON, read_options
         from hearth.datasource.schema_probe import first_schemas
         from hearth.datasource.spark_type import read_schema, spark_type
         from hearth.discovery import PluginType
 
         with instructive():
             options = Options.parse(self.options)
-            plans = planned(options, PluginType.SOURCE).plans
+            plans = planned(read_options(options), PluginType.SOURCE).plans
             if not plans:
                 return read_schema(StringType(), StringType())
             key, value = first_schemas(plans[0], options.settings.probe_ms)
-            return read_schema(spark_type(key), spark_type(value))
+            forms = {JSON: StringType(), BINARY: BinaryType()}
+            return read_schema(spark_type(key), forms.get(options.settings.value) or spark_type(value))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads a snapshot."""

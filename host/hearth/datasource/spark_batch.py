@@ -11,38 +11,44 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from hearth.datasource.spark_column import converter, instants
+from hearth_api import ConfigError
 from hearth_api.batch import Batch
 from hearth_api.java import offset_to_json
 
 Write = Callable[[Batch], Any]
-"""Makes a column of what the batch has as value, other than by its schema."""
+"""Makes a column of a batch, or nothing where that is null in every row."""
 
 
 class SparkBatches:
-    """Makes of batches what a DataFrame with this schema takes, which has any of the columns of a read.
+    """Makes of batches what a DataFrame with this schema takes, which has any of the columns of a read."""
 
-    ``write_value`` makes the column ``value``, where that is not typed by the schema of the records.
-    """
-
-    def __init__(self, schema: StructType, write_value: Write | None = None) -> None:
+    def __init__(self, schema: StructType) -> None:
         self.schema = to_arrow_schema(schema, timezone="UTC")
         """What Spark compares the first batch with, to the letter."""
         makers: dict[str, Write] = {
             "topic": lambda batch: _repeated(batch.topic, batch.num_rows),
             "key": lambda batch: self._typed(batch, "key"),
-            "value": write_value or (lambda batch: self._typed(batch, "value")),
+            "value": lambda batch: self._typed(batch, "value"),
             "headers": self._headers,
             "timestamp": self._timestamps,
             "partition": lambda batch: batch.column("partition"),
             "source_partition": lambda batch: _repeated(_place(batch), batch.num_rows),
             "source_offset": lambda batch: batch.column("source_offset"),
         }
-        self._makers = [(makers[field.name], field.type) for field in self.schema]
+        self._makers = [(field.name, makers[field.name], field.type) for field in self.schema]
 
-    def convert(self, batch: Batch) -> Any:
-        """Return a batch for Spark; raises where a column cannot be what it should."""
+    def convert(self, batch: Batch, value: Any = None) -> Any:
+        """Return a batch for Spark; raises Unfit where a column cannot be what it should.
+
+        ``value`` is that column, where it is not typed by the schema of the records.
+        """
         stamped = batch.stamped()
-        made = ((make(stamped), type_) for make, type_ in self._makers)
+        if value is not None and value.type != (wanted := self.schema.field("value").type):
+            raise ConfigError(f"option hearth.value makes {value.type} of values, and the DataFrame has {wanted}")
+        made = (
+            (value if value is not None and name == "value" else make(stamped), type_)
+            for name, make, type_ in self._makers
+        )
         columns = [pa.nulls(batch.num_rows, type_) if column is None else column for column, type_ in made]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.datasource.judged import judged
+from hearth.datasource.polled_rows import TYPED, PolledRows
 from hearth.datasource.segment import Segment, SegmentWriter
 from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spool import partition_key
@@ -59,6 +59,7 @@ class SpoolingTask:
         columns: SparkBatches,
         access: SpoolAccess,
         *,
+        form: str = TYPED,
         most_rows: int | None,
         empty_ms: int,
         ends_when_empty: bool,
@@ -67,6 +68,7 @@ class SpoolingTask:
         self._most_rows = min(MOST_ROWS, most_rows or MOST_ROWS)
         self._ends_when_empty = ends_when_empty
         self._task = PolledTask(plan, access.read_offsets, empty_ms=empty_ms)
+        self._rows = PolledRows(plan, self._task, columns, form)
         self._writer: SegmentWriter | None = None
         self._number = access.next_number
         self._sealed_at = self._begun_at = 0.0
@@ -116,7 +118,7 @@ class SpoolingTask:
         return max(0.0, self._sealed_at + PAUSE_SECONDS - time.monotonic())
 
     def _write(self, taken: Transformed) -> None:
-        batches = [self._columns.convert(each) for each in judged(taken, self._plan)]
+        batches = [batch for _, batch in self._rows.of(taken)]
         if self._writer is None:
             access = self._access
             self._writer = SegmentWriter(access.root, self._plan.task, self._number, access.run, self._columns.schema)

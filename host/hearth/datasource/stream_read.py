@@ -208,6 +208,7 @@ class _TasksHere:
 
     def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
         from hearth.datasource.planning import planned
+        from hearth.datasource.polled_rows import read_options
         from hearth.datasource.spark_batch import SparkBatches
         from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
         from hearth.discovery import PluginType
@@ -216,12 +217,12 @@ class _TasksHere:
         self._error: BaseException | None = None
         self._tasks = {}
         settings = options.settings
-        for plan in planned(options, PluginType.SOURCE).plans:
+        for plan in planned(read_options(options), PluginType.SOURCE).plans:
             access = SpoolAccess(
                 spool.root, spool.run, spool.last(plan.task) + 1, spool.offsets, spool.add, self._await_room
             )
             self._tasks[plan.task] = SpoolingTask(
-                plan, SparkBatches(schema), access,
+                plan, SparkBatches(schema), access, form=settings.value,
                 most_rows=settings.max_records_per_trigger, empty_ms=settings.idle_ms, ends_when_empty=ends,
             )  # fmt: skip
         self._threads = [

@@ -14,7 +14,7 @@ from threading import Event
 
 from hearth.isolation.stage import Stage
 from hearth.staging.chain import Chain, split
-from hearth.staging.place import OWN_STAGES, OpenStage, PlaceOpener
+from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.poll_watch import PollWatch
 from hearth.staging.source_stage import HandedOver, ReadStored, Said, answer_source, start_source
@@ -90,8 +90,8 @@ class PolledTask:
         )
         answer = partial(answer_source, self._said.put, self._read_offsets)
         opener = PlaceOpener(self._plan, answer, self._said.put, retry, open_stage=self._open_stage)
-        self._stage, places = opener.open(opened)
-        self._chain = Chain(self._plan, places, between)
+        self._stage, self._places = opener.open(opened)
+        self._chain = Chain(self._plan, self._places, between)
         opened.callback(self._stop)
         started = start_source(self._stage, self._plan, inside, empty_ms=self._empty_ms, admit=self._admit)
         self.wants_commits, self.wants_records = started.wants_commits, started.wants_records
@@ -119,6 +119,10 @@ class PolledTask:
                     return None
                 continue
             return self._taken(said)
+
+    def place(self, role: str) -> Place:
+        """Return where the plugin of a role is, a converter's for example."""
+        return self._places[self._plan.plugin(role).environment]
 
     def wake(self) -> None:
         """End the wait of ``take``, which then returns ``None``; may be called from any thread."""

@@ -1,0 +1,81 @@
+"""From what a source's task polled to batches of a DataFrame, with errors.tolerance as in a connector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.datasource.option import Options
+from hearth.datasource.spark_batch import SparkBatches
+from hearth.staging.failure_log import FailureLog
+from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.polled_task import PolledTask, Transformed
+from hearth.staging.tolerance import Tolerance
+from hearth_api import ConfigError
+from hearth_api.batch import Batch, ColumnRun, arrow_type
+from hearth_execution.failure import Failure
+from hearth_execution.order import rows_of
+from hearth_stage.conversion_call import Cells, Serialize
+
+TYPED, JSON, BINARY = "typed", "json", "binary"
+VALUE_CONVERTER = "value.converter"
+
+
+def read_options(options: Options) -> Options:
+    """Return options with the converter that the form of their values wants; JSON has one whatever they name."""
+    form = options.settings.value
+    if form not in (TYPED, JSON, BINARY):
+        raise ConfigError(
+            "hearth.value", form, "a read has values typed, as json or as binary",
+            hint="read json, and make variants of it with try_parse_json(value)",
+        )  # fmt: skip
+    if form != JSON:
+        return options
+    return replace(
+        options, config={name: text for name, text in options.config.items() if not name.startswith(VALUE_CONVERTER)}
+    )
+
+
+class PolledRows:
+    """Makes batches for Spark of what a task polled, whose column ``value`` has the form ``form``."""
+
+    def __init__(self, plan: PluginPlan, task: PolledTask, columns: SparkBatches, form: str) -> None:
+        self._plan, self._task, self._columns, self._form = plan, task, columns, form
+
+    def of(self, taken: Transformed) -> Iterator[tuple[int, Any]]:
+        """Yield how many rows each batch has, and the batch.
+
+        Raises ToleranceExceeded with the first record that failed, where that is not tolerated.
+        """
+        self._judge(taken, taken.failures)
+        for batch in taken.batches:
+            if self._form == TYPED or "value" not in self._columns.schema.names:
+                yield batch.num_rows, self._columns.convert(batch)
+            else:
+                kept, value = self._written(taken, batch)
+                yield kept.num_rows, self._columns.convert(kept, value)
+
+    def _written(self, taken: Transformed, batch: Batch) -> tuple[Batch, Any]:
+        """Return the rows whose values the converter has written, and these."""
+        rows, column = rows_of(batch), batch.column("value")
+        column = pa.nulls(batch.num_rows, arrow_type(batch.value_schema)) if column is None else column
+        cells = Cells({"value": ColumnRun(batch.value_schema, column)}, rows)
+        done = self._task.place(VALUE_CONVERTER).do(Serialize([VALUE_CONVERTER], batch.topic or "", cells))
+        value = done.columns["value"]
+        if done.failures:
+            self._judge(taken, done.failures)
+            kept = pa.array(~np.isin(rows, [each.row for each in done.failures]))
+            batch, value = batch.filter(kept), value.filter(kept)
+        return batch, value.cast(pa.string()) if self._form == JSON else value
+
+    def _judge(self, taken: Transformed, failures: Sequence[Failure]) -> None:
+        if failures:
+            from hearth.runtime.polled_record import PolledRecord  # names the record, and loads what writes to Kafka
+
+            tolerance = Tolerance(self._plan.settings, FailureLog(self._plan.name, self._plan.settings))
+            tolerance.judge(failures, partial(PolledRecord, taken.origins))
