@@ -14,6 +14,7 @@ import click
 from hearth.broker import KafkaBroker
 from tests.bench import (
     chain,
+    frame,
     idle,
     installation,
     isolation,
@@ -54,11 +55,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "once": mode.measure_once,
     "leader": leader.measure,
     "t": transformation.measure,
+    **frame.CASES,
 }
 
-USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader")]
-"""The cases that run where none is named: all but those that have more pipelines than all others, wait longer, or
-compare Hearth with itself.
+USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *frame.CASES)]
+"""The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
+Kafka, or compare Hearth with itself.
 """
 
 
@@ -118,7 +120,8 @@ def main(
     (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
     all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own;
     (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
-    what many connectors cost the leading host of a cluster, whose tasks run elsewhere.
+    what many connectors cost the leading host of a cluster, whose tasks run elsewhere; (w) a source as a DataFrame,
+    (x) as a stream that ends, (y) the latency of a stream.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

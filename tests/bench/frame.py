@@ -1,0 +1,62 @@
+"""Cases w, x and y: any source as a DataFrame, read at once and as a stream: without Kafka or Java's Connect."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from tests.bench.bench import Bench
+from tests.bench.result import Metric, Result
+from tests.peer.hearth_connect import ROOT, file_bundle
+
+ROWS = 2_000_000
+_CASES = {
+    "w": (
+        f"batch read of {ROWS:,} lines of 100 bytes, to nowhere",
+        (
+            Metric("whole", "rows/s, all columns", goal=2_000_000, absolute=True, format="{:,.0f}"),
+            Metric("value", "rows/s, values alone", format="{:,.0f}"),
+            Metric("text", "rows/s, spark.read.text", format="{:,.0f}"),
+            Metric("least", "s, one line with a schema, warm", "lower", goal=0.4, absolute=True, format="{:.2f}"),
+            Metric("cpu", "CPU us a row, all columns", "lower", format="{:.2f}"),
+            Metric("text_cpu", "CPU us a row, spark.read.text", "lower", format="{:.2f}"),
+        ),
+    ),
+    "x": (
+        f"streaming read of {ROWS:,} lines with the trigger availableNow, to nowhere; case a is the way to Kafka",
+        (
+            Metric("rate", "rows/s, from start to end of the query", format="{:,.0f}"),
+            Metric("cpu", "CPU us a row", "lower", format="{:.2f}"),
+        ),
+    ),
+    "y": (
+        "latency from a line that is appended to foreachBatch",
+        (
+            Metric("p50", "ms, median", "lower", goal=200, absolute=True),
+            Metric("p99", "ms, 99th percentile", "lower"),
+        ),
+    ),
+}
+
+
+def measure(case: str, bench: Bench) -> Result:
+    """Run a case in a session of its own, as often as there are pairs."""
+    title, metrics = _CASES[case]
+    result = Result(case, title, metrics)
+    for run in range(1, bench.pairs + 1):
+        folder = bench.folder / bench.fresh(f"frame-{case}")
+        folder.mkdir()
+        command = [sys.executable, "-m", "tests.bench.frame_session", case, str(folder), str(file_bundle()), str(ROWS)]
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        result.add("hearth", **found)
+        bench.say(f"{case} {run}/{bench.pairs}: {found}")
+    return result
+
+
+CASES: dict[str, Callable[[Bench], Result]] = {case: partial(measure, case) for case in _CASES}
