@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ def main(folder: Path, bundle: str, master: str) -> None:
         .foreachBatch(lambda frame, batch: keep_once(folder / "rows.db", frame, batch))
         .start(),
     ]
+    while not all(query.lastProgress or not query.isActive for query in queries):
+        time.sleep(0.05)  # by now there are a reader, its stages and workers, which may be killed as well
     (folder / "running").write_text(str(os.getpid()))
     if (folder / "done").exists():
         for query in queries:
