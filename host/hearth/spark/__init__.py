@@ -6,4 +6,24 @@ started in each executor; ``environment_archive`` brings environments to executo
 starts the JVM, ``standalone_master`` finds out whether the master lets this host in, ``address`` knows where executors
 find it, ``slot`` tells of tasks that wait. No record flows through the JVM, so the RDD interface is enough and
 Catalyst never wakes.
+
+``install`` is for users of the data source: ``installation`` brings bundles and Hearth into a session of their own.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def install(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[str]:
+    """Bring the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
+
+    ``plugin_path`` has commas in between, or is a list. Raises what is wrong with a bundle or its environment.
+    """
+    from hearth.spark.installation import install_into  # hosts and executors have no use for it
+
+    return install_into(spark, plugin_path)

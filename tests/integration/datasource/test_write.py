@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark import cloudpickle
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource
-from pyspark.sql.types import StructType
+from pyspark.sql import SparkSession
 
 from hearth.datasource.row_form import first_offset
-from hearth.datasource.write import HearthStreamWriter, HearthWriter, batch_writer, stream_writer
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
+from tests.integration.datasource.writing import UPSERT, kept, session, write
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
-
-UPSERT = "org.example.upsert.UpsertSinkConnector"
-
-
-class Written(DataSource):  # type: ignore[misc]
-    """The half of the data source that writes."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the format."""
-        return "hearth"
-
-    def writer(self, schema: StructType, overwrite: bool) -> HearthWriter:
-        """Return what writes a DataFrame."""
-        return batch_writer(self.options, schema, overwrite)
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> HearthStreamWriter:
-        """Return what writes a query's micro-batches."""
-        return stream_writer(self.options, schema, overwrite)
 
 
 @pytest.fixture(scope="module")
@@ -52,32 +28,8 @@ def bundles() -> str:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """Provide a session of Spark on this machine, which has the format."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2", "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
-    }  # fmt: skip
-    builder = SparkSession.builder.master("local[2,2]").appName("write")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    session.dataSource.register(Written)
-    yield session
-    session.stop()
-
-
-def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -> None:
-    """Write rows to a sink; dots of options are two underscores."""
-    given = {name.replace("__", "."): str(value) for name, value in options.items()}
-    rows.write.format("hearth").mode(mode).option("plugin.path", bundles).options(**given).save()
-
-
-def kept(database: Path) -> list[tuple[Any, ...]]:
-    """Return what a database has."""
-    with sqlite3.connect(database) as opened:
-        return opened.execute("SELECT * FROM written ORDER BY topic, partition, offset").fetchall()
+    with session("local[2,2]") as opened:
+        yield opened
 
 
 def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""What executors are told of a write, and do: what they load for it is little, for planning stays on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from pyspark import TaskContext
+from pyspark.sql import types as spark
+from pyspark.sql.datasource import WriterCommitMessage
+
+from hearth.datasource.dead_letter_file import DeadLetterFile
+from hearth.datasource.instruction import instructive
+from hearth.datasource.kept_task import KeptTasks, is_worker_kept
+from hearth.datasource.row_form import RowForm
+from hearth.datasource.written_task import Forbearance, WrittenTask
+from hearth.spark.environment_archive import unpacked
+from hearth.staging.plugin_plan import PluginPlan
+
+_BATCH_ID, _QUERY = "streaming.sql.batchId", "sql.streaming.queryId"
+"""What Spark tells the tasks of a query, as local properties."""
+
+_kept: KeptTasks[WrittenTask] = KeptTasks()
+
+
+@dataclass
+class Written(WriterCommitMessage):  # type: ignore[misc]
+    """What became of a partition: its rows, and those among them that are dead letters now."""
+
+    rows: int
+    dead_letters: int
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """What executors are told of a write: each partition is written by one of the tasks of ``plans``.
+
+    ``prints`` tell the plans apart. A query has the ``batch_id`` of its micro-batch from Spark, here it is ``None``.
+    """
+
+    id: str
+    plans: tuple[PluginPlan, ...]
+    prints: tuple[str, ...]
+    schema: spark.StructType
+    topic: str
+    value: str
+    batch_id: int | None
+    dead_letters: str | None
+    forbearance: Forbearance
+    keep_seconds: float
+
+    def write(self, rows: Iterator[Any]) -> Written:
+        """Write the partition that Spark has this process at: all of it is durable when this returns."""
+        context = TaskContext.get()
+        assert context is not None, "Spark writes partitions in tasks"
+        batch_id, partition = self.batch_id, context.partitionId()
+        if batch_id is None:
+            batch_id = int(context.getLocalProperty(_BATCH_ID) or 0)
+        letters = None if self.dead_letters is None else DeadLetterFile(self.dead_letters, batch_id, partition)
+        with instructive():
+            try:
+                count = self._write(rows, context.getLocalProperty(_QUERY) or self.id, partition, batch_id, letters)
+            except BaseException:
+                if letters is not None:
+                    letters.discard()
+                raise
+        return Written(count, 0 if letters is None else letters.count)
+
+    def _write(
+        self, rows: Iterator[Any], query: str, partition: int, batch_id: int, letters: DeadLetterFile | None
+    ) -> int:
+        """Write rows with a task that is kept, or begun for them; where there are none no task is."""
+        first = next((data for data in rows if data.num_rows), None)
+        if first is None:
+            if letters is not None:
+                letters.commit()
+            return 0
+        number = partition % len(self.plans)
+        form = RowForm.of(self.schema, self.topic, self.value)
+        seconds = self.keep_seconds if is_worker_kept() else 0.0
+        with _kept.using((query, number, self.prints[number]), lambda: self._begun(number), seconds) as task:
+            return task.write(chain([first], rows), form, partition, batch_id, letters)
+
+    def _begun(self, number: int) -> WrittenTask:
+        plan = self.plans[number]
+        here = {key: unpacked(environment) for key, environment in plan.environments.items()}
+        return WrittenTask(
+            replace(plan, environments=here), self.forbearance, has_letters=self.dead_letters is not None
+        )

@@ -1,0 +1,92 @@
+"""From options and columns to the plan of a write, on the driver."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+from pyspark.sql.types import StructType
+
+from hearth.config.sink_key import TOPICS
+from hearth.datasource.dead_letter_file import absolute
+from hearth.datasource.option import Options
+from hearth.datasource.planning import planned
+from hearth.datasource.row_form import RowForm
+from hearth.datasource.write_plan import WritePlan
+from hearth.datasource.written_task import Forbearance
+from hearth.discovery import PluginType
+from hearth.staging.plugin_plan import PluginPlan
+from hearth_api import ConfigError, ConnectError
+from hearth_stage.form import codec_of
+
+TOPIC = "topic"
+DEFAULT_TOPIC = "hearth"
+"""The topic of rows that name none, where the options name none either."""
+MOST_BATCH_ID = (1 << 31) - 1
+BETWEEN_PARTITIONS = 2.0
+"""How many seconds a task is kept for the next partition of the same batch write."""
+_FLUSHING = re.compile(r"flush|rotat|commit|linger|batch|buffer|upload", re.IGNORECASE)
+"""What keys are called that say when a connector writes what it has."""
+
+
+class NotAppended(ConfigError):
+    """What a sink is given is added to what it has; nothing there can be replaced."""
+
+    code = "datasource.mode"
+
+
+def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, is_batch: bool) -> WritePlan:
+    """Return the plan of a write as options say; raises ConfigError for what cannot be written so."""
+    if replaces:
+        raise NotAppended(
+            "a sink cannot replace what it has",
+            hint='write with mode("append"), and a query with outputMode("append")',
+        )
+    options = Options.parse(given)
+    settings = options.settings
+    topic = _topic(options.config)
+    RowForm.of(schema, topic, settings.value)
+    known = planned(replace(options, config={TOPICS: topic, **options.config}), PluginType.SINK)
+    if not known.plans:
+        raise ConnectError(f"{known.connector.class_name} has no tasks for this configuration, so nobody writes")
+    keys = tuple(key for key in known.keys if _FLUSHING.search(key))
+    keep_seconds = settings.keep_ms / 1000
+    return WritePlan(
+        id=str(uuid.uuid4()),
+        plans=known.plans,
+        prints=tuple(map(_print, known.plans)),
+        schema=schema,
+        topic=topic,
+        value=settings.value,
+        batch_id=_batch_id(settings.batch_id) if is_batch else None,
+        dead_letters=None if settings.dead_letters is None else absolute(settings.dead_letters),
+        forbearance=Forbearance(settings.retry_ms / 1000, settings.flush_ms / 1000, keys),
+        keep_seconds=min(keep_seconds, BETWEEN_PARTITIONS) if is_batch else keep_seconds,
+    )
+
+
+def _topic(config: Mapping[str, str]) -> str:
+    """Return the topic of rows that name none: by ``topic``, or by ``topics`` where that is a single one."""
+    listed = [each.strip() for each in config.get(TOPICS, "").split(",") if each.strip()]
+    if config.get(TOPIC, "").strip():
+        return config[TOPIC].strip()
+    return listed[0] if len(listed) == 1 else DEFAULT_TOPIC
+
+
+def _batch_id(given: int | None) -> int:
+    """Return which batch a batch write is: the one that the user says, or one of its own by the time of the write."""
+    if given is None:
+        return int(time.time()) & MOST_BATCH_ID
+    if not 0 <= given <= MOST_BATCH_ID:
+        raise ConfigError("hearth.batch.id", given, f"Value must be from 0 to {MOST_BATCH_ID}")
+    return given
+
+
+def _print(plan: PluginPlan) -> str:
+    """Return a text that is another for another plan, and shows nothing of it."""
+    return hashlib.sha256(orjson.dumps(codec_of(PluginPlan).write(plan))).hexdigest()

@@ -1,0 +1,74 @@
+"""Bundles and Hearth itself on their way to the executors of a session that somebody else has started.
+
+What is added to a session lies where its Python workers look for modules, under the name of its archive: a package
+that travels so is imported there as if it were installed. Spark brings pyarrow and numpy to use for its own sake.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hearth.discovery import Catalogue, Survey, split_plugin_path
+from hearth.isolation.environment_store import user_environments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OWN = ("hearth", "hearth_api", "hearth_execution", "hearth_stage")
+_NEEDED = ("orjson",)
+"""What the tasks of executors import beside that, of what Spark's users do not have."""
+
+
+def install_into(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[str]:
+    """Bring the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
+
+    Environments are built where they are not yet, for the Python and the platform of this machine. What an executor
+    has lying there already, on a disk it shares, is used as it lies. With Spark Connect it is the session of the
+    server that gets them; plugin.path of a read or write is the server's in any case.
+    """
+    paths = plugin_path if isinstance(plugin_path, str) else ",".join(plugin_path)
+    catalogue = Survey(split_plugin_path(paths)).look()
+    bundles = {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
+    environments = [user_environments().ensure(bundle) for bundle in bundles.values()]
+    add, folder = _adding(spark)
+    for environment in {each.key: each for each in environments if each.paths}.values():
+        with tempfile.TemporaryDirectory(prefix="hearth-install-") as content:
+            environment.copy_to(Path(content))
+            add(_packed(Path(content), folder / environment.key), environment.key)
+    for name, package in _packages(catalogue):
+        add(_packed(package, folder / f"package-{name}"), name)
+    return [bundle.name for bundle in bundles.values()]
+
+
+def _adding(spark: SparkSession) -> tuple[Callable[[str, str], None], Path]:
+    """Return what adds an archive to a session, under a name, and where archives have to lie as long as it lasts."""
+    connect: Any = spark
+    if hasattr(connect, "_client"):  # a session of Spark Connect, which uploads what it is given
+        folder = tempfile.mkdtemp(prefix="hearth-install-")
+        return lambda archive, name: connect.addArtifacts(f"{archive}#{name}", archive=True), Path(folder)
+    context: Any = spark.sparkContext
+    return lambda archive, name: context.addArchive(f"{archive}#{name}"), Path(context._temp_dir)
+
+
+def _packages(catalogue: Catalogue) -> Iterator[tuple[str, Path]]:
+    """Yield the packages that tasks on executors import, and where each lies: also of what is installed beside."""
+    installed = {
+        each.reference.partition(":")[0].partition(".")[0] for each in catalogue.plugins if each.bundle is None
+    }
+    for name in dict.fromkeys((*_OWN, *_NEEDED, *sorted(installed))):
+        found = importlib.util.find_spec(name)
+        if found is not None and found.origin is not None:
+            yield name, Path(found.origin).parent
+
+
+def _packed(content: Path, archive: Path) -> str:
+    """Pack a directory, without what Python has compiled of it."""
+    with tempfile.TemporaryDirectory(prefix="hearth-install-") as folder:
+        copy = Path(folder, "content")
+        shutil.copytree(content, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        return shutil.make_archive(str(archive), "zip", copy)
