@@ -15,6 +15,7 @@ from hearth.broker import KafkaBroker
 from tests.bench import (
     chain,
     frame,
+    frame_write,
     idle,
     installation,
     isolation,
@@ -56,9 +57,10 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "leader": leader.measure,
     "t": transformation.measure,
     **frame.CASES,
+    "z": frame_write.measure,
 }
 
-USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *frame.CASES)]
+USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz")]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.
 """
@@ -121,7 +123,8 @@ def main(
     all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own;
     (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
     what many connectors cost the leading host of a cluster, whose tasks run elsewhere; (w) a source as a DataFrame,
-    (x) as a stream that ends, (y) the latency of a stream.
+    (x) as a stream that ends, (y) the latency of a stream; (z) a DataFrame
+    written to a file, beside Spark's own writer.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
