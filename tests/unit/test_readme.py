@@ -22,6 +22,7 @@ from hearth.config import (
 )
 from hearth.config.tls_key import ServerTlsConfig
 from hearth.config.worker_configuration import CHOICE
+from hearth.datasource.option import DataSourceSettings
 from hearth.discovery import PluginType
 from hearth.herder.validation.override import AllowlistConfig
 from hearth.kafka.client.key import RULES
@@ -99,6 +100,7 @@ def test_keys_exist() -> None:
             ConnectorConfig,
             SourceConnectorConfig,
             SinkConnectorConfig,
+            DataSourceSettings,
         )
         for name in settings.definition().names
     }

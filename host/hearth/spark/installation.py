@@ -19,7 +19,7 @@ from hearth.isolation.environment_store import user_environments
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OWN = ("hearth", "hearth_api", "hearth_execution", "hearth_stage")
+_OWN = ("pyspark_hearth", "hearth", "hearth_api", "hearth_execution", "hearth_stage")
 _NEEDED = ("orjson",)
 """What the tasks of executors import beside that, of what Spark's users do not have."""
 

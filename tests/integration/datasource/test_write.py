@@ -17,6 +17,7 @@ from tests.crash.process import stages
 from tests.integration.datasource.writing import UPSERT, kept, session, write
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
+from tests.unit.test_readme import block
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,30 @@ def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str
     ]  # fmt: skip
     write(rows, bundles, **options)
     assert len(kept(database)) == 8
+
+
+def test_the_readmes_steps_run(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+    """A file goes through a DataFrame into another one, and by a query into a third."""
+    steps = block("python", 'format("hearth")')
+    for name in ("in.txt", "out.txt", "copy.txt", "spool/lines", "checkpoint"):
+        steps = steps.replace(f'"{name}"', repr(str(tmp_path / name)))
+    (tmp_path / "in.txt").write_text("one\ntwo\nthree\n")
+    exec(compile(steps.replace('"plugin_path"', repr(bundles)), "README.md", "exec"), {"spark": spark})
+    for name in ("out.txt", "copy.txt"):
+        assert sorted((tmp_path / name).read_text().split()) == ["one", "three", "two"]
+
+
+def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+    """Into a view with options, and into a table with those of the statement: Spark tells a writer no table's."""
+    database = tmp_path / "d.sqlite"
+    given = {"plugin.path": bundles, "connector.class": UPSERT, "databaseFile": str(database)}
+    of_view = ", ".join(f"'{name}' '{value}'" for name, value in given.items())
+    spark.sql(f"CREATE TEMPORARY VIEW sink (value STRING) USING hearth OPTIONS ({of_view})")
+    spark.sql("INSERT INTO sink VALUES ('a')")
+    of_statement = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
+    spark.sql("CREATE TABLE kept (value STRING) USING hearth")
+    spark.sql(f"INSERT INTO kept WITH ({of_statement}) VALUES ('b')")
+    assert sorted(each[3] for each in kept(database)) == ["a", "b"]
 
 
 def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_path: Path) -> None:

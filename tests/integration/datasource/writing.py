@@ -8,43 +8,22 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource
-from pyspark.sql.types import StructType
-
-from hearth.datasource.write import HearthStreamWriter, HearthWriter, batch_writer, stream_writer
 
 UPSERT = "org.example.upsert.UpsertSinkConnector"
 
 
-class Written(DataSource):  # type: ignore[misc]
-    """The half of the data source that writes."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the format."""
-        return "hearth"
-
-    def writer(self, schema: StructType, overwrite: bool) -> HearthWriter:
-        """Return what writes a DataFrame."""
-        return batch_writer(self.options, schema, overwrite)
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> HearthStreamWriter:
-        """Return what writes a query's micro-batches."""
-        return stream_writer(self.options, schema, overwrite)
-
-
 @contextmanager
 def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Provide a session of Spark, which has the format."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    """Provide a session of Spark, told of nothing but its own Python."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     own = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2", **(settings or {}),
+        "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": mkdtemp(prefix="warehouse-"),
+        **(settings or {}),
     }  # fmt: skip
     builder = SparkSession.builder.master(master).appName("write")
     for name, value in own.items():
@@ -52,7 +31,6 @@ def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[
     opened = builder.getOrCreate()
     try:
         opened.sparkContext.setLogLevel("OFF")
-        opened.dataSource.register(Written)
         yield opened
     finally:
         opened.stop()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from hearth.datasource.option import Options
+from hearth.datasource.option import DataSourceSettings, Options
 from hearth_api import ConfigError
 
 FILE = {"connector.class": "FileStreamSink"}
@@ -59,3 +60,9 @@ def test_no_text_shows_a_secret() -> None:
     """Options go into traces and logs."""
     options = Options.parse({**FILE, "password": "hush", "hearth.config": '{"token": "hush"}'})
     assert "hush" not in repr(options)
+
+
+def test_the_readme_tells_all_options() -> None:
+    """Each is in its table."""
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert [name for name in DataSourceSettings.definition().names if f"`{name}`" not in readme] == []
