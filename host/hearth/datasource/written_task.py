@@ -44,6 +44,7 @@ Offsets = dict[TopicPartition, int]
 
 MOST_BATCH, MOST_RECORDS = 10_000, 500
 """How many rows a task is given at once that takes batches, and one that takes records."""
+MOST_BYTES = 8 << 20
 FIRST_WAIT, MOST_WAIT = 0.05, 5.0
 """Seconds between two attempts: the first, and the longest."""
 
@@ -201,9 +202,11 @@ class WrittenTask:
     # Rows to records ------------------------------------------------------------------------------------------
 
     def _pieces(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """Yield as many rows as are put together: fewer of large ones, for each piece is in memory several times."""
         for data in rows:
-            for start in range(0, data.num_rows, self._most):
-                yield data.slice(start, self._most)
+            count = max(1, min(self._most, data.num_rows * MOST_BYTES // max(1, data.nbytes)))
+            for start in range(0, data.num_rows, count):
+                yield data.slice(start, count)
 
     def _piece(self, form: RowForm, sources: list[Batch]) -> _Piece:
         """Convert and transform rows, up to where the task's own stage takes over."""

@@ -22,6 +22,7 @@ from hearth.datasource.written_task import AskedAgain, Forbearance, NotTaken, Wr
 from hearth.discovery import PluginType
 from hearth.staging.tolerance import ToleranceExceeded
 from tests.bundles.build import plugin_path
+from tests.integration.datasource.writing import UPSERT, kept
 
 RECORDER, REPORTING = "recorder.RecorderSinkConnector", "recorder.ReportingSinkConnector"
 TABLE = spark.StructType([spark.StructField("value", spark.StringType())])
@@ -94,6 +95,20 @@ def test_partitions_come_one_after_the_other(begin: Callable[..., WrittenTask], 
     calls = [(each["call"], each.get("partitions")) for each in journal(tmp_path, "open", "close", "stop")]
     assert calls == [
         ("open", [["t", 0]]), ("close", [["t", 0]]), ("open", [["t", 1]]), ("close", [["t", 1]]), ("stop", None),
+    ]  # fmt: skip
+
+
+def test_what_a_sink_says_it_has_is_not_given_to_it_again(tmp_path: Path) -> None:
+    """A task that asks to read on behind what it has kept is taken at its word, as in Kafka Connect."""
+    database = tmp_path / "d.sqlite"
+    options = {"databaseFile": str(database), "resumes": "true"}
+    known = plan(plugin_path("upsert"), UPSERT, tmp_path, **options)
+    for values in (("a", "b"), ("a", "b", "c"), ("a", "b", "c")):
+        with closing(WrittenTask(known.plans[0], AT_ONCE, has_letters=False)) as task:
+            assert write(task, *values, batch=1) == len(values)
+    base = first_offset(1)
+    assert [(offset, value, times) for _, _, offset, value, _, times in kept(database)] == [
+        (base, "a", 1), (base + 1, "b", 1), (base + 2, "c", 1),
     ]  # fmt: skip
 
 

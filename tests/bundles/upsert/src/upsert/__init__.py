@@ -1,7 +1,7 @@
 """A sink that upserts into SQLite: one row for each topic, partition and offset, which counts how often it came.
 
 ``dieOnce`` names a file: a task whose rows are in the database dies while nobody knows that yet, unless the file is
-there, which it makes first.
+there, which it makes first. With ``resumes`` a task asks to read on behind what the database has of a partition.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class UpsertSinkConnector(SinkConnector):
             ConfigDef()
             .define("databaseFile", ConfigType.STRING, importance=Importance.HIGH, doc="The database.")
             .define("dieOnce", ConfigType.STRING, default="", importance=Importance.LOW, doc="File of a death.")
+            .define("resumes", ConfigType.BOOLEAN, default=False, importance=Importance.LOW, doc="Whether it skips.")
         )
 
     def start(self, props) -> None:
@@ -56,10 +57,17 @@ class UpsertSinkTask(SinkTask):
         return "1.0"
 
     def start(self, props) -> None:
-        self._die_once = props.get("dieOnce", "")
+        self._die_once, self._resumes = props.get("dieOnce", ""), props.get("resumes") == "true"
         self._database = sqlite3.connect(props["databaseFile"], timeout=60, check_same_thread=False)
         self._database.execute(_TABLE)
         self._database.commit()
+
+    def open(self, partitions) -> None:
+        for each in partitions if self._resumes else ():
+            query = "SELECT max(offset) FROM written WHERE topic = ? AND partition = ?"
+            ((last,),) = self._database.execute(query, (each.topic, each.partition))
+            if last is not None:
+                self.context.offset(each, last + 1)
 
     def put(self, records) -> None:
         self._database.executemany(_UPSERT, [_row(each) for each in records])
