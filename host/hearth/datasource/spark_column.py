@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth_api import ConnectError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api import ConnectError, Date, Decimal, Schema, Time, Timestamp, Type, is_logical
 from hearth_api.batch import arrow_type, column_to_values
 from hearth_api.java import schema_to_text
-from hearth_api.struct import is_logical
 
 Convert = Callable[[Any], Any]
 """Makes of a column, in the physical form of its schema, one of an Arrow type of Spark's."""

@@ -22,8 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from hearth_api import ConfigError, Date, Decimal, Schema, Time, Timestamp, Type
-from hearth_api.struct import is_logical
+from hearth_api import ConfigError, Date, Decimal, Schema, Time, Timestamp, Type, is_logical
 
 MOST_DIGITS = 38
 """What Spark's decimals have, and Arrow's of 128 bits."""

@@ -9,9 +9,8 @@ from typing import Any
 
 import orjson
 
-from hearth_api import Schema
+from hearth_api import Schema, Struct
 from hearth_api.batch import Batch, column_to_headers, column_to_values
-from hearth_api.struct import Struct
 from hearth_execution.failure import Failure
 
 _MOST = 200
