@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api import ConnectError, Date, Decimal, Schema, Time, Timestamp, Type, is_logical
-from hearth_api.batch import arrow_type, column_to_values
+from hearth_api.batch import arrow_type, column_to_values, values_to_column
 from hearth_api.java import schema_to_text
 
 Convert = Callable[[Any], Any]
@@ -77,7 +77,7 @@ def _struct(schema: Schema, target: Any, where: str) -> Convert:
     makers: list[tuple[int, Convert] | None] = []
     for wanted in target:
         field = own.get(wanted.name)
-        inside = None if field is None else converter(field.schema, wanted.type, f"{where}.{wanted.name}")
+        inside = None if field is None else _field(field.schema, wanted.type, f"{where}.{wanted.name}")
         makers.append(None if field is None or inside is None else (field.index, inside))
     fields = list(target)
     if not fields:
@@ -93,6 +93,28 @@ def _struct(schema: Schema, target: Any, where: str) -> Convert:
         return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
     return convert
+
+
+def _field(schema: Schema, target: Any, where: str) -> Convert:
+    """Return what converts a field: null in one that must have a value and has a default is the default.
+
+    Null in an optional one stays null: in a DataFrame it can be told from the default, as Java's
+    ``Struct.getWithoutDefault`` tells them.
+    """
+    convert = converter(schema, target, where)
+    if schema.optional or schema.default is None:
+        return convert
+    own = schema.default.schema if schema.type is Type.STRUCT else schema  # a default has no default of its own
+    default = convert(values_to_column(own, [schema.default]))
+
+    def filled(column: Any) -> Any:
+        made = convert(column)
+        if not made.null_count:
+            return made
+        rows = np.where(made.is_valid().to_numpy(zero_copy_only=False), np.arange(len(made)), len(made))
+        return pa.concat_arrays([made, default]).take(pa.array(rows))
+
+    return filled
 
 
 def _map(schema: Schema, target: Any, where: str) -> Convert:

@@ -22,6 +22,7 @@ from hearth_api import (
     ConnectError,
     Date,
     Decimal,
+    Field,
     Schema,
     SchemaBuilder,
     Struct,
@@ -60,8 +61,13 @@ def expected(schema: Schema | None, value: Any) -> Any:
     if schema.type is Type.MAP:
         return [(expected(schema.key_schema, key), expected(schema.value_schema, each)) for key, each in value.items()]
     if schema.type is Type.STRUCT:
-        return {field.name: expected(field.schema, value.get(field.name)) for field in schema.fields}
+        return {field.name: expected(field.schema, held(value, field)) for field in schema.fields}
     return value
+
+
+def held(value: Struct, field: Field) -> Any:
+    """Return what a field holds: its default only where it must hold something."""
+    return value.get_without_default(field.name) if field.schema.optional else value.get(field.name)
 
 
 def shown(rows: list[Any]) -> str:
@@ -152,3 +158,19 @@ def test_a_read_has_eight_columns() -> None:
     """In an order that programs may rely on."""
     names = "topic key value headers timestamp partition source_partition source_offset"
     assert read_schema(spark_type(None), spark_type(None)).names == names.split()
+
+
+def test_a_null_is_the_default_only_where_it_cannot_be_null() -> None:
+    """A row can hold null where the schema is optional; elsewhere it holds what the record means."""
+    fields = SchemaBuilder.struct().field("must", SchemaBuilder.int32().default(5).build())
+    pair = SchemaBuilder.struct().field("a", INT32_SCHEMA).build()
+    fields = fields.field("may", SchemaBuilder.int32().optional().default(6).build())
+    fields = fields.field(
+        "pair", SchemaBuilder.struct().field("a", INT32_SCHEMA).default(Struct(pair).put("a", 7)).build()
+    )
+    schema = fields.build()
+    given = Struct(schema).put("must", 1).put("may", 2).put("pair", Struct(schema.fields[2].schema).put("a", 3))
+    column = values_to_column(schema, [Struct(schema), None, given])
+    rows = [{"must": 5, "may": None, "pair": {"a": 7}}, None, {"must": 1, "may": 2, "pair": {"a": 3}}]
+    assert converted(schema, column) == rows
+    assert converted(schema, column.slice(1)) == rows[1:]
