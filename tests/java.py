@@ -26,7 +26,9 @@ def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
         return_proc=True,
         javaopts=["-XX:TieredStopAtLevel=1"],
     )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
+    # Without memory management: an object that Python collects after the Java is gone would ask it to forget it.
+    parameters = GatewayParameters(port=port, auto_convert=True, enable_memory_management=False)
+    gateway = JavaGateway(gateway_parameters=parameters)
     try:
         yield gateway.jvm
     finally:
