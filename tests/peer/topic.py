@@ -21,6 +21,8 @@ from confluent_kafka.admin import (
 from tests.peer.rest import eventually
 
 _TIMEOUT = 30.0
+_NOT_YET = (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
+"""What a broker answers for a moment after it was started, or after a topic was made."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Topics:
             try:
                 return sum(int(consumer.get_watermark_offsets(each, timeout=_TIMEOUT)[1]) for each in places)
             except KafkaException as error:
-                if error.args[0].code() not in (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION):
+                if error.args[0].code() not in _NOT_YET:
                     raise
                 return 0
 
@@ -166,9 +168,22 @@ class Topics:
         partitions = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic].partitions
         rows = []
         for number in sorted(partitions):
-            low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_TIMEOUT)
+            low, high = _watermarks(consumer, TopicPartition(topic, number))
             rows.append((number, low, high))
         return rows
+
+
+def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
+    """Return first offset and end offset, as soon as the broker leads the partition: just started, it may not yet."""
+    end = time.monotonic() + _TIMEOUT
+    while True:
+        try:
+            low, high = consumer.get_watermark_offsets(place, timeout=_TIMEOUT)
+            return low, high
+        except KafkaException as error:
+            if error.args[0].code() not in _NOT_YET or time.monotonic() > end:
+                raise
+        time.sleep(0.05)
 
 
 def _succeeds(future: Any, *expected: int) -> bool:
