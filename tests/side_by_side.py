@@ -29,7 +29,11 @@ _OF_ONE_HOST = (
     "commit", "dead_letter", "failure", "lifecycle", "pipeline", "real_package", "reconfigured_sink", "registry",
     "rest_server", "shared_tasks", "spark_secret", "validation", "variable", "worker_configuration",
 )  # fmt: skip
-TOGETHER = (("tests/crash/lasting/",), tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST))
+TOGETHER = (
+    ("tests/crash/lasting/",),
+    ("tests/integration/datasource/",),
+    tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST),
+)
 """Files, and folders of them, that share what each of them would start for itself."""
 
 _GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +15,6 @@ HOIST = {
     "transforms": "h", "transforms.h.type": "org.apache.kafka.connect.transforms.HoistField$Value",
     "transforms.h.field": "lineText",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Provide a session of Spark on this machine, told of nothing but its own Python."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    opened = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    opened.sparkContext.setLogLevel("OFF")
-    yield opened
-    opened.stop()
 
 
 @pytest.fixture

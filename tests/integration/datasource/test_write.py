@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pyspark.sql import SparkSession
 from hearth.datasource.row_form import first_offset
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
-from tests.integration.datasource.writing import UPSERT, kept, session, write
+from tests.integration.datasource.writing import UPSERT, kept, write
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
 from tests.unit.test_readme import block
@@ -24,13 +23,6 @@ from tests.unit.test_readme import block
 def bundles() -> str:
     """Provide a plugin.path with the sinks."""
     return f"{plugin_path('upsert')},{file_bundle()}"
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Provide a session of Spark on this machine, which has the format."""
-    with session("local[2,2]") as opened:
-        yield opened
 
 
 def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
