@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -89,14 +90,21 @@ class AtLeastOnce(Guarantee):
         observer: TaskObserver,
         settings: TaskSettings,
         tell: Tell,
-        tell_commit: Callable[[], None],
+        tell_commit: Callable[[], None] | None,
         clock: Callable[[], float],
     ) -> None:
+        """``tell_commit`` is called after each commit, where somebody wants to hear of it."""
         self._link, self._outbox, self._producer = link, outbox, producer
         self._inbox, self._observer, self._settings = inbox, observer, settings
         self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
         self._unstored: list[tuple[Any, Any]] = []
-        self.due = clock() + settings.flush_interval
+        self._next = clock() + settings.flush_interval
+
+    @property
+    def due(self) -> float:  # type: ignore[override]
+        """Return when a commit is due: none is where nothing has come since the last, and nobody hears of it."""
+        is_needless = self._tell_commit is None and not self._unstored and self._outbox.positions.is_told
+        return math.inf if is_needless else self._next
 
     def admit(self, prepared: Prepared) -> None:
         """Admit all: whatever is sent, its position follows."""
@@ -117,7 +125,7 @@ class AtLeastOnce(Guarantee):
     def step(self) -> None:
         """Commit every so often."""
         if self._clock() >= self.due:
-            self.due = self._clock() + self._settings.flush_interval
+            self._next = self._clock() + self._settings.flush_interval
             self._commit()
 
     def finish(self) -> None:
@@ -155,7 +163,8 @@ class AtLeastOnce(Guarantee):
                 return
             self._unstored = []
             self._observer.committed()
-        self._tell_commit()
+        if self._tell_commit is not None:
+            self._tell_commit()
 
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout

@@ -125,6 +125,11 @@ class SubmittedPositions:
         """Return the number of records that wait for their acknowledgement."""
         return sum(span.left for span in self._spans)
 
+    @property
+    def is_told(self) -> bool:
+        """Return whether ``committable`` has told the last offset of all that was submitted."""
+        return not self._queues
+
     def submit(self, records: Sequence[SourceRows], written: Any, held: Any = None) -> int:
         """Take in records that were polled together and return the first's sequence number.
 

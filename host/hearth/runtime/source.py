@@ -116,7 +116,8 @@ class SourceLoop:
             return AtLeastOnce(
                 self._link, self._outbox, self._producer,
                 inbox=self._inbox, observer=self._observer, settings=self._settings,
-                tell=self._tell_done, tell_commit=self._tell_commit, clock=self._clock,
+                tell=self._tell_done, tell_commit=self._tell_commit if self._wants_commits else None,
+                clock=self._clock,
             )  # fmt: skip
         from hearth.runtime.exactly_once import ExactlyOnce  # which loads what tasks without transactions never need
 

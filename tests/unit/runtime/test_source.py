@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -726,15 +727,34 @@ def test_rows_are_picked_with_all_their_columns() -> None:
 # Nothing to do -------------------------------------------------------------------------------------------------
 
 
-def test_an_idle_loop_looks_round_seldom() -> None:
-    """It waits for a command, for records, for what is due: that are the commits, and the questions to its stage."""
-    run = Run(World())
+@pytest.mark.parametrize("wants_commits", [True, False])
+def test_an_idle_loop_looks_round_seldom(wants_commits: bool) -> None:
+    """It waits for a command, for records, for what is due: commits that somebody hears of, questions to its stage."""
+    run = Run(World(), wants_commits=wants_commits)
     run.turn()
     turns, over = 0, run.world.now + 60
     while run.world.now < over:
         run.turn()
         turns += 1
-    assert turns <= 60 / IDLE_SECONDS + 60 / FLUSH_INTERVAL + 2
+    questions = 60 / ((1 - PING_EARLY) * SETTINGS.call_timeout / PING_SHARE)
+    assert turns <= 60 / IDLE_SECONDS + questions + (60 / FLUSH_INTERVAL if wants_commits else 0) + 2
+
+
+def test_what_comes_after_a_silence_is_committed_as_soon_as_ever() -> None:
+    """No commit was due while nothing came; from then on one is, until all is stored that can be."""
+    run = Run(World(), wants_commits=False)
+    run.turn()
+    run.world.now += 100 * FLUSH_INTERVAL
+
+    def is_stored(number: int) -> bool:
+        return run.world.stored == {"a": number}
+
+    for number in (1, 2):
+        run.hand_over(("a", rows(OK)))
+        began = run.world.now
+        run.world.meanwhile = lambda: answer_all(run)
+        run.turn_until(partial(is_stored, number))
+        assert run.world.now - began <= FLUSH_INTERVAL + 3 * MOMENT
 
 
 @pytest.mark.parametrize("wants_commits", [True, False])
