@@ -14,9 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from hearth.runtime.executor_usage import EXECUTOR
-from hearth_execution.load import load_class
-from hearth_stage.single_thread import single_threaded
+from hearth.spark.spare_daemon import begin_apart, hand_over, is_spare, take_place
 
 
 def without_zips(path: list[str], spark_home: str | None) -> list[str]:
@@ -36,6 +34,8 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
 
 def load_converters() -> None:
     """Load what most tasks convert their records with, definitions of keys as well."""
+    from hearth_execution.load import load_class
+
     for reference in ("hearth_converters.string:StringConverter", "hearth_json.converter:JsonConverter"):
         with contextlib.suppress(ImportError):
             load_class(reference)().config()
@@ -52,9 +52,14 @@ def adopt_orphans() -> None:
 
 
 if __name__ == "__main__":
-    os.environ[EXECUTOR] = str(os.getppid())
-    os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
+    if is_spare():
+        begin_apart()
+    else:
+        hand_over()
     sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
+
+    from hearth.runtime.executor_usage import EXECUTOR
+    from hearth_stage.single_thread import single_threaded
 
     with single_threaded():
         import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
@@ -85,6 +90,8 @@ if __name__ == "__main__":
     meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
     adopt_orphans()
     begin_task_log()
+    os.environ[EXECUTOR] = str(take_place() if is_spare() else os.getppid())
+    os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
     share_memory()
     # Who ends a host by a signal to all its processes wants it to drain. This one ends with its input, whoever its
     # parent is, and a worker decides for itself once it runs a task.

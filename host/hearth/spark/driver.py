@@ -20,9 +20,10 @@ from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
 from hearth.spark.address import silence_of
 from hearth.spark.executor import run
-from hearth.spark.gateway import installed_spark, start_jvm
+from hearth.spark.gateway import installed_spark, jvm_variables, start_jvm
 from hearth.spark.host_archive import IMPORT_PATH as HOST_PATH
 from hearth.spark.job import JobFailed, Jobs, Submit
+from hearth.spark.spare_daemon import SpareDaemon, is_wanted
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
@@ -34,7 +35,8 @@ LOOK_SECONDS = 0.5
 MOST_LINES = 12
 _PY4J = re.compile(r"\AAn error occurred while calling .*\n: ")
 _OPTIONS = "spark.driver.extraJavaOptions"
-_IMPORT_PATH = "spark.executorEnv.PYTHONPATH"
+_VARIABLE = "spark.executorEnv."
+_IMPORT_PATH = f"{_VARIABLE}PYTHONPATH"
 
 
 class DriverFailed(ConnectError):
@@ -51,6 +53,7 @@ class Driver:
         self._lock = threading.Lock()
         self._jvm: subprocess.Popen[bytes] | None = None
         self._gateway: Any = None
+        self._spare: SpareDaemon | None = None
         self.is_over = threading.Event()
 
     def prepare(self) -> None:
@@ -63,10 +66,23 @@ class Driver:
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
         options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
         self._own = {_IMPORT_PATH: self._executors_path(), **settings, _OPTIONS: options}
+        self._start_spare()
         self._gateway = start_jvm(self._own, self._keep)
         import pyspark  # noqa: F401  # the JVM comes first, and starts beside this process
 
         _spare_numpy()
+
+    def _start_spare(self) -> None:
+        """Have what Spark forks its Python workers from load what they need, while the JVM starts."""
+        if not is_wanted(self._own, os.environ.get("SPARK_HOME"), str(installed_spark())):
+            return
+        named = {key.removeprefix(_VARIABLE): text for key, text in self._own.items() if key.startswith(_VARIABLE)}
+        variables = {**os.environ, **jvm_variables(), **named, "PYTHONUNBUFFERED": "YES"}  # as Spark sets it
+        try:
+            self._spare = SpareDaemon(executors_python(self._own), variables)
+        except OSError:  # Spark says what is wrong, when it starts its own
+            return
+        self._own |= {f"{_VARIABLE}{name}": text for name, text in self._spare.variables.items()}
 
     def _executors_path(self) -> str:
         """Return where executors find modules: on this machine where this process does, installed or not.
@@ -136,6 +152,8 @@ class Driver:
         """
         with self._lock:
             self.is_over.set()
+            if self._spare is not None:
+                self._spare.close()
             if self._jvm is None:
                 return
         with contextlib.suppress(Exception):

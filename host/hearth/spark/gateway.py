@@ -20,6 +20,10 @@ from hearth_api import ConnectError
 
 LOOK_SECONDS = 0.02
 
+_LAUNCHER = "SPARK_LAUNCHER_OPTS"
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+"""Of the JVM that Spark's script asks for the command of the other one, and that ends with its answer."""
+
 _START = """
 trap "" HUP INT TERM
 exec() { wait $!; builtin exec "$@"; }
@@ -75,7 +79,7 @@ def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Pope
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
+            env={**os.environ, **jvm_variables(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
             start_new_session=True,
             pass_fds=[file],
         )
@@ -83,10 +87,11 @@ def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Pope
     return jvm
 
 
-def _environment() -> dict[str, str]:
+def jvm_variables() -> dict[str, str]:
     """Return what ``spark-submit`` and pyspark set for the JVM; equal texts hash alike in all Python workers."""
     home = os.environ.get("SPARK_HOME") or str(installed_spark())
-    return {"SPARK_HOME": home, "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0"}
+    launcher = f"{_SHORT_LIVED} {os.environ.get(_LAUNCHER, '')}".strip()
+    return {"SPARK_HOME": home, "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0", _LAUNCHER: launcher}
 
 
 def installed_spark() -> Path:
