@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hearth.config.capacity_key import COUNT, MOST, Capacity
 from hearth.spark.driver import is_local
 
 log = logging.getLogger(__name__)
@@ -27,8 +28,10 @@ class SlotWatch:
         settings: Mapping[str, str],
         say: Callable[[str], None] = log.warning,
         clock: Callable[[], float] = time.monotonic,
+        capacity: Capacity | None = None,
     ) -> None:
-        self._settings = settings
+        """A ``capacity`` says how many executors there are, where the worker's keys do."""
+        self._settings, self._capacity = settings, capacity
         self._say = say
         self._clock = clock
         self._submitted: dict[str, float] = {}
@@ -85,8 +88,20 @@ class SlotWatch:
             )
         return (
             f"no slot for {names}: the executors of {master} ({executors}) have {context.defaultParallelism} cores, "
-            "one for each task; raise spark.cores.max, spark.executor.cores, spark.executor.instances, or add workers"
+            f"one for each task; {self._remedy(executors)}"
         )
+
+    def _remedy(self, executors: int) -> str:
+        capacity = self._capacity
+        if capacity is None:
+            return "raise spark.cores.max, spark.executor.cores, spark.executor.instances, or add workers"
+        if executors < capacity.most:
+            return (
+                f"executors are asked for until there are {capacity.most}: where none comes, raise spark.cores.max or "
+                "add workers"
+            )
+        key = COUNT if capacity.least == capacity.most else MOST
+        return f"raise {key}={capacity.most} or spark.executor.cores"
 
 
 def _is_running(context: Any, group: str) -> bool:

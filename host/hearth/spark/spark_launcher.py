@@ -183,7 +183,7 @@ class SparkLauncher:
         self._shipping = threading.Lock()
         self._is_code_missing = False
         """Whether executors were met that lack what tasks are run by, so that it has to travel as well."""
-        self._slots = SlotWatch(self.settings)
+        self._slots = SlotWatch(self.settings, capacity=self._capacity)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
 

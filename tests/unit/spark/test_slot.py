@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from hearth.config.capacity_key import Capacity
 from hearth.spark.slot import PATIENCE_SECONDS, SlotWatch
 
 CLUSTER = {"spark.master": "spark://one:7077", "spark.driver.host": "10.0.0.1"}
@@ -40,11 +43,11 @@ class Context:
 class Stand:
     """A watch over a clock that a test turns, and what it said."""
 
-    def __init__(self, settings: Mapping[str, str], executors: int = 1) -> None:
+    def __init__(self, settings: Mapping[str, str], executors: int = 1, capacity: Capacity | None = None) -> None:
         self.now = 0.0
         self.said: list[str] = []
         self.context = Context(executors)
-        self.watch = SlotWatch(settings, self.said.append, lambda: self.now)
+        self.watch = SlotWatch(settings, self.said.append, lambda: self.now, capacity)
 
     def look(self, seconds: float = 0.0) -> list[str]:
         """Let time pass, look, and return what was said since the last time."""
@@ -77,6 +80,22 @@ def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
     assert "c-0, c-1" in stand.look(PATIENCE_SECONDS)[0]
     stand.watch.placed("c-0")
     assert stand.look(1) == []
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "remedy"),
+    [
+        (1, 2, "raise autoscaling.max.worker.count=2 or spark.executor.cores"),
+        (1, 3, "executors are asked for until there are 3: where none comes, raise spark.cores.max or add workers"),
+        (2, 2, "raise capacity.worker.count=2 or spark.executor.cores"),
+    ],
+)
+def test_what_is_said_names_the_keys_that_decide(least: int, most: int, remedy: str) -> None:
+    """Where others say how many executors there are, those of Spark do not help."""
+    stand = Stand(CLUSTER, 2, Capacity(least, most, 0.2, 0.8))
+    stand.watch.submitted("c-0")
+    (said,) = stand.look(PATIENCE_SECONDS)
+    assert said.endswith(f"one for each task; {remedy}")
 
 
 def test_cluster_without_an_executor_is_told_of() -> None:
