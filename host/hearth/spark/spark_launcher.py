@@ -20,7 +20,7 @@ from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task_log import READ_BY_HOST
 from hearth.spark.address import LOOPBACK, listening_address, own_address
 from hearth.spark.autoscaler import Autoscaler
-from hearth.spark.driver import Driver, executors_python, is_local, reason_of
+from hearth.spark.driver import Driver, driver_archive, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.executor import nothing
 from hearth.spark.executor_set import ExecutorSet, starting_settings
@@ -49,6 +49,7 @@ _COMPILE_LITTLE = "-XX:TieredStopAtLevel=1"
 """No record flows through a JVM: it is there sooner, and needs half the processor for that."""
 _FLAGS = f"{_COMPILE_LITTLE} -XX:+UseSerialGC -XX:-UsePerfData -Xss512k -Xmn32m"
 """What is new has 32 MB: Java would give it a third of the heap, and touch all of that before it clears away."""
+_EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _DEFAULTS = {
@@ -98,7 +99,7 @@ _CLUSTER = {
     # Spark's page asks nobody who he is and listens on every address.
     _PAGE: "false",
     # Who leads after a host that has died waits for its executors. `spark.executor.extraJavaOptions` come behind it.
-    "spark.executor.defaultJavaOptions": f"-XX:+IgnoreUnrecognizedVMOptions {_COMPILE_LITTLE}",
+    _EXECUTOR_OPTIONS: f"-XX:+IgnoreUnrecognizedVMOptions {_COMPILE_LITTLE}",
 }
 
 _PACKAGES = re.compile(r"No module named|module specification for")
@@ -121,6 +122,9 @@ def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) 
         settings.setdefault(FALL_BACK, "false")  # or anybody on the way could have both sides speak in clear
     settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
     settings.setdefault("spark.driver.bindAddress", listening_address(settings["spark.driver.host"]))
+    if settings["spark.driver.host"] == LOOPBACK and settings.get(_EXECUTOR_OPTIONS) == _CLUSTER[_EXECUTOR_OPTIONS]:
+        # Executors are on this machine, and find the classes that a driver has: half of what their start takes.
+        settings[_EXECUTOR_OPTIONS] = " ".join((_CLUSTER[_EXECUTOR_OPTIONS], *driver_archive().options()))
     options = f"{_FLAGS} -Dlog4j2.configurationFile=file:{_LOG_CONFIGURATION}"
     settings["spark.driver.extraJavaOptions"] = f"{options} {own.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings

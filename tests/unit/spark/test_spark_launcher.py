@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,6 +68,17 @@ def test_executors_of_a_cluster_compile_little_unless_they_are_told_otherwise() 
     assert "-XX:TieredStopAtLevel=1" in spark_settings(cluster)[key]
     assert spark_settings({**cluster, key: "-Da=b"})[key] == "-Da=b"
     assert "spark.executor.extraJavaOptions" not in spark_settings(cluster)
+    assert key not in spark_settings({})
+
+
+def test_executors_of_this_machine_find_the_classes_of_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere there is no such file, and a JVM that is told of one finds not even Java's own then."""
+    archive = SimpleNamespace(options=lambda: ("-XX:SharedArchiveFile=/a.jsa",))
+    monkeypatch.setattr(spark_launcher, "driver_archive", lambda: archive)
+    key, here = "spark.executor.defaultJavaOptions", {"spark.master": "spark://127.0.0.1:1"}
+    assert spark_settings(here)[key].endswith("-XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=/a.jsa")
+    assert "Archive" not in spark_settings({**here, "spark.driver.host": "10.0.0.1"})[key]
+    assert spark_settings({**here, key: "-Da=b"})[key] == "-Da=b"
     assert key not in spark_settings({})
 
 
