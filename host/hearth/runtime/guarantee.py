@@ -16,11 +16,15 @@ from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError
+from hearth_stage.channel import CallTimeout
 
 log = logging.getLogger(__name__)
 
 WAIT_MS = 50
 """So long a loop that ends waits for its broker before it looks for other news."""
+
+LISTEN_SECONDS = 1.0
+"""How often it is looked whether a host that was silent has said something."""
 
 Tell = Callable[[list[list[Any]]], None]
 
@@ -78,7 +82,11 @@ class Guarantee(ABC):
 
 
 class AtLeastOnce(Guarantee):
-    """Positions of records that brokers have are stored by the host, every so often (invariants 1 and 2)."""
+    """Positions of records that brokers have are stored by the host, every so often (invariants 1 and 2).
+
+    A host that does not answer may have died, and another run have begun that reads again what is not stored: nothing
+    is taken until the host is heard again. One that is there and cannot store holds up nobody, as in Kafka Connect.
+    """
 
     def __init__(
         self,
@@ -98,6 +106,7 @@ class AtLeastOnce(Guarantee):
         self._inbox, self._observer, self._settings = inbox, observer, settings
         self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
         self._unstored: list[tuple[Any, Any]] = []
+        self._silent_since: float | None = None
         self._next = clock() + settings.flush_interval
 
     @property
@@ -123,10 +132,14 @@ class AtLeastOnce(Guarantee):
         self._tell(records)
 
     def step(self) -> None:
-        """Commit every so often."""
-        if self._clock() >= self.due:
-            self._next = self._clock() + self._settings.flush_interval
-            self._commit()
+        """Commit every so often, and once a host that was silent is heard."""
+        if self._clock() < self.due:
+            return
+        if self._silent_since is not None and self._link.heard_at == self._silent_since:
+            self._next = self._clock() + LISTEN_SECONDS
+            return
+        self._next = self._clock() + self._settings.flush_interval
+        self._commit()
 
     def finish(self) -> None:
         """Commit what is acknowledged."""
@@ -155,14 +168,20 @@ class AtLeastOnce(Guarantee):
     def _commit(self) -> None:
         """Store what is committable; what cannot be stored now is kept for the next time."""
         self._unstored += self._outbox.positions.committable()
-        if self._unstored:
-            try:
+        began = self._link.heard_at
+        try:
+            if self._unstored:
                 self._link.write_offsets(self._unstored, self._settings.flush_timeout)
-            except ConnectError as error:
-                self._observer.commit_failed(f"they are kept: {error}")
-                return
-            self._unstored = []
-            self._observer.committed()
+                self._unstored = []
+                self._observer.committed()
+        except ConnectError as error:
+            if isinstance(error, CallTimeout) and self._link.heard_at == began:
+                self._silent_since, self.may_take, self._next = began, False, self._clock() + LISTEN_SECONDS
+            else:
+                self._silent_since, self.may_take = None, True
+            self._observer.commit_failed(f"they are kept: {error}")
+            return
+        self._silent_since, self.may_take = None, True
         if self._tell_commit is not None:
             self._tell_commit()
 

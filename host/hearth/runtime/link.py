@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -88,6 +89,8 @@ class TaskLink:
         on_lost: Callable[[], None],
     ) -> None:
         self._on_command = on_command
+        self.heard_at = time.monotonic()
+        """When the host has last said something of itself, that it is there at least."""
         try:
             connection = _reach(address)
         except OSError as error:
@@ -140,6 +143,7 @@ class TaskLink:
 
     def _on_request(self, request: Request) -> None:
         message = request.message
+        self.heard_at = time.monotonic()
         if isinstance(message, Command):
             self._on_command(message)
         elif isinstance(message, Alive):

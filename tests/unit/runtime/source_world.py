@@ -501,9 +501,20 @@ class WorldLink:
     def __init__(self, world: World) -> None:
         self._world = world
         self.is_lost = False
-        self.mood = "well"
+        self.heard_at = 0.0
+        self._mood = "well"
         self.states: list[str] = []
         self.topics: list[str] = []
+
+    @property
+    def mood(self) -> str:
+        """Return how it is: well, failing to store, slow to, or silent; a host that is not silent is heard."""
+        return self._mood
+
+    @mood.setter
+    def mood(self, mood: str) -> None:
+        self._mood = mood
+        self.heard_at += mood != "silent"
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Note a state."""
@@ -524,10 +535,12 @@ class WorldLink:
         self._check()
         if self.mood == "failing":
             raise ConnectError("the store is away")
-        for partition, offset in offsets:
-            self._world.stored[partition["source"]] = offset["number"]
-        if self.mood == "slow":
+        if self.mood != "silent":
+            for partition, offset in offsets:
+                self._world.stored[partition["source"]] = offset["number"]
+        if self.mood in ("slow", "silent"):
             self._world.now += timeout
+            self.heard_at += self.mood == "slow"
             raise CallTimeout("no answer to 'offsets.write'")
 
     def _check(self) -> None:

@@ -474,7 +474,7 @@ def test_a_task_whose_stop_raises_is_stopped(
 # Storing ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mood", ["failing", "slow"])
+@pytest.mark.parametrize("mood", ["failing", "slow", "silent"])
 def test_positions_that_are_not_stored_are_kept(mood: str) -> None:
     """A store that is away or late is asked again, with the newest position last."""
     run = begin(OK)
@@ -484,9 +484,31 @@ def test_positions_that_are_not_stored_are_kept(mood: str) -> None:
     run.world.now += 3
     run.turn()
     run.link.mood = "well"
+    run.world.now += 3
+    run.turn()
     run.hand_over(("a", rows(OK)))
     drain(run)
-    assert (run.world.stored, run.stage.commits) == ({"a": 2}, 1)
+    assert run.world.stored == {"a": 2}
+
+
+@pytest.mark.parametrize(("mood", "taken"), [("failing", 2), ("slow", 2), ("silent", 1)])
+def test_nothing_is_taken_while_nobody_knows_whether_the_host_is_there(mood: str, taken: int) -> None:
+    """It would come again: another run goes on from what is stored. Where the host is heard, all goes on."""
+    run = begin(OK)
+    run.link.mood = mood
+    run.producer.answer(T0, 1)
+    run.world.now += 3
+    run.turn()
+    run.hand_over(("a", rows(OK)))
+    for _ in range(3):
+        run.world.now += 1
+        run.turn()
+    assert sum(map(len, run.world.log.values())) + run.producer.in_flight == taken
+    run.link.mood = "well"
+    run.world.now += 3
+    run.turn()
+    drain(run)
+    assert run.world.stored == {"a": 2}
 
 
 def test_a_store_that_is_gone_with_its_host_stores_nothing() -> None:

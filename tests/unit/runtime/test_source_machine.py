@@ -70,7 +70,7 @@ class SourceMachine(RuleBasedStateMachine):
         run, producer = self.run, self.run.producer
         busy = [place for place in PLACES if producer.lines.get(place)]
         answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
-        moods = ["well", "well", "failing", "slow"]
+        moods = ["well", "well", "failing", "slow", "silent"]
         usual: list[Callable[[], None]] = [
             lambda: run.inbox.put(Pause()),
             lambda: run.inbox.put(Resume()),
