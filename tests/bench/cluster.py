@@ -49,6 +49,10 @@ class SparkCluster(LocalCluster):
                     found[pid] = len(descendants(pid)) - 1
         return found
 
+    def registered(self) -> int:
+        """Return how many applications the master has taken in, those that are gone as well."""
+        return self.log.read_text(errors="replace").count("Registered app")
+
     def busiest_executor(self) -> int:
         """Return the pid of the executor with the most processes, so one that runs tasks."""
         executors = self.executors()

@@ -30,6 +30,7 @@ _CLUSTER_TIMEOUT = 400.0
 _CLUSTER_METRICS = (
     Metric("killed", "s after SIGKILL of the leading host", "lower", goal=8.0, absolute=True, format="{:.2f}"),
     Metric("stopped", "s after it was stopped in order", "lower", goal=8.0, absolute=True, format="{:.2f}"),
+    Metric("spark", "s after SIGKILL on a Spark cluster", "lower", goal=8.0, absolute=True, format="{:.2f}"),
 )
 _HOSTS = {"java": 2, "hearth": 3}
 
@@ -50,12 +51,19 @@ def measure(bench: Bench) -> Result:
 
 
 def measure_cluster(bench: Bench) -> Result:
-    """Kill, and stop, the leading one of several hosts, which stays away, while lines are being appended."""
+    """Kill, and stop, the leading one of several hosts, which stays away, while lines are being appended.
+
+    Hearth's hosts have a local Spark each, and share a cluster of two workers then.
+    """
     result = Result("s", "from the end of the leading host of a cluster to records flowing again", _CLUSTER_METRICS)
     for pair, side in bench.runs():
         values = {}
         for end in ("stopped", "killed"):
             values[end] = _end_leader(bench, side, end)
+            settle()
+        if side == "hearth":
+            with SparkCluster(bench.folder / bench.fresh("spark"), workers=2, jvm_options=()) as spark:
+                values["spark"] = _end_leader(bench, side, "killed", spark)
             settle()
         result.add(side, **values)
         told = ", ".join(f"{name} {each:.2f} s" for name, each in values.items())
@@ -63,11 +71,12 @@ def measure_cluster(bench: Bench) -> Result:
     return result
 
 
-def _end_leader(bench: Bench, side: str, end: str) -> float:
+def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = None) -> float:
     """Return the seconds from the end of the host that was there first to the end of the standstill."""
     pipeline, group = Pipeline(bench, "bench-s"), bench.fresh("group")
     kind = JavaDistributed if side == "java" else HearthDistributed
     settings = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
+    settings |= {} if spark is None else spark.settings()
     servers = bench.broker.bootstrap_servers
     hosts = [kind(bench.folder / bench.fresh(side), servers, group, settings) for _ in range(_HOSTS[side])]
     with ExitStack() as stack:
@@ -77,6 +86,8 @@ def _end_leader(bench: Bench, side: str, end: str) -> float:
         pipeline.create(hosts[-1])
         stack.enter_context(_appending(pipeline))
         _wait_for(pipeline, 1)
+        if spark is not None:
+            assert eventually(lambda: spark.registered() >= len(hosts), _TIMEOUT), "not all hosts stand by"
         time.sleep(_BEFORE)
         since = time.monotonic()
         hosts[0].kill() if end == "killed" else hosts[0].stop()

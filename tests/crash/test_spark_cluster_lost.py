@@ -81,6 +81,7 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
             assert hosts[-1].rest.create(config).status == 201
         assert lines.flows(), parts.told()
         assert eventually(parts._is_calm, 60), parts.told()
+        assert eventually(lambda: spark.registered() >= size, 60), parts.told()
         yield parts
 
 

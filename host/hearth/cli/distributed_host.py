@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from confluent_kafka import KafkaException
 
 from hearth.cli.host import Host, Stores
+from hearth.cli.standby import Standby
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import INT_MAX
 from hearth.herder.key_rotation import KeyRotation
@@ -104,7 +105,7 @@ class DistributedHost(Host):
             # Java's workers count from the first member of their group on, and statuses go by who has counted further.
             equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(launcher.settings):
-                launcher.start(Term(f"{self.cluster_id}/{self._cluster.group_id}", term))
+                launcher.start(self._term(self._topics.followed))
             rotation.begin()
             reconciler.lead(term)
 
@@ -125,7 +126,18 @@ class DistributedHost(Host):
         self._leadership.start()
         self._group.join(self._fail)
         self._leader_watch.start()
+        if launcher.can_stand_by:
+            standby = Standby(
+                lambda: self._leadership.leads,
+                lambda: self._topics.configs.key_offset,
+                lambda present: launcher.stand_by(self._term(present)),
+            )
+            self._stops.append(standby.close)
+            standby.start()
         self._await_leader()
+
+    def _term(self, followed: int) -> Term:
+        return Term(f"{self.cluster_id}/{self._cluster.group_id}", followed)
 
     def _exchange_key(self) -> None:
         self._topics.exchange_key()

@@ -54,6 +54,9 @@ class Driver:
         self._jvm: subprocess.Popen[bytes] | None = None
         self._gateway: Any = None
         self._spare: SpareDaemon | None = None
+        self.jobs: Jobs | None = None
+        self._application: Mapping[str, str] | None = None
+        """What the present context was begun with, beside what all are."""
         self.is_over = threading.Event()
 
     def prepare(self) -> None:
@@ -100,31 +103,42 @@ class Driver:
     def start(self, settings: Mapping[str, str]) -> None:
         """Start it on the calling thread, with settings that were not known before; raises DriverFailed.
 
-        A master that nobody finds is waited for: Spark would give up after a minute.
+        Where it was started with the same it goes on as it is, and where with others these make way, in the same JVM.
         """
+        if self.is_prepared and self._application == settings and not self._is_stopped():
+            return
         if not self.is_prepared:
             self.prepare()
-        self._await_master()
         from pyspark import SparkConf, SparkContext
 
         own, gateway = {**self._own, **settings}, self._gateway
         configuration = SparkConf().setAll(list(own.items()))
         try:
-            seek_admission(gateway.jvm, own["spark.master"])
-            self._levels = JvmLevels(gateway.jvm)
-            levels.tell(self._levels)
+            if self._application is not None:
+                self.context.stop()
+            jobs = self.jobs = self.jobs or self._opened(gateway.jvm, own["spark.master"])
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
-            self.jobs = Jobs(gateway.jvm)
-            self.run_task: Submit = self.jobs.prepared(self.context, run)
+            self.run_task: Submit = jobs.prepared(self.context, run)
             if self._is_stopped():
                 raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
+            self._application = dict(settings)
         except Exception as error:
             reason = reason_of(error)  # which py4j asks the JVM for, so while there is one
             self._end_jvm(ENDING_SECONDS)
             raise DriverFailed(reason) from error
 
-    def _await_master(self) -> None:
-        """Wait until somebody answers where the master should be, or until this is stopped; says so once."""
+    def _opened(self, jvm: Any, master: str) -> Jobs:
+        """Return the jobs of a JVM that is new; raises NotAdmitted where its master refuses it."""
+        seek_admission(jvm, master)
+        self._levels = JvmLevels(jvm)
+        levels.tell(self._levels)
+        return Jobs(jvm)
+
+    def await_master(self) -> None:
+        """Wait until somebody answers where the master should be, or until this is stopped; says so once.
+
+        Spark would give up after a minute.
+        """
         master, is_told = self._settings["spark.master"], False
         while (reason := silence_of(master)) is not None and not self.is_over.wait(LOOK_SECONDS):
             if not is_told:

@@ -12,6 +12,14 @@ from typing import Any
 
 from hearth.config.capacity_key import Capacity
 
+ALL = (1 << 31) - 1
+"""As many executors as the cluster gives; Spark has no other word for it."""
+NONE_YET = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.initialExecutors": "0",
+}
+"""The settings of a Spark that begins without executors; an ``ExecutorSet`` asks for some."""
 FRESH_SECONDS = 1.0
 """How long it is taken for granted that executors are there which were seen."""
 _DRIVER, _NOWHERE = "driver", ""
@@ -49,7 +57,9 @@ def starting_settings(capacity: Capacity) -> Mapping[str, str]:
 
 
 class ExecutorSet:
-    """The executors of a context that was started with ``starting_settings``; calls ask Spark, and may raise.
+    """The executors of a context that began with few, or none; from now on it has as many as are asked for.
+
+    Calls ask Spark, and may raise.
 
     Where a task runs Spark is asked once for each of its runs. What was submitted and has not begun counts for the
     executor that it was meant for.

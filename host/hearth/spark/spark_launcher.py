@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.config.capacity_key import COUNT, LEAST, MOST, Capacity
+from hearth.config.capacity_key import COUNT, LEAST, MOST, OTHER_COUNTS, Capacity
 from hearth.link.link_call import ExecutorUsage
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task_log import READ_BY_HOST
-from hearth.spark.address import LOOPBACK, listening_address, own_address
+from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.autoscaler import Autoscaler
 from hearth.spark.driver import Driver, driver_archive, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.executor import nothing
-from hearth.spark.executor_set import ExecutorSet, starting_settings
+from hearth.spark.executor_set import ALL, NONE_YET, ExecutorSet, starting_settings
 from hearth.spark.host_archive import NAME as HOST_KEY
 from hearth.spark.host_archive import ship_host
 from hearth.spark.page import open_page
@@ -168,6 +168,10 @@ class SparkLauncher:
         self.settings = spark_settings(worker, capacity)
         self._capacity = None if is_local(self.settings) else capacity
         self._is_capacity_idle = capacity is not None and self._capacity is None
+        is_counted = is_on(worker, "spark.dynamicAllocation.enabled") or any(key in worker for key in OTHER_COUNTS)
+        self._is_standalone = self.settings["spark.master"].startswith("spark://")
+        self.can_stand_by = self._is_standalone and not is_counted
+        """Whether Spark can be there before it takes anything that others could use."""
         self._tasks = _Tasks()
         self._executors: ExecutorSet | None = None
         self._autoscaler: Autoscaler | None = None
@@ -178,6 +182,7 @@ class SparkLauncher:
         self._term: Term | None = None
         self._driver: Driver | None = None
         self._prepared: Driver | None = None
+        self._is_begun = False
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
         self._starter: threading.Thread | None = None
         self._wanted: dict[str, _Launch] = {}
@@ -197,11 +202,25 @@ class SparkLauncher:
         self._starter = threading.Thread(target=self._prepare, name="spark-prepare", daemon=True)
         self._starter.start()
 
+    def stand_by(self, term: Term) -> bool:
+        """Begin to start Spark as in a term, but for executors, so that it has nothing but these to wait for then.
+
+        Returns whether it did: it was prepared before, and not started.
+        """
+        with self._lock:
+            if self._is_begun or self._stopping.is_set() or (self._starter is not None and self._starter.is_alive()):
+                return False
+            self._starter = threading.Thread(target=self._stand_by, args=[term], name="spark-stand-by", daemon=True)
+            self._starter.start()
+            return True
+
     def start(self, term: Term | None = None) -> None:
         """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it.
 
         A host that leads others says in which term: on a standalone cluster nothing of an earlier one stays.
         """
+        with self._lock:
+            self._is_begun = True
         if self._starter is not None:
             self._starter.join()  # what was still starting when it was stopped has cleared away after itself
         with self._lock:
@@ -252,6 +271,7 @@ class SparkLauncher:
         """Run an empty task as any task is run, so that all a task needs has been loaded once."""
         driver, ended = self._driver, threading.Event()
         assert driver is not None, "Spark has to be ready"
+        assert driver.jobs is not None, "it is made with a Spark"
         driver.jobs.prepared(driver.context, nothing)([], lambda _told, _failure: ended.set())
         ended.wait()
         open_page(driver.context)
@@ -264,6 +284,7 @@ class SparkLauncher:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:
             self._stopping.set()
+            self._is_begun = False
             drivers = [each for each in (self._driver, self._prepared) if each is not None]
             self._driver = self._prepared = None
             self._close_autoscaler()
@@ -285,20 +306,48 @@ class SparkLauncher:
         except Exception as error:
             log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
 
+    def _stand_by(self, term: Term) -> None:
+        if self._prepared is None or not self._prepared.is_prepared:
+            self._prepare()
+        driver = self._prepared
+        if driver is None or silence_of(self.settings["spark.master"]) is not None:
+            return
+        try:
+            driver.start(self._application(term))
+            ExecutorSet(driver.context)
+        except Exception as error:
+            if not driver.is_over.is_set():
+                log.warning("Spark did not start beforehand: %s", reason_of(error))
+
+    def _application(self, term: Term | None) -> dict[str, str]:
+        """Return what an application is begun with beside what all are."""
+        return {} if term is None else {**term.settings(), **(NONE_YET if self.can_stand_by else {})}
+
     def _start(self) -> None:
         with self._lock:
-            prepared, self._prepared = self._prepared, None
             if self._stopping.is_set():
                 return
-            driver = prepared if prepared is not None and prepared.is_prepared else Driver(self.settings)
+            prepared, self._prepared = self._prepared, None
+            is_ready = prepared is not None and prepared.is_prepared
+            driver = prepared if prepared is not None and is_ready else Driver(self.settings)
             self._driver = driver
+        if prepared is not None and not is_ready:
+            prepared.stop(0)
+        application = self._application(self._term)
         try:
-            driver.start({} if self._term is None else self._term.settings())
+            driver.await_master()
+            driver.start(application)
+            if self._is_standalone:
+                threading.Thread(
+                    target=self._watch_master, args=[driver], name="spark-application", daemon=True
+                ).start()
+            if self._capacity is not None:
+                self._scale(driver, self._capacity)
+            elif NONE_YET.items() <= application.items():
+                ExecutorSet(driver.context).ask_for(ALL)
         except Exception as error:
             self._give_up(f"Spark did not start: {reason_of(error)}")
             return
-        if self._capacity is not None:
-            self._scale(driver, self._capacity)
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
         with contextlib.suppress(Exception):  # a context that is going away answers nothing
@@ -306,8 +355,6 @@ class SparkLauncher:
                 log.warning("%s", text)
             if driver.context.uiWebUrl is not None:
                 _tell_of_page(driver.context.uiWebUrl)
-        if self.settings["spark.master"].startswith("spark://"):
-            threading.Thread(target=self._watch_master, args=[driver], name="spark-application", daemon=True).start()
         if self._opens_page:
             self._open_page(driver)
         if not is_local(self.settings):
@@ -330,8 +377,8 @@ class SparkLauncher:
 
     def _watch_master(self, driver: Driver) -> None:
         """Start Spark anew where its master knows it no more; a JVM is made ready while tasks still run."""
-        application = StandaloneApplication(driver.context, self.settings["spark.master"], self._term)
         with contextlib.suppress(Exception):  # the context has gone away, and nothing is to be seen to any more
+            application = StandaloneApplication(driver.context, self.settings["spark.master"], self._term)
             application.watch(self._prepare, lambda: self._replace(driver), driver.is_over)
 
     def _open_page(self, driver: Driver) -> None:

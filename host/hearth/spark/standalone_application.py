@@ -1,8 +1,9 @@
 """A host's application on a standalone cluster: its master has to know it, and to forget those of earlier leaders.
 
 A host that leads no more may not know that yet, for it stands still, or is cut off. Spark's driver goes on beside it,
-and keeps the cores of the cluster. So an application says in which term of which cluster of hosts it was begun, and
-who leads in a later one ends it, with all that runs there.
+and keeps the cores of the cluster. So an application says of which cluster of hosts it is, and behind whom its host
+leads: whoever comes later ends it, with all that runs there. One that was begun before its host leads, and has no
+executors yet, is good for the very next term, and says the same: nobody who led before may end it.
 
 A master that is started again has forgotten its applications, unless `spark.deploy.recoveryMode` says otherwise. Its
 workers end what runs of those, and Spark waits for ever: its driver greets a master only once.
@@ -34,7 +35,10 @@ _MESSAGES = "DeployMessages$"
 
 @dataclass(frozen=True)
 class Term:
-    """In which term of which cluster of hosts an application was begun; the number of a later one is greater."""
+    """Which term of which cluster of hosts an application follows: it belongs to the next one after it.
+
+    The number is that of the last claim, or of a key that was written since: 0 where nobody has led yet.
+    """
 
     cluster: str
     number: int
@@ -44,7 +48,7 @@ class Term:
         return {f"{_TO_EXECUTORS}{_CLUSTER}": self.cluster, f"{_TO_EXECUTORS}{_TERM}": str(self.number)}
 
     def follows(self, other: Term | None) -> bool:
-        """Return whether nothing of the other may run any more."""
+        """Return whether nothing of the other may run any more: somebody has led since it was begun, and another."""
         return other is not None and other.cluster == self.cluster and other.number < self.number
 
 

@@ -72,6 +72,8 @@ class TopicConfigStore(ConfigStore):
         self._task_counts: dict[str, int] = {}
         self._pending_fencing: set[str] = set()
         self._session_key: SessionKey | None = None
+        self.key_offset = 0
+        """The offset behind the present session key, 0 where there is none: it has grown when another host leads."""
         self._offset = -1
         self._listener = ConfigListener()
         self._is_live = False
@@ -250,8 +252,9 @@ class TopicConfigStore(ConfigStore):
         self._task_counts[connector] = parse_count(value, "task-count")
         self._pending_fencing.discard(connector)
 
-    def _take_session_key(self, _rest: str, value: Any, _revision: int) -> Callable[[], None]:
+    def _take_session_key(self, _rest: str, value: Any, revision: int) -> Callable[[], None]:
         key = self._session_key = parse_session_key(value)
+        self.key_offset = revision
         return lambda: self._listener.on_session_key(key)
 
     def _take_level(self, namespace: str, value: Any, _revision: int) -> Callable[[], None]:

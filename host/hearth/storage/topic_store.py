@@ -51,6 +51,8 @@ class TopicStores:
         self._worker = worker
         self._on_fenced = on_fenced
         self._told: set[str] = set()
+        self.followed = 0
+        """The offset behind the session key that was there when this host claimed the right; 0 without one."""
         settings, base = worker.originals, worker.client_base
         quiet = {"logger": logging.getLogger(CLIENT)}
         self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config | quiet)
@@ -104,6 +106,7 @@ class TopicStores:
         """
         self._producer.claim()
         self._reader.read_to_end([self._worker.config_topic, self._worker.status_topic], START_SECONDS)
+        self.followed = self.configs.key_offset
         return self.exchange_key()
 
     def exchange_key(self) -> int:

@@ -19,8 +19,10 @@ from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.spark import slot, spark_launcher
+from hearth.spark.executor_set import ALL, NONE_YET
 from hearth.spark.job import JobFailed, OnEnd
 from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher, exposure, link_host, spark_settings
+from hearth.spark.standalone_application import Term
 from tests.peer.rest import eventually
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
 from tests.unit.runtime.sample import task_plan
@@ -140,6 +142,9 @@ class Spark:
     carried: list[Any] = field(default_factory=list)
     submitted: queue.SimpleQueue[OnEnd] = field(default_factory=queue.SimpleQueue)
     ended: queue.SimpleQueue[TaskEnd] = field(default_factory=queue.SimpleQueue)
+
+    def await_master(self) -> None:
+        """Find it."""
 
     def start(self, settings: dict[str, str]) -> None:
         """Start, which takes its time."""
@@ -346,9 +351,13 @@ class Standby:
             self.told.append("prepare")
             self.is_prepared = True
 
+        def await_master(self) -> None:
+            """Find it."""
+
         def start(self, settings: dict[str, str]) -> None:
             """Start Spark in it."""
             self.told.append("start")
+            self.begun_with = settings
 
         def has_ended(self, failure: Exception) -> bool:
             """Return that it is there."""
@@ -376,8 +385,61 @@ def test_a_launcher_begins_with_the_jvm_that_it_has_and_may_begin_again(
         launcher.stop()
         told += [each.told for each in standby.drivers]
         standby.drivers.clear()
-    assert told == ([["prepare"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
+    assert told == ([["prepare", "stop"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
     launcher.prepare()
     assert eventually(lambda: standby.drivers[-1].is_prepared, 5)
     launcher.stop()
     assert standby.drivers[-1].told == ["prepare", "stop"]
+
+
+class Executors:
+    """The executors of a Spark that has none, and what was asked for."""
+
+    asked: list[int]
+
+    def __init__(self, _context: Any) -> None:
+        self.asked = []
+
+    def ask_for(self, count: int) -> None:
+        """Take note of it."""
+        Executors.asked.append(count)
+
+
+def test_a_launcher_that_stands_by_lacks_nothing_but_executors(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It asks for these when it starts, and with the application that it has; who has started stands by no more."""
+    standby, follows = Standby(monkeypatch), Term("kafka/group", 7)
+    monkeypatch.setattr(spark_launcher, "silence_of", lambda master: None)
+    monkeypatch.setattr(spark_launcher, "ExecutorSet", Executors)
+    Executors.asked = []
+    launcher = SparkLauncher({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"})
+    assert launcher.can_stand_by
+    launcher.prepare()
+    assert eventually(lambda: launcher.stand_by(follows), 5)
+    assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], 5)
+    (driver,) = standby.drivers
+    assert driver.begun_with == {**follows.settings(), **NONE_YET}
+    assert Executors.asked == []
+    launcher.start(follows)
+    assert launcher.wait_until_ready(5)
+    assert Executors.asked == [ALL]
+    assert (driver.told, driver.begun_with) == (["prepare", "start", "start"], {**follows.settings(), **NONE_YET})
+    assert not launcher.stand_by(Term("kafka/group", 8))
+    launcher.stop()
+    assert standby.drivers == [driver]
+    assert "Spark did not start" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        {},
+        {"spark.master": "yarn"},
+        {"spark.master": "spark://m:7077", "spark.executor.instances": "2"},
+        {"spark.master": "spark://m:7077", "spark.dynamicAllocation.enabled": "true"},
+    ],
+)
+def test_nobody_stands_by_whose_spark_would_take_something(worker: dict[str, str]) -> None:
+    """A local one is there anyway; elsewhere Spark may have executors, or more, by its own settings."""
+    assert not SparkLauncher({**worker, "spark.driver.host": "127.0.0.1"}).can_stand_by

@@ -1,0 +1,62 @@
+"""When a host that does not lead has a Spark started that waits."""
+
+from __future__ import annotations
+
+from hearth.cli.standby import Standby
+
+
+class Host:
+    """One whose cluster has leaders, and what it was told to begin."""
+
+    def __init__(self) -> None:
+        self.leads, self.present, self.is_ready = False, 7, True
+        self.begun: list[int] = []
+        self.standby = Standby(lambda: self.leads, lambda: self.present, self._begin)
+
+    def _begin(self, present: int) -> bool:
+        if self.is_ready:
+            self.begun.append(present)
+        return self.is_ready
+
+    def look(self, times: int) -> list[int]:
+        """Look so many times, and return what was begun in all."""
+        for _ in range(times):
+            self.standby.look()
+        return self.begun
+
+
+def test_a_spark_is_begun_once_for_each_leader() -> None:
+    """A moment after that leads."""
+    host = Host()
+    assert host.look(1) == []
+    assert host.look(3) == [7]
+    host.present = 9
+    assert host.look(1) == [7]
+    assert host.look(3) == [7, 9]
+
+
+def test_leaders_that_change_all_the_time_are_left_alone() -> None:
+    """Nothing is begun for any of them."""
+    host = Host()
+    for host.present in range(5):
+        host.look(1)
+    assert host.begun == []
+
+
+def test_what_could_not_be_begun_yet_is_begun_later() -> None:
+    """Its JVM is starting, say."""
+    host = Host()
+    host.is_ready = False
+    assert host.look(3) == []
+    host.is_ready = True
+    assert host.look(1) == [7]
+
+
+def test_a_host_that_leads_has_none_and_begins_one_when_it_leads_no_more() -> None:
+    """Also for the leader that it followed before."""
+    host = Host()
+    host.look(2)
+    host.leads = True
+    host.look(2)
+    host.leads = False
+    assert host.look(2) == [7, 7]
