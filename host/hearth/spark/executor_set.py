@@ -68,6 +68,7 @@ class ExecutorSet:
     def __init__(self, context: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._context, self._clock = context, clock
         self._looked_at = -FRESH_SECONDS
+        self._wanted: int | None = None
         self._spark = context._jsc.sc()
         self._jvm = context._jvm
         self._lock = threading.Lock()
@@ -81,8 +82,14 @@ class ExecutorSet:
 
     def ask_for(self, count: int) -> None:
         """Have so many executors, which Spark takes for a limit as well: it replaces what is lost up to that."""
+        self._wanted = count
         nobody = getattr(getattr(self._jvm.scala.collection.immutable, "Map$"), "MODULE$").empty()
         self._spark.requestTotalExecutors(count, 0, nobody)
+
+    def ask_again(self) -> None:
+        """Ask for as many as before: a standalone master that recovers has only kept what Spark began with."""
+        if self._wanted is not None:
+            self.ask_for(self._wanted)
 
     def give_back(self, executor: str) -> None:
         """Put no task on an executor any more, and end it when it runs none; no other comes in its place."""

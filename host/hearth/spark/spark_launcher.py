@@ -337,18 +337,14 @@ class SparkLauncher:
         try:
             driver.await_master()
             driver.start(application)
-            if self._is_standalone:
-                threading.Thread(
-                    target=self._watch_master, args=[driver], name="spark-application", daemon=True
-                ).start()
-            if self._capacity is not None:
-                self._scale(driver, self._capacity)
-            elif NONE_YET.items() <= application.items():
-                ExecutorSet(driver.context).ask_for(ALL)
+            executors = self._ask_for_executors(driver, application)
         except Exception as error:
             self._give_up(f"Spark did not start: {reason_of(error)}")
             return
         self._ready.set()
+        if self._is_standalone:
+            watched, name = (driver, executors), "spark-application"
+            threading.Thread(target=self._watch_master, args=watched, name=name, daemon=True).start()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
         with contextlib.suppress(Exception):  # a context that is going away answers nothing
             for text in misspelled(driver.context, self._given):
@@ -360,8 +356,18 @@ class SparkLauncher:
         if not is_local(self.settings):
             keep_warm(driver.context, self._explained)
 
-    def _scale(self, driver: Driver, capacity: Capacity) -> None:
+    def _ask_for_executors(self, driver: Driver, application: Mapping[str, str]) -> ExecutorSet | None:
+        """Have as many executors as there are to be; returns them, None where Spark decides for itself."""
+        if self._capacity is None and not NONE_YET.items() <= application.items():
+            return None
         executors = ExecutorSet(driver.context)
+        if self._capacity is not None:
+            self._scale(driver, executors, self._capacity)
+        else:
+            executors.ask_for(ALL)
+        return executors
+
+    def _scale(self, driver: Driver, executors: ExecutorSet, capacity: Capacity) -> None:
         autoscaler = Autoscaler(capacity, executors, self._tasks, self._slots.late)
         with self._lock:
             if self._driver is not driver:
@@ -375,11 +381,12 @@ class SparkLauncher:
             self._autoscaler.close()
         self._executors = self._autoscaler = None
 
-    def _watch_master(self, driver: Driver) -> None:
+    def _watch_master(self, driver: Driver, executors: ExecutorSet | None) -> None:
         """Start Spark anew where its master knows it no more; a JVM is made ready while tasks still run."""
+        on_met = None if executors is None else executors.ask_again
         with contextlib.suppress(Exception):  # the context has gone away, and nothing is to be seen to any more
             application = StandaloneApplication(driver.context, self.settings["spark.master"], self._term)
-            application.watch(self._prepare, lambda: self._replace(driver), driver.is_over)
+            application.watch(self._prepare, lambda: self._replace(driver), driver.is_over, on_met)
 
     def _open_page(self, driver: Driver) -> None:
         """Open Spark's page in a while: the first tasks come before it."""

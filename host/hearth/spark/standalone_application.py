@@ -67,22 +67,29 @@ class StandaloneApplication:
         self._context, self._endpoints, self._term = context, master_endpoints(master), term
         self._id: str = context.applicationId
 
-    def watch(self, on_away: Callable[[], None], on_forgotten: Callable[[], None], is_over: threading.Event) -> None:
+    def watch(
+        self,
+        on_away: Callable[[], None],
+        on_forgotten: Callable[[], None],
+        is_over: threading.Event,
+        on_met: Callable[[], None] | None = None,
+    ) -> None:
         """See to it until ``is_over``, or until ``on_forgotten`` was told that the master knows it no more.
 
         ``on_away`` is told before, when the master knows it no more and has no workers yet: until these are back all
-        that runs goes on.
+        that runs goes on. ``on_met`` is told when a master that was away, or another one, knows it.
         """
-        is_forgotten = False
+        is_forgotten = has_been_away = False
         while not is_over.is_set():
             state = self._asked()
             if state is None:
                 is_over.wait(AWAY_SECONDS)
                 continue
             if self._id in state.applications:
-                is_forgotten = False
                 self._end_earlier(state)
-                self._await_end_of_master()
+                if has_been_away and on_met is not None:
+                    on_met()
+                is_forgotten, has_been_away = False, self._is_away_soon()
                 continue
             if state.has_workers:
                 log.warning("Spark's master has forgotten application %s", self._id)
@@ -119,11 +126,17 @@ class StandaloneApplication:
                     return _read(state)
         return None
 
-    def _await_end_of_master(self) -> None:
-        """Wait until the connection to the master has ended, on which nothing is said, or for a while."""
-        with contextlib.suppress(OSError), socket.create_connection(self._endpoint, PROBE_SECONDS) as connection:
-            connection.settimeout(LOOK_SECONDS)
-            connection.recv(1)
+    def _is_away_soon(self) -> bool:
+        """Wait until the connection to the master has ended, on which nothing is said; False where it has not soon."""
+        try:
+            with socket.create_connection(self._endpoint, PROBE_SECONDS) as connection:
+                connection.settimeout(LOOK_SECONDS)
+                connection.recv(1)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+        return True
 
 
 def _read(state: Any) -> MasterState:

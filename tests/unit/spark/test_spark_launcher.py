@@ -404,6 +404,9 @@ class Executors:
         """Take note of it."""
         Executors.asked.append(count)
 
+    def ask_again(self) -> None:
+        """Do nothing: no master was away."""
+
 
 def test_a_launcher_that_stands_by_lacks_nothing_but_executors(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -26,8 +26,8 @@ class Application(StandaloneApplication):
             self.is_over.set()
         return self._states.pop(0)
 
-    def _await_end_of_master(self) -> None:
-        pass
+    def _is_away_soon(self) -> bool:
+        return True
 
     def _end(self, application: str) -> None:
         self.told.append(application)
@@ -36,6 +36,12 @@ class Application(StandaloneApplication):
         """Return what was told of all states."""
         self.watch(lambda: self.told.append("away"), lambda: self.told.append("forgotten"), self.is_over)
         return self.told
+
+    def met(self) -> int:
+        """Return how often a master that was away was met."""
+        met: list[None] = []
+        self.watch(lambda: None, lambda: None, self.is_over, lambda: met.append(None))
+        return len(met)
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +65,8 @@ def test_earlier_terms_of_the_same_hosts_are_ended_and_nothing_else() -> None:
 def test_a_master_that_comes_back_and_remembers_is_no_news() -> None:
     """Spark's driver has heard of it then."""
     assert Application(knows(), None, None, knows(workers=False), knows()).seen() == []
+    assert Application(None, knows(), None).met() == 0
+    assert Application(knows(), None, None, knows(workers=False), None).met() == 1
 
 
 def test_spark_begins_anew_when_workers_are_back_at_a_master_that_forgot() -> None:
