@@ -40,6 +40,8 @@ CONFIG_STORES: dict[str, Callable[[], ConfigStore]] = {"memory": MemoryConfigSto
 
 KAFKA = "kafka"
 """The stores on topics of the session's broker, which one host keeps for all tests of this process."""
+FAR = "another kafka"
+"""The same with topics of the connectors' own, where their clients go by another name."""
 CONNECTORS = ("a", "b", "c")
 
 # Java keeps what is no number as a text.
@@ -68,16 +70,23 @@ def topics(broker: KafkaBroker) -> Iterator[TopicStores]:
     stores.close()
 
 
-@pytest.fixture(params=[*OFFSET_STORES, KAFKA])
+@pytest.fixture(params=[*OFFSET_STORES, KAFKA, FAR])
 def offsets(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OffsetStore]:
     """Make a store of each kind in turn."""
-    if request.param != KAFKA:
+    if request.param not in (KAFKA, FAR):
         yield OFFSET_STORES[request.param](tmp_path)
         return
-    store = request.getfixturevalue("topics").offsets
-    yield store
+    topics, config = request.getfixturevalue("topics"), {}
+    if request.param == FAR:
+        servers = request.getfixturevalue("broker").bootstrap_servers.replace("127.0.0.1", "localhost")
+        clients = (f"{client}.override.bootstrap.servers" for client in ("producer", "consumer", "admin"))
+        config = {**dict.fromkeys(clients, servers), "consumer.override.fetch.max.wait.ms": "20"}
+        config["offsets.storage.topic"] = "contract-far"
     for connector in CONNECTORS:
-        store.put(connector, [(partition, None) for partition in store.partitions(connector)])
+        topics.configs.put_connector(connector, config)
+    yield topics.offsets
+    for connector in CONNECTORS:
+        topics.offsets.put(connector, [(partition, None) for partition in topics.offsets.partitions(connector)])
 
 
 @pytest.fixture(params=[*STATUS_STORES, KAFKA])

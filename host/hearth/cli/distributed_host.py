@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaException
 
@@ -25,6 +25,7 @@ from hearth.rest.tls_context import client_context
 from hearth.spark.driver import is_local
 from hearth.spark.spark_launcher import SparkLauncher
 from hearth.spark.standalone_application import Term
+from hearth.storage import ConfiguredConnector
 from hearth.storage.topic_store import TopicStores
 
 LONGEST_HEARTBEAT_MS = 1000
@@ -46,6 +47,7 @@ class DistributedHost(Host):
         self._group: HostGroup
         self._leadership: Leadership
         self._leader_watch: LeaderWatch
+        self._equipment: Equipment
 
     def _claim(self) -> None:
         """Claim nothing: what is in Kafka is for the group to share out."""
@@ -56,11 +58,17 @@ class DistributedHost(Host):
         launcher.start() if is_local(launcher.settings) else launcher.prepare()
 
     def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
-        self._topics = TopicStores(self._cluster, on_fenced=lambda: self._leadership.on_fenced())
+        self._topics = TopicStores(
+            self._cluster, on_fenced=lambda: self._leadership.on_fenced(), resolve=lambda entry: self._resolved(entry)
+        )
         self._stops.append(self._topics.close)
         self._topics.start()
         self._group = self._new_group(advertised_url(self._cluster, listeners))
         return Stores(self._topics.configs, self._topics.statuses, self._topics.offsets)
+
+    def _resolved(self, entry: ConfiguredConnector) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        config = self._equipment.resolve(entry).config
+        return self._equipment.planner.worker_for(config).originals, config
 
     def _new_group(self, url: str) -> HostGroup:
         worker = self._cluster
@@ -98,6 +106,7 @@ class DistributedHost(Host):
         self._topics.configs.put_logger_level(namespace, level)
 
     def _begin(self, equipment: Equipment) -> None:
+        self._equipment = equipment
         reconciler, launcher = self.herder.reconciler, self._launcher
         rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
 

@@ -2,80 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.kafka.topic_reader import StoredRecord, TopicReader
-from hearth.storage.fenced_producer import FencedProducer, Record
+from hearth.storage.far_offset_topic import FarOffsetTopic, OwnTopic
+from hearth.storage.fenced_producer import FencedProducer
 from hearth.storage.interface import OffsetStore
 from hearth.storage.memory import partition_key
-from hearth.storage.offset_record import offset_key, offset_value, parse_offset
-
-log = logging.getLogger(__name__)
+from hearth.storage.offset_rows import OffsetRow, OffsetRows, Offsets
 
 READ_SECONDS = 90.0
 """How long it may take to see what was written last: a task that was killed leaves its transaction open for a minute,
 unless it is fenced before."""
-
-Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
-
-
-@dataclass
-class _Row:
-    """What a topic holds of one source partition: its offset, and the keys under which it was written."""
-
-    partition: dict[str, Any]
-    offset: dict[str, Any] | None = None
-    keys: set[bytes] = field(default_factory=set)
-
-
-class _OffsetTopic:
-    """What one topic holds, as far as it was read."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rows: dict[str, dict[str, _Row]] = {}
-
-    def take(self, record: StoredRecord) -> None:
-        """Note what a record says."""
-        try:
-            parsed = parse_offset(record.key, record.value)
-        except ValueError as error:
-            log.warning("Ignoring record %d of topic %s: %s", record.offset, record.topic, error)
-            return
-        if parsed is None or record.key is None:
-            return
-        connector, partition, offset = parsed
-        place = partition_key(partition)
-        with self._lock:
-            row = self._rows.setdefault(connector, {}).setdefault(place, _Row(partition))
-            row.offset = offset
-            row.keys.add(record.key)
-            if record.value is None:
-                row.keys.discard(record.key)
-                if not row.keys:
-                    del self._rows[connector][place]
-
-    def rows(self, connector: str) -> dict[str, _Row]:
-        """Return what there is of a connector, by the text of its partitions; tombstones are left out."""
-        with self._lock:
-            return {
-                place: _Row(dict(row.partition), dict(row.offset), set(row.keys))
-                for place, row in self._rows.get(connector, {}).items()
-                if row.offset is not None
-            }
 
 
 class TopicOffsetStore(OffsetStore):
     """Keeps offsets in the cluster's topic, and in a connector's own where it names one.
 
     A connector's own topic goes before the cluster's when both know a partition, and what is written to the one is
-    written to the other, in one transaction (Invariant 5). A partition keeps the bytes of its key, whoever wrote it
-    first: Java looks it up by them, and compaction goes by them.
+    written to the other, in one transaction (Invariant 5) where both are in one Kafka. A partition keeps the bytes of
+    its key, whoever wrote it first: Java looks it up by them, and compaction goes by them.
     """
 
     def __init__(
@@ -84,21 +33,25 @@ class TopicOffsetStore(OffsetStore):
         reader: TopicReader,
         producer: FencedProducer,
         prepare: Callable[[str], int],
-        own_topic: Callable[[str], str | None] = lambda connector: None,
+        own_topic: Callable[[str], OwnTopic | None] = lambda connector: None,
+        open_far: Callable[[OwnTopic], FarOffsetTopic] | None = None,
     ) -> None:
         """``prepare`` makes or checks a connector's own topic and returns its partitions.
 
-        ``own_topic`` names it, or raises LookupError for a connector that there is not.
+        ``own_topic`` names it, or raises LookupError for a connector that there is not. ``open_far`` is given one
+        that the cluster's clients do not reach.
         """
         self._topic = topic
         self._reader = reader
         self._producer = producer
         self._prepare = prepare
         self._own_topic = own_topic
+        self._open_far = open_far
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
-        self._topics = {topic: _OffsetTopic()}
-        self._own_topics: dict[str, str | None] = {}
+        self._topics = {topic: OffsetRows()}
+        self._own_topics: dict[str, OwnTopic | None] = {}
+        self._far: list[FarOffsetTopic] = []
 
     def take(self, record: StoredRecord) -> None:
         """Note a record of one of the topics."""
@@ -116,53 +69,79 @@ class TopicOffsetStore(OffsetStore):
         A task of another connector may have a transaction open on the same partition, for as long as it takes.
         What is forgotten is forgotten in the cluster's topic first, and what is known is written to the connector's
         own first, so that nobody who reads in between finds an offset that is gone, or an older one.
+
+        Where the connector's own is in another Kafka all is written to the cluster's first, and by that, too, this
+        host is told that it leads no more. In between an older offset may be found: records come again.
         """
         if not offsets:
             return
-        *own, cluster = self._topics_of(connector)
+        own = self._topic_of(connector)
+        cluster = self._topics[self._topic]
+        if isinstance(own, FarOffsetTopic):
+            self._producer.write(cluster.records(self._topic, connector, offsets))
+            own.write(own.rows.records(own.topic.name, connector, offsets))
+            return
         gone = [(partition, offset) for partition, offset in offsets if offset is None]
         known = [(partition, offset) for partition, offset in offsets if offset is not None]
-        records = self._records(cluster, connector, gone)
-        for topic in own:
-            records += self._records(topic, connector, offsets)
-        records += self._records(cluster, connector, known)
-        self._producer.write(records)
+        records = cluster.records(self._topic, connector, gone)
+        if own is not None:
+            records += self._topics[own].records(own, connector, offsets)
+        self._producer.write(records + cluster.records(self._topic, connector, known))
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
         """List the partitions, of what was written by now likewise."""
         return [row.partition for row in self._rows(connector).values()]
 
-    def _rows(self, connector: str) -> dict[str, _Row]:
-        topics = self._topics_of(connector)
-        self._reader.read_to_end(topics, READ_SECONDS)
-        rows: dict[str, _Row] = {}
-        for topic in reversed(topics):
-            rows |= self._topics[topic].rows(connector)
-        return rows
+    def close(self) -> None:
+        """Leave the Kafkas of others."""
+        with self._lock:
+            far, self._far = self._far, []
+        for each in far:
+            each.close()
 
-    def _records(self, topic: str, connector: str, offsets: Offsets) -> list[Record]:
-        """Return what is to be written to a topic: a partition that has several keys has its offset under each."""
-        rows = self._topics[topic].rows(connector)
-        records = []
-        for partition, offset in offsets:
-            row = rows.get(partition_key(partition))
-            keys = sorted(row.keys) if row is not None else [offset_key(connector, partition)]
-            records += [Record(topic, key, offset_value(offset)) for key in keys]
-        return records
+    def _rows(self, connector: str) -> dict[str, OffsetRow]:
+        own = self._topic_of(connector)
+        rows = self._topics[self._topic]
+        if isinstance(own, FarOffsetTopic):
+            own.read_to_end(READ_SECONDS)
+            first = own.rows
+        else:
+            first = rows if own is None else self._topics[own]
+        self._reader.read_to_end([self._topic, *([own] if isinstance(own, str) else [])], READ_SECONDS)
+        return rows.rows(connector) | first.rows(connector)
 
-    def _topics_of(self, connector: str) -> list[str]:
-        """Return where the offsets of a connector are, its own topic first, which is read when it is first named.
+    def _topic_of(self, connector: str) -> FarOffsetTopic | str | None:
+        """Return the connector's own topic, which is read when it is first named; None where it has none.
 
         A connector that is gone keeps its topic: its tasks still commit what they had in hand.
         """
         with suppress(LookupError):
             self._own_topics[connector] = self._own_topic(connector)
         own = self._own_topics.get(connector)
-        if own is None or own == self._topic:
-            return [self._topic]
-        if own not in self._topics:
-            self._open(own)
-        return [own, self._topic]
+        if own is None:
+            return None
+        if own.clients is not None:
+            return self._far_topic(own)
+        if own.name == self._topic:
+            return None
+        if own.name not in self._topics:
+            self._open(own.name)
+        return own.name
+
+    def _far_topic(self, topic: OwnTopic) -> FarOffsetTopic:
+        """Return what follows a topic; those that no connector names any more are left."""
+        assert self._open_far is not None, "whoever names such topics opens them"
+        with self._lock:
+            named = list(self._own_topics.values())
+            unnamed = [each for each in self._far if each.topic not in named]
+            self._far = [each for each in self._far if each.topic in named]
+            found = next((each for each in self._far if each.topic == topic), None)
+            if found is None:
+                found = self._open_far(topic)
+                self._far.append(found)
+        for each in unnamed:
+            each.close()
+        return found
 
     def _open(self, topic: str) -> None:
         """Begin to follow a topic; one that cannot be had holds up nobody but those who name it."""
@@ -172,5 +151,5 @@ class TopicOffsetStore(OffsetStore):
             if topic in self._topics:
                 return
             partitions = self._prepare(topic)
-            self._topics[topic] = _OffsetTopic()
+            self._topics[topic] = OffsetRows()
             self._reader.follow({topic: self.take}, {topic: partitions}, READ_SECONDS)

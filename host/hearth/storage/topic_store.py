@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import (
@@ -19,23 +20,27 @@ from hearth.config.distributed_key import (
 )
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.admin import TopicAdmin
-from hearth.kafka.client import internal_config
+from hearth.kafka.client import ROLES, access_of, internal_config, offset_config
 from hearth.kafka.topic_reader import TopicReader
 from hearth.kafka.topic_writer import TopicWriter
 from hearth.storage.config_topic import TopicConfigStore
+from hearth.storage.far_offset_topic import FarOffsetTopic, OwnTopic
 from hearth.storage.fenced_producer import FencedProducer
-from hearth.storage.interface import SessionKey
+from hearth.storage.interface import ConfiguredConnector, SessionKey
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.offset_topic import TopicOffsetStore
 from hearth.storage.status_topic import TopicStatusStore
-from hearth_api import ConfigError, ConnectError
+from hearth_api import ConfigError
 
 log = logging.getLogger(__name__)
+
+Resolve = Callable[[ConfiguredConnector], tuple[Mapping[str, str], Mapping[str, str]]]
 
 START_SECONDS = 60.0
 """How long it may take to read what the topics hold."""
 OWN_TOPIC = "offsets.storage.topic"
-ELSEWHERE = "producer.override.bootstrap.servers"
+RESOLVED_SECONDS = 10.0
+"""How long what variables of a connector stand for is not looked up anew where its offsets are written."""
 
 
 class TopicStores:
@@ -46,11 +51,17 @@ class TopicStores:
     without that certainty.
     """
 
-    def __init__(self, worker: DistributedConfig, on_fenced: Callable[[], None] = lambda: None) -> None:
-        """``on_fenced`` is called when a write finds that another host leads, on the thread that wrote."""
+    def __init__(
+        self, worker: DistributedConfig, on_fenced: Callable[[], None] = lambda: None, resolve: Resolve | None = None
+    ) -> None:
+        """``on_fenced`` is called when a write finds that another host leads, on the thread that wrote.
+
+        ``resolve`` returns the worker configuration of a connector and its own with the values of its variables.
+        """
         self._worker = worker
         self._on_fenced = on_fenced
-        self._told: set[str] = set()
+        self._resolve = resolve or (lambda entry: (worker.originals, entry.config))
+        self._own_topics: dict[str, _FoundOwnTopic] = {}
         self.followed = 0
         """The offset behind the session key that was there when this host claimed the right; 0 without one."""
         settings, base = worker.originals, worker.client_base
@@ -69,8 +80,9 @@ class TopicStores:
             worker.status_topic, self._reader, self._writer, lambda: self._producer.has_right
         )
         self.offsets = TopicOffsetStore(
-            worker.offset_topic, self._reader, self._producer, self._prepare_own, self._own_topic
-        )
+            worker.offset_topic, self._reader, self._producer, self._prepare_own, self._own_topic,
+            lambda topic: FarOffsetTopic(topic, self._prepare_own),
+        )  # fmt: skip
 
     def start(self) -> None:
         """Make the topics that are missing, and read what they hold; raises ConfigError for one that is not fit.
@@ -123,6 +135,7 @@ class TopicStores:
         self._writer.close()
         self._producer.relinquish()
         self._reader.close()
+        self.offsets.close()
 
     def new_session_key(self) -> SessionKey:
         """Make a key by which hosts sign, as the worker's keys have it."""
@@ -172,31 +185,39 @@ class TopicStores:
             worker.topic_settings(OFFSET_STORAGE),
         )
 
-    def _prepare_own(self, topic: str) -> int:
-        return self._offset_topic(topic, OWN_TOPIC).prepare(self._admin)
+    def _prepare_own(self, topic: str, admin: TopicAdmin | None = None) -> int:
+        return self._offset_topic(topic, OWN_TOPIC).prepare(admin or self._admin)
 
-    def _own_topic(self, connector: str) -> str | None:
+    def _own_topic(self, connector: str) -> OwnTopic | None:
         """Return the topic a connector names for its offsets; raises LookupError where there is no such connector.
 
-        With exactly once a task writes them where it writes its records, which has to be the Kafka of its host: those
-        of another would never be read again.
+        As in Kafka Connect it is where the connector's clients go. With exactly once a task writes its offsets where
+        it writes its records, whether it names a topic or not.
         """
-        config = self.configs.snapshot().entries[connector].config
-        elsewhere = config.get(ELSEWHERE)
-        here = self._worker.bootstrap_servers
-        is_elsewhere = bool(elsewhere) and {*map(str.strip, str(elsewhere).split(","))} != {*here}
-        if self._worker.is_exactly_once and is_elsewhere:
-            raise ConnectError(
-                f"{ELSEWHERE}={elsewhere!r} of connector {connector!r}: with exactly once its offsets would be in "
-                "that Kafka as well, and a host reads those of its own alone",
-                code="offsets.elsewhere",
-                hint="leave the override out, or run the connector on hosts of that Kafka",
+        entry = self.configs.snapshot().entries[connector]
+        if not (entry.config.get(OWN_TOPIC) or self._worker.is_exactly_once):
+            return None
+        known = self._own_topics.get(connector)
+        if known is None or known.config != entry.config or time.monotonic() >= known.until:
+            topic = self._looked_up(*self._resolve(entry))
+            known = self._own_topics[connector] = _FoundOwnTopic(
+                entry.config, topic, time.monotonic() + RESOLVED_SECONDS
             )
-        own = config.get(OWN_TOPIC)
-        if own and is_elsewhere and connector not in self._told:
-            self._told.add(connector)
-            log.warning(
-                "%s=%s of connector %r is a topic of this host's Kafka, and not of %s=%s",
-                OWN_TOPIC, own, connector, ELSEWHERE, elsewhere,
-            )  # fmt: skip
-        return own
+        return known.topic
+
+    def _looked_up(self, worker: Mapping[str, str], config: Mapping[str, str]) -> OwnTopic | None:
+        base, named = f"{self._worker.client_base}offsets", config.get(OWN_TOPIC)
+        clients = {role: offset_config(role, worker, config, base).config for role in ROLES}
+        usual = {role: offset_config(role, self._worker.originals, {}, base).config for role in ROLES}
+        if any(access_of(clients[role]) != access_of(usual[role]) for role in ROLES):
+            return OwnTopic(named or self._worker.offset_topic, clients)
+        return OwnTopic(named) if named else None
+
+
+@dataclass(frozen=True)
+class _FoundOwnTopic:
+    """A connector's own topic by a configuration, and until when its variables are not looked up anew."""
+
+    config: Mapping[str, str] = field(repr=False)
+    topic: OwnTopic | None
+    until: float

@@ -282,32 +282,81 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
         assert elsewhere.offsets.get("o", asked) == [{"o": "own, later"}, None]
 
 
-def test_offsets_of_another_kafka_are_refused_with_exactly_once(leader: Host, broker: KafkaBroker) -> None:
-    """They would be read by nobody, and the connector would begin anew; the same Kafka by the same name is none."""
-    leader.configs.put_connector("e", {"producer.override.bootstrap.servers": "elsewhere:9092"})
-    assert leader.offsets.partitions("e") == []
-    with closing(Host(broker, settings={"exactly.once.source.support": "enabled"})) as exactly:
-        with pytest.raises(
-            ConnectError, match="elsewhere:9092' of connector 'e': with exactly once its offsets would"
-        ):
-            exactly.offsets.get("e", [{"p": 1}])
-        exactly.claim()
-        exactly.configs.put_connector("e", {"producer.override.bootstrap.servers": broker.bootstrap_servers})
-        assert exactly.offsets.get("e", [{"p": 1}]) == [None]
+def overrides(servers: str, topic: str | None = None) -> dict[str, str]:
+    """Return what has a connector's clients go to a Kafka, by its addresses."""
+    given = {f"{client}.override.bootstrap.servers": servers for client in ("producer", "consumer", "admin")}
+    return given if topic is None else {**given, "offsets.storage.topic": topic}
 
 
-def test_own_topic_of_a_connector_that_writes_elsewhere_is_told(
-    leader: Host, caplog: pytest.LogCaptureFixture
+def by_another_name(broker: KafkaBroker) -> str:
+    """Return addresses of the broker by which nobody else of the tests calls it."""
+    return broker.bootstrap_servers.replace("127.0.0.1", "localhost")
+
+
+def test_a_topic_of_another_kafka_is_where_its_connectors_clients_go(
+    hosts: tuple[Host, Host], broker: KafkaBroker
 ) -> None:
-    """It is in this host's Kafka, and what it holds in the cluster's topic as well; the log says so once."""
-    leader.configs.put_connector(
-        "far", {"producer.override.bootstrap.servers": "elsewhere:9092", "offsets.storage.topic": "stores-far"}
-    )
-    for _ in range(2):
-        leader.offsets.put("far", [({"p": 1}, {"o": 1})])
-    assert leader.offsets.get("far", [{"p": 1}]) == [{"o": 1}]
-    told = [record.getMessage() for record in caplog.records if "stores-far" in record.getMessage()]
-    assert len([each for each in told if "is a topic of this host's Kafka" in each]) == 1
+    """It goes first, and the cluster's is written along; who leads no more writes to neither.
+
+    Connectors whose clients go to the same topic share those by which their host does, and leave none behind.
+    """
+    first, second = hosts
+    first.claim()
+    servers, asked = by_another_name(broker), [{"p": 1}, {"p": 2}]
+    first.offsets.put("far-a", [({"p": 1}, {"o": "cluster"}), ({"p": 2}, {"o": "cluster"})])
+    for name in ("far-a", "far-b"):
+        first.configs.put_connector(name, overrides(servers, "stores-far"))
+    assert first.offsets.get("far-a", asked) == [{"o": "cluster"}] * 2
+    first.offsets.put("far-a", [({"p": 1}, {"o": "far"}), ({"p": 2}, None)])
+    first.offsets.put("far-b", [({"p": 1}, {"o": "far"})])
+    assert first.offsets.get("far-a", asked) == [{"o": "far"}, None]
+    assert len(first.offsets._far) == 1
+    second.claim()
+    second.configs.refresh(SOON)
+    assert second.offsets.get("far-a", asked) == [{"o": "far"}, None]
+    with pytest.raises(NotLeading):
+        first.offsets.put("far-a", [({"p": 1}, {"o": "too late"})])
+    assert second.offsets.get("far-a", asked) == [{"o": "far"}, None]
+    for name in ("far-a", "far-b"):
+        second.configs.put_connector(name, overrides(servers, "stores-farther"))
+    assert second.offsets.get("far-a", asked) == [{"o": "far"}, None]
+    assert second.offsets.get("far-b", asked) == [{"o": "far"}, None]
+    assert [each.topic.name for each in second.offsets._far] == ["stores-farther"]
+
+
+def test_a_topic_is_this_hosts_where_the_clients_of_its_connector_go_no_other_way(
+    leader: Host, broker: KafkaBroker
+) -> None:
+    """By the same addresses, say, or with another size of batches."""
+    config = overrides(broker.bootstrap_servers, "stores-near") | {"producer.override.batch.size": "1"}
+    before = [*leader.offsets._far]
+    leader.configs.put_connector("near", config)
+    leader.offsets.put("near", [({"p": 1}, {"o": 1})])
+    assert leader.offsets.get("near", [{"p": 1}]) == [{"o": 1}]
+    assert leader.offsets._far == before
+
+
+@pytest.mark.long
+def test_offsets_are_in_another_kafka(leader: Host, broker: KafkaBroker, own_broker: KafkaBroker) -> None:
+    """In the topic that the connector names, or with exactly once in one that is called as the cluster's own."""
+    far = own_broker.bootstrap_servers
+    leader.configs.put_connector("f", overrides(far, "named"))
+    leader.offsets.put("f", [({"p": 1}, {"o": 1})])
+    with closing(Host(broker, settings={"exactly.once.source.support": "enabled"})) as exactly:
+        exactly.claim()
+        exactly.configs.put_connector("x", overrides(far))
+        assert exactly.offsets.get("x", [{"p": 1}]) == [None]
+        task = Producer({"bootstrap.servers": far, "transactional.id": "stores-x-0"})
+        task.init_transactions(SOON)
+        task.begin_transaction()
+        task.produce("stores-offsets", b'{"o":2}', b'["x",{"p":1}]')
+        task.commit_transaction(SOON)
+        assert exactly.offsets.get("x", [{"p": 1}]) == [{"o": 2}]
+        assert exactly.offsets.get("f", [{"p": 1}]) == [{"o": 1}]
+        exactly.offsets.put("x", [({"p": 1}, None)])
+        assert exactly.offsets.partitions("x") == []
+    topics = AdminClient({"bootstrap.servers": far}).list_topics(timeout=SOON).topics
+    assert {"named", "stores-offsets"} <= topics.keys()
 
 
 def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:

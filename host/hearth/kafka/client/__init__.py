@@ -6,16 +6,28 @@ Connect's own defaults, Hearth's, the worker's prefixed keys and the connector's
 be honoured is named in a warning or an error, never dropped in silence.
 """
 
-from hearth.kafka.client.assembly import admin_config, consumer_config, group_name, internal_config, producer_config
+from hearth.kafka.client.assembly import (
+    access_of,
+    admin_config,
+    consumer_config,
+    group_name,
+    internal_config,
+    offset_config,
+    producer_config,
+)
 from hearth.kafka.client.rule import Translation
-from hearth.kafka.client.translate import translate
+from hearth.kafka.client.translate import ROLES, Role, translate
 
 __all__ = [
+    "ROLES",
+    "Role",
     "Translation",
+    "access_of",
     "admin_config",
     "consumer_config",
     "group_name",
     "internal_config",
+    "offset_config",
     "producer_config",
     "translate",
 ]

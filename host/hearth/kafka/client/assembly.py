@@ -29,6 +29,8 @@ _WORKERS_OWN = (
 _LISTENERS = "admin.listeners"
 """What begins so is for the REST server, and no key of an admin client."""
 
+_ACCESS = ("bootstrap.servers", "security.", "sasl.", "ssl.")
+
 PRODUCER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     # Kafka Connect's: nothing is given up
     "acks": "all",
@@ -155,6 +157,26 @@ def internal_config(role: Role, worker: Mapping[str, str], client: str) -> Trans
     return translate(role, java, {key: key for key in plain if key not in _INTERNAL[role]})
 
 
+def offset_config(
+    role: Role, worker: Mapping[str, str], connector_config: Mapping[str, str], name: str
+) -> Translation:
+    """Return the configuration of a client by which a host reads or writes offsets where a connector's clients go.
+
+    As in Kafka Connect that is what the connector's own client is told (`offsetStoreForRegularSourceConnector`), and
+    what a host itself does whatever its file says. ``name`` is what brokers know it by.
+    """
+    own = {"bootstrap.servers": worker.get("bootstrap.servers", ""), "client.id": name, "group.id": name}
+    plain = {key: value for key, value in worker.items() if key in RULES[role] and key not in _WORKERS_OWN}
+    defaults = _EVERYWHERE | _INTERNAL_DEFAULTS[role] | {key: own[key] for key in own if key in RULES[role]}
+    inherited = plain if role == "admin" else {}
+    return _layered(role, defaults | inherited, worker, connector_config, inherited, _INTERNAL[role])
+
+
+def access_of(config: Mapping[str, str]) -> dict[str, str]:
+    """Return which Kafka a client of librdkafka speaks to, and as whom."""
+    return {key: value for key, value in config.items() if key.startswith(_ACCESS)}
+
+
 def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:
     """Return Kafka Connect's own defaults where the user's settings rule idempotence out, as in Java's producer."""
     wanted = dict(_prefixed("producer.", worker)) | dict(_prefixed("producer.override.", connector_config))
@@ -183,7 +205,7 @@ def _layered(
 ) -> Translation:
     """Lay the worker's and then the connector's keys over the defaults, and keep how the user wrote each.
 
-    What is ``forced`` has the last word, which is told where the user's was another.
+    What is ``forced`` has the last word, which is told where the user's was another, as what it is for needs its own.
     """
     java = dict(defaults)
     written = {key: key for key in plain or ()}
@@ -194,5 +216,6 @@ def _layered(
                 java[key], written[key] = value, name
     replaced = [name for name, value in (forced or {}).items() if name in written and java[name].strip() != value]
     found = translate(role, java | dict(forced or {}), written)
-    found.warnings.extend(f"{written[name]} has no effect, exactly once needs its own" for name in replaced)
+    need = "exactly once" if "transactional.id" in (forced or {}) else "a topic of offsets"
+    found.warnings.extend(f"{written[name]} has no effect, {need} needs its own" for name in replaced)
     return found

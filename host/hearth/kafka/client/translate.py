@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from hearth.foundation.nearest import did_you_mean
 from hearth.kafka.client.key import RULES
@@ -11,6 +11,7 @@ from hearth.kafka.client.rule import ClientRequest, Translation
 from hearth_api import ConfigError
 
 Role = Literal["producer", "consumer", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
 OWN_PREFIX = "librdkafka."
 """A key with this prefix reaches librdkafka as it is, for settings Java does not have."""
 

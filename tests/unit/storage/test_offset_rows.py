@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from hearth.kafka.topic_reader import StoredRecord
 from hearth.storage.offset_record import offset_key, offset_value, parse_offset
-from hearth.storage.offset_topic import TopicOffsetStore
+from hearth.storage.offset_rows import OffsetRows
 from tests.peer.cluster_record import kept_records
-
-NOBODY: Any = None
-
-
-class ReadTopic:
-    """A topic whose end was read."""
-
-    def read_to_end(self, _topics: object, _timeout: float) -> None:
-        """Do nothing."""
-
-
-def new_store() -> TopicOffsetStore:
-    """Return a store that takes what it is given."""
-    reader: Any = ReadTopic()
-    return TopicOffsetStore("offsets", reader, NOBODY, NOBODY)
 
 
 def test_what_java_wrote_is_written_alike() -> None:
@@ -56,19 +40,19 @@ def test_what_java_wrote_is_written_alike() -> None:
 )
 def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | None, value: bytes) -> None:
     """With a warning, unless it is only of no partition, as in `OffsetUtils`."""
-    store = new_store()
-    store.take(StoredRecord("offsets", 0, 0, b'["c",{"p":1}]', b'{"o":1}'))
-    store.take(StoredRecord("offsets", 0, 1, key, value))
-    assert store.partitions("c") == [{"p": 1}]
+    rows = OffsetRows()
+    rows.take(StoredRecord("offsets", 0, 0, b'["c",{"p":1}]', b'{"o":1}'))
+    rows.take(StoredRecord("offsets", 0, 1, key, value))
+    assert [row.partition for row in rows.rows("c").values()] == [{"p": 1}]
     assert ("Ignoring record 1 of topic offsets" in caplog.text) is (key != b'["c",null]')
 
 
 def test_a_partition_is_gone_when_its_last_key_is() -> None:
     """Of two keys that mean the same partition one may be forgotten by somebody who knows no other."""
-    store = new_store()
+    rows = OffsetRows()
     for offset, (key, value) in enumerate([(b'["c",{"p":1}]', b"{}"), (b'["c", {"p":1}]', b'{"o":2}')]):
-        store.take(StoredRecord("offsets", 0, offset, key, value))
-    assert store.partitions("c") == [{"p": 1}]
-    store.take(StoredRecord("offsets", 0, 2, b'["c",{"p":1}]', None))
-    store.take(StoredRecord("offsets", 0, 3, b'["c", {"p":1}]', None))
-    assert store.partitions("c") == []
+        rows.take(StoredRecord("offsets", 0, offset, key, value))
+    assert [row.partition for row in rows.rows("c").values()] == [{"p": 1}]
+    rows.take(StoredRecord("offsets", 0, 2, b'["c",{"p":1}]', None))
+    rows.take(StoredRecord("offsets", 0, 3, b'["c", {"p":1}]', None))
+    assert rows.rows("c") == {}
