@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own proc
 
 LONGEST_PAUSE = 1.0
 """Seconds between two looks at a file that has been quiet for 20 seconds, or missing; as in Kafka Connect."""
+QUIET_AT_FIRST = 3.0
+"""For so many seconds a file counts as quiet that has nothing for a task which begins."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -53,7 +55,7 @@ class FileStreamSourceTask(BatchSourceTask):
         self._reading = threading.Lock()
         self._window: Window | None = None
         self._columns: LineColumnReader | None = None
-        self._last_line = time.monotonic()
+        self._last_line = time.monotonic() - QUIET_AT_FIRST
         self._is_waiting_for_file = False
         self._is_at_end = False
 
