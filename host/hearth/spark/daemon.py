@@ -69,6 +69,7 @@ if __name__ == "__main__":
         import hearth.runtime.task
         import hearth.spark.executor  # noqa: F401
         import hearth_stage.first_array  # noqa: F401
+        from hearth.config.confinement_key import BY_DEFAULT
         from hearth.isolation.forked_process import meeting_place
         from hearth.kafka.library import library
         from hearth.link.encryption import prepare_encryption
@@ -86,6 +87,7 @@ if __name__ == "__main__":
     for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_TASK, TO_HOST):
         prepare(known)
     codec_of(TaskPlan)
+    BY_DEFAULT.passed_of(os.environ)  # patterns of names, which take 5 ms to compile
     prepare_encryption()
     meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
     adopt_orphans()

@@ -218,6 +218,23 @@ def test_a_rotated_file_is_followed(poll: Poll, started: Started, tmp_path: Path
     assert [each for records in polled for each in brief(records) or []] == [("new", 4)]
 
 
+def test_a_file_that_has_nothing_at_first_is_not_followed_closely(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred that begin together would keep a machine busy with looks; the first line brings it close."""
+    file = tmp_path / "f"
+    file.touch()
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+    task = started(file)
+    waits: list[float] = []
+    monkeypatch.setattr(task, "_wait", waits.append)
+    task.poll()
+    file.write_text("here\n")
+    assert brief(task.poll()) == [("here", 5)]
+    task.poll()
+    assert waits == pytest.approx([0.1, 0.001])
+
+
 def test_an_idle_file_is_looked_at_less_and_less(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
