@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -62,14 +64,27 @@ class Conversion(Generic[R]):
         """Return whether enough is under way, and nothing more should be brought for now."""
         return len(self._coming) >= len(self._executors) + MOST_WAITING
 
+    @property
+    def quick_rows(self) -> int:
+        """Return how many records would hold up the loop no longer than it may be, if it converted them."""
+        pace = max(self._paces, default=math.inf)
+        return int(QUICK_SECONDS / pace) if pace else sys.maxsize
+
     def begin(self, count: int, first: Callable[[], A], then: Callable[[A], R]) -> None:
         """Convert a piece of so many records: ``then`` what comes of ``first``."""
 
-        def convert() -> R:
+        def start() -> tuple[A, float]:
             began = self._clock()
-            made = then(first())
-            self._paces = (*self._paces[-1:], (self._clock() - began) / max(count, FEW))
-            return made
+            return first(), self._clock() - began
+
+        def end(made: A, seconds: float) -> R:
+            began = self._clock()
+            done = then(made)
+            self._paces = (*self._paces[-1:], (seconds + self._clock() - began) / max(count, FEW))
+            return done
+
+        def convert() -> R:
+            return end(*start())
 
         is_quick = count * min(self._paces, default=0.0) < self._quick
         if is_quick and not self._coming:
@@ -77,8 +92,8 @@ class Conversion(Generic[R]):
         elif len(self._executors) == 1:
             self._coming.append(self._submit(0, convert))
         else:
-            begun = self._submit(0, first)
-            self._coming.append(self._submit(1, lambda: then(begun.result())))
+            begun = self._submit(0, start)
+            self._coming.append(self._submit(1, lambda: end(*begun.result())))
 
     def _submit(self, step: int, work: Callable[[], A]) -> Future[A]:
         """Have another thread do it; in a process that may have no more threads it is done here."""

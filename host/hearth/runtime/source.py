@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -50,14 +50,23 @@ log = logging.getLogger(__name__)
 
 JOINED_ROWS = 4000
 """Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
+IN_STAGES = 3
+"""How many times more that are where stages convert: a batch costs 2 ms there, however few rows it has."""
 
 IDLE_SECONDS = 60.0
 """How long a loop waits at most to which nothing happens: all that can happen to it ends its wait."""
 FULL_WAIT_SECONDS = 0.05
 LEAST_STOP_SECONDS = 1.0
 
-_CREDIT = object()
-"""Stands behind the records of one hand-over."""
+EARLY_BYTES = 4 << 20
+"""As long as all that is being converted holds no more than this, the stage need not wait for it."""
+
+
+@dataclass
+class _End:
+    """Stands behind the records of one hand-over, and knows whether the stage has its credit for it."""
+
+    has_credit: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class _Converted:
     """What was polled and is being converted, or has been: the first of these gets what the conversion has next."""
 
     polled: Polled
+    size: int
 
 
 class SourceLoop:
@@ -183,7 +193,7 @@ class SourceLoop:
 
     def _take(self, item: Item) -> None:
         if isinstance(item, HandedOver):
-            self._waiting += [*item.polled, _CREDIT]
+            self._waiting += [*item.polled, _End()]
         elif isinstance(item, HostLost):
             raise item
         elif isinstance(item, Command):
@@ -243,12 +253,15 @@ class SourceLoop:
         if self._outbox.is_blocked or not self._guarantee.may_take:
             return
         self._convert_ahead()
-        if not self._is_next_due:
-            return
-        item = self._begun.popleft()
+        if self._is_next_due:
+            self._deal_with(self._begun.popleft())
+        if not self._outbox.is_blocked:
+            self._give_credit()
+
+    def _deal_with(self, item: Any) -> None:
         if isinstance(item, _Converted):
             self._hand_over(item.polled, self._conversion.take())
-            self._guarantee.taken(is_whole=bool(self._begun) and self._begun[0] is _CREDIT)
+            self._guarantee.taken(is_whole=bool(self._begun) and isinstance(self._begun[0], _End))
             self._send()
         elif isinstance(item, EndTransaction):
             self._guarantee.end_transaction(aborts=item.aborts)
@@ -258,8 +271,6 @@ class SourceLoop:
             raise item
         else:
             self._begun.appendleft(item)
-        if not self._outbox.is_blocked:
-            self._give_credit()
 
     def _convert_ahead(self) -> None:
         """Begin to convert what waits, as far as somebody has time for it; behind another piece only what is one."""
@@ -270,18 +281,25 @@ class SourceLoop:
                 self._convert(self._joined(self._waiting.popleft()))
             else:
                 self._begun.append(self._waiting.popleft())
-            while self._waiting and self._waiting[0] is _CREDIT:
+            while self._waiting and isinstance(self._waiting[0], _End):
                 self._begun.append(self._waiting.popleft())
 
     def _convert(self, polled: Polled) -> None:
         self._conversion.begin(
             polled.num_rows, lambda: self._pipeline.preparing(polled.results), lambda prepared: prepared()
         )
-        self._begun.append(_Converted(polled))
+        self._begun.append(_Converted(polled, polled.size))
 
     @property
     def _is_much_waiting(self) -> bool:
         return sum(item.num_rows for item in self._waiting if isinstance(item, Polled)) >= self._joined_rows
+
+    @property
+    def _most_rows(self) -> int:
+        """Return how many rows may be dealt with together: more in stages, as long as these are quick."""
+        if not self._pipeline.has_stages:
+            return self._joined_rows
+        return max(self._joined_rows, min(IN_STAGES * self._joined_rows, self._conversion.quick_rows))
 
     @property
     def _has_heard_all(self) -> bool:
@@ -296,13 +314,27 @@ class SourceLoop:
         return not isinstance(self._begun[0], _Converted) or self._conversion.is_next_done
 
     def _give_credit(self) -> None:
-        """Give the stage credit for all hand-overs that are dealt with: in one word, for each wakes it."""
-        count = 0
-        while self._begun and self._begun[0] is _CREDIT:
+        """Give the stage credit for the hand-overs it needs not wait for: in one word, for each wakes it."""
+        due = [end for end in self._ends_not_waited_for() if not end.has_credit]
+        for end in due:
+            end.has_credit = True
+        if due and self._stage.is_alive:
+            self._stage.notify(AddCredit(len(due)))
+        while self._begun and isinstance(self._begun[0], _End):
             self._begun.popleft()
-            count += 1
-        if count and self._stage.is_alive:
-            self._stage.notify(AddCredit(count))
+
+    def _ends_not_waited_for(self) -> Iterator[_End]:
+        """Yield the ends of hand-overs that are dealt with, and of those being converted while these are small.
+
+        A stage that waited for those would poll only when the converters have little left to do.
+        """
+        size = 0
+        for item in self._begun:
+            size += item.size if isinstance(item, _Converted) else 0
+            if size > EARLY_BYTES:
+                return
+            if isinstance(item, _End):
+                yield item
 
     def _joined(self, polled: Polled) -> Polled:
         """Return what was polled with what waits behind it, as if a single poll had returned all.
@@ -310,12 +342,13 @@ class SourceLoop:
         Of a hand-over that another has begun it is all or nothing: a transaction ends between two.
         """
         groups, end, count, rows, is_own = [polled.origins], 0, 1, polled.num_rows, True
+        most = self._most_rows
         for place, item in enumerate(self._waiting, 1):
-            if item is _CREDIT:
+            if isinstance(item, _End):
                 end, count, is_own = place, len(groups), False
                 continue
-            rows += item.num_rows if _is_untouched(item) else self._joined_rows
-            if rows > self._joined_rows or not _is_untouched(polled):
+            rows += item.num_rows if _is_untouched(item) else most
+            if rows > most or not _is_untouched(polled):
                 break
             groups.append(item.origins)
             if is_own:
@@ -323,7 +356,7 @@ class SourceLoop:
         if count == 1:
             return polled
         over = [self._waiting.popleft() for _ in range(end)]
-        self._waiting.extendleft(item for item in over if item is _CREDIT)
+        self._waiting.extendleft(item for item in over if isinstance(item, _End))
         return Polled(join_all(groups[:count]))
 
     def _hand_over(self, polled: Polled, prepared: Prepared) -> None:

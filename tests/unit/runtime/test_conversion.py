@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hearth.foundation.log_context import about, current_label
-from hearth.runtime.conversion import Conversion
+from hearth.runtime.conversion import QUICK_SECONDS, Conversion
 from hearth_api import ConnectError
 
 WAIT = 10.0
@@ -113,13 +113,26 @@ def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threa
 
 def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semaphore) -> None:
     """The first may have loaded modules, and the machine may have had other things to do."""
-    now = iter([0.0, 9.0, 9.0, 9.0, 9.0, 9.0])
+    now = iter([0.0, 9.0, *[9.0] * 10])
     with closing(Conversion[str](pipe, woken.release, quick=0.01, clock=lambda: next(now))) as conversion:
         for number in range(3):
             begin(conversion, pipe, "abc")
             assert number != 1 or woken.acquire(timeout=WAIT)
             assert done(conversion) == ["ABC"]
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, True]
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_as_many_are_quick_as_the_slower_of_two_pieces_says(is_apart: bool, woken: threading.Semaphore) -> None:
+    """Whoever converts them: both steps count, and a wait between them does not."""
+    pipe: Any = Pipe(is_apart=is_apart)
+    steps = iter([0, 1, 5, 6, 10, 11, 20, 22])
+    with closing(Conversion[str](pipe, woken.release, quick=0, clock=lambda: next(steps))) as conversion:
+        assert conversion.quick_rows == 0
+        for seconds in (2, 3):
+            begin(conversion, pipe, "a" * 4000)
+            assert woken.acquire(timeout=WAIT)
+            assert conversion.quick_rows == int(QUICK_SECONDS * 4000 / seconds)
 
 
 def test_many_are_converted_beside_and_the_loop_is_woken(

@@ -22,7 +22,7 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import IDLE_SECONDS
+from hearth.runtime.source import EARLY_BYTES, IDLE_SECONDS
 from hearth.staging.poll_watch import PING_EARLY, PING_SHARE
 from hearth.staging.source_stage import AHEAD
 from hearth.staging.tolerance import Tolerance, ToleranceExceeded
@@ -634,10 +634,11 @@ def held_up(stages: str, polls: int, joined_rows: int = 1) -> Run:
 def test_what_is_polled_meanwhile_is_with_stages_as_well(stages: str, joined_rows: int, most: int) -> None:
     """So many pieces of it, for each takes memory, and no small ones, for each costs as much as a large one.
 
-    They are sent, and credit is given, in the order of the polls.
+    They are sent in the order of the polls, and the stage need not wait for that to poll again.
     """
     run = held_up(stages, 5, joined_rows)
-    assert [sum(type(each) is Polled for each in run.loop._waiting), run.stage.credits] == [5 - most, [AHEAD]]
+    assert sum(type(each) is Polled for each in run.loop._waiting) == 5 - most
+    assert run.stage.credits == [AHEAD, *[1] * most]
     assert run.producer.in_flight == 0
     del run.thread.go_on
     run.world.meanwhile = lambda: answer_all(run)
@@ -645,6 +646,32 @@ def test_what_is_polled_meanwhile_is_with_stages_as_well(stages: str, joined_row
     drain(run)
     assert (written(run.world), run.world.stored) == ([1, 2, 3, 4, 5], {"a": 5})
     assert sum(run.stage.credits) == AHEAD + 5
+
+
+@pytest.mark.parametrize(("size", "early"), [(1, 3), (EARLY_BYTES // 2, 2), (EARLY_BYTES, 1), (EARLY_BYTES + 1, 0)])
+def test_the_stage_does_wait_for_the_conversion_of_much(
+    size: int, early: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many bytes as there are at once are bounded; in the end it has its credit for all, once."""
+    monkeypatch.setattr(Polled, "size", size)
+    run = held_up(APART, 3)
+    assert run.stage.credits == [AHEAD, *[1] * early]
+    del run.thread.go_on
+    drain(run)
+    assert (sum(run.stage.credits), written(run.world)) == (AHEAD + 3, [1, 2, 3])
+
+
+@pytest.mark.parametrize(("rows_a_second", "most"), [(1, 3), (100, 5), (10_000, 9)])
+def test_more_is_dealt_with_together_in_stages_that_are_quick(rows_a_second: int, most: int) -> None:
+    """A plugin that takes its time is not given more in a call: how long one may take is limited."""
+    run = Run(World(stages=APART, joined_rows=3))
+    run.loop._conversion._paces = (0.0, 1 / rows_a_second)
+    for _ in range(20):
+        run.hand_over(("a", rows(OK)))
+    run.turn()
+    assert next(each.polled.num_rows for each in run.loop._begun if hasattr(each, "polled")) == most
+    drain(run)
+    assert written(run.world) == [*range(1, 21)]
 
 
 def test_a_stop_does_not_wait_for_what_is_converted_for_longer_than_it_may() -> None:
