@@ -75,10 +75,14 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
     """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
     from hearth.datasource.polled_rows import PolledRows
     from hearth.spark.environment_archive import unpacked
+    from hearth.staging.place import BRIEF_STAGES
     from hearth.staging.polled_task import PolledTask, Transformed
 
     plan, left = partition.plan, partition.most
-    task = PolledTask(here(plan, unpacked), _nothing_stored, empty_ms=partition.idle_ms, admit=refuse_acknowledging)
+    task = PolledTask(
+        here(plan, unpacked), _nothing_stored,
+        empty_ms=partition.idle_ms, admit=refuse_acknowledging, open_stage=BRIEF_STAGES,
+    )  # fmt: skip
     rows = PolledRows(plan, task, columns, partition.form)
     with ExitStack() as opened:
         task.open(opened)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
+from hearth.staging.place import BRIEF_STAGES
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.polled_task import PolledTask, Transformed
 from hearth_api import ConnectError, Schema
@@ -22,7 +23,9 @@ def first_schemas(plan: PluginPlan, milliseconds: int) -> tuple[Schema | None, S
 
     A key that is null in every record of the first batch has no schema.
     """
-    task = PolledTask(plan, lambda partitions: [None] * len(partitions), admit=_refuse_acknowledging)
+    task = PolledTask(
+        plan, lambda partitions: [None] * len(partitions), admit=_refuse_acknowledging, open_stage=BRIEF_STAGES
+    )
     until = time.monotonic() + milliseconds / 1000
     with ExitStack() as opened:
         task.open(opened)

@@ -19,7 +19,7 @@ from hearth.datasource.row_reading import read_sides
 from hearth.datasource.written_row import WrittenRow
 from hearth.staging.chain import Chain, split
 from hearth.staging.failure_log import FailureLog
-from hearth.staging.place import PlaceOpener
+from hearth.staging.place import BRIEF_STAGES, PlaceOpener
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance, answer_when_kept, reported_by_task
@@ -148,7 +148,7 @@ class WrittenTask:
         inside, between = split(plan)
         self._opened = ExitStack()
         try:
-            opener = PlaceOpener(plan, self._answer, lambda stage: None, retry)
+            opener = PlaceOpener(plan, self._answer, lambda stage: None, retry, open_stage=BRIEF_STAGES)
             self._stage, self._places = opener.open(self._opened)
             self._chain = Chain(plan, self._places, between)
             started = start_sink(

@@ -59,6 +59,7 @@ class Stage:
         label: str | None = None,
         plugins: Sequence[str] = (),
         has_columns: bool = False,
+        more_follow: bool = False,
     ) -> Stage:
         """Return a stage with a process of its own, which may not have spoken yet.
 
@@ -73,7 +74,7 @@ class Stage:
                 opened.add_done_callback(lambda future: on_death(future.result()))
 
         connection = StageConnection(
-            environment, name, on_request or _refuse, end, frame_limit, label, has_columns=has_columns
+            environment, name, on_request or _refuse, end, frame_limit, label, has_columns, more_follow
         )
         stage = cls(connection, name, limit, named(plugins, environment))
         opened.set_result(stage)

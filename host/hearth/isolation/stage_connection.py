@@ -48,7 +48,7 @@ class StageConnection:
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
     longer than ``frame_limit``, columns are checked, texts are cut. Where it ``has_columns`` it is forked from a
-    process that has Arrow.
+    process that has Arrow; where ``more_follow`` soon, that is so for the first one of an environment as well.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class StageConnection:
         frame_limit: int,
         label: str | None = None,
         has_columns: bool = False,
+        more_follow: bool = False,
     ) -> None:
         self.label = label
         self.labels: dict[int, str | None] = {}
@@ -70,7 +71,8 @@ class StageConnection:
         self._enforcement = Enforcement(environment.confinement.limits)
         try:
             limited = environment.limited(self._enforcement.limits)
-            ours, self.process = _begun(limited, name, _loaded(limited) if has_columns else ())
+            modules = _loaded(limited) if has_columns else ()
+            ours, self.process = _begun(limited, name, modules, more_follow=more_follow)
         except BaseException:
             self._enforcement.end()
             raise
@@ -144,7 +146,9 @@ def _loaded(environment: Environment) -> Sequence[str]:
     return ARROW if environment.confinement.limits != NO_LIMITS else (*ARROW, AGREED)
 
 
-def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:
+def _begun(
+    environment: Environment, name: str, modules: Sequence[str], *, more_follow: bool
+) -> tuple[socket.socket, StageProcess]:
     """Fork the process, or start it; returns this side of the connection as well."""
     if (path := environment.missing) is not None:
         raise EnvironmentMissing(name, environment.bundle, path)
@@ -153,7 +157,7 @@ def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple
     try:
         if environment.is_forkable and is_able():
             plan = ForkPlan(environment, variables, modules)
-            if (claim := plan.claim_first()) is not None:
+            if not more_follow and (claim := plan.claim_first()) is not None:
                 return _started(environment, variables, claim)
             try:
                 return _connected(lambda connection: plan.fork(connection, name))

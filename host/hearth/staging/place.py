@@ -26,6 +26,8 @@ OpenStage = Callable[..., Stage]
 """Opens a stage, with the arguments of ``TenantStages.open``."""
 OWN_STAGES: OpenStage = partial(Stage.open, has_columns=True)
 """Each has a process of its own."""
+BRIEF_STAGES: OpenStage = partial(Stage.open, has_columns=True, more_follow=True)
+"""Likewise, for work that is over soon and followed by more: the next ones of an environment are there at once."""
 
 
 class Place(Protocol):

@@ -14,6 +14,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,17 @@ def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monk
     assert wait_for_end(server.pid)
     await_end([server])
     assert server.pid not in defunct(os.getpid())
+
+
+def test_the_first_is_forked_where_more_follow(tmp_path: Path) -> None:
+    """It is started otherwise: a single one costs less by itself."""
+    environment = python_environment("test", host(), (str(tmp_path),))
+    with closing(Stage.open(environment, "only")) as only:
+        only.await_hello()
+        assert find(only.pid).parent == os.getpid()
+    with closing(Stage.open(environment, "first", more_follow=True)) as first:
+        first.await_hello()
+        server_of(first)
 
 
 def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
