@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceWriter
-from pyspark.sql.types import BinaryType, StringType, StructType
+from pyspark.sql.types import BinaryType, StringType, StructType, VariantType
 
 from hearth.datasource.instruction import instructive
 from hearth.datasource.option import Options
@@ -32,7 +32,7 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
     def schema(self) -> StructType:
         """Return the columns of a read for which nobody has given any, typed by the first record of the source."""
         from hearth.datasource.planning import planned
-        from hearth.datasource.polled_rows import BINARY, JSON, read_options
+        from hearth.datasource.polled_rows import BINARY, JSON, VARIANT, read_options
         from hearth.datasource.schema_probe import first_schemas
         from hearth.datasource.spark_type import read_schema, spark_type
         from hearth.discovery import PluginType
@@ -43,7 +43,7 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
             if not plans:
                 return read_schema(StringType(), StringType())
             key, value = first_schemas(plans[0], options.settings.probe_ms)
-            forms = {JSON: StringType(), BINARY: BinaryType()}
+            forms = {JSON: StringType(), VARIANT: VariantType(), BINARY: BinaryType()}
             return read_schema(spark_type(key), forms.get(options.settings.value) or spark_type(value))
 
     def reader(self, schema: StructType) -> DataSourceReader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,29 +12,23 @@ import pyarrow as pa
 
 from hearth.datasource.option import Options
 from hearth.datasource.spark_batch import SparkBatches
+from hearth.datasource.spark_column import variants
 from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.polled_task import PolledTask, Transformed
 from hearth.staging.tolerance import Tolerance
-from hearth_api import ConfigError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
 from hearth_stage.conversion_call import Cells, Serialize
 
-TYPED, JSON, BINARY = "typed", "json", "binary"
+TYPED, JSON, VARIANT, BINARY = "typed", "json", "variant", "binary"
 VALUE_CONVERTER = "value.converter"
 
 
 def read_options(options: Options) -> Options:
     """Return options with the converter that the form of their values wants; JSON has one whatever they name."""
-    form = options.settings.value
-    if form not in (TYPED, JSON, BINARY):
-        raise ConfigError(
-            "hearth.value", form, "a read has values typed, as json or as binary",
-            hint="read json, and make variants of it with try_parse_json(value)",
-        )  # fmt: skip
-    if form != JSON:
+    if options.settings.value not in (JSON, VARIANT):
         return options
     return replace(
         options, config={name: text for name, text in options.config.items() if not name.startswith(VALUE_CONVERTER)}
@@ -71,7 +65,7 @@ class PolledRows:
             self._judge(taken, done.failures)
             kept = pa.array(~np.isin(rows, [each.row for each in done.failures]))
             batch, value = batch.filter(kept), value.filter(kept)
-        return batch, value.cast(pa.string()) if self._form == JSON else value
+        return batch, _FORMED[self._form](value)
 
     def _judge(self, taken: Transformed, failures: Sequence[Failure]) -> None:
         if failures:
@@ -79,3 +73,11 @@ class PolledRows:
 
             tolerance = Tolerance(self._plan.settings, FailureLog(self._plan.name, self._plan.settings))
             tolerance.judge(failures, partial(PolledRecord, taken.origins))
+
+
+_FORMED: dict[str, Callable[[Any], Any]] = {
+    JSON: lambda written: written.cast(pa.string()),
+    VARIANT: variants,
+    BINARY: lambda written: written,
+}
+"""Makes the column of what a converter has written."""

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import VariantType, VariantVal
 
-from hearth.datasource.spark_column import Unfit, converter
+from hearth.datasource.spark_column import Unfit, converter, variants
 from hearth.datasource.spark_type import PRECISION, read_schema, spark_type
 from hearth_api import (
     INT8_SCHEMA,
@@ -174,3 +175,21 @@ def test_a_null_is_the_default_only_where_it_cannot_be_null() -> None:
     rows = [{"must": 5, "may": None, "pair": {"a": 7}}, None, {"must": 1, "may": 2, "pair": {"a": 3}}]
     assert converted(schema, column) == rows
     assert converted(schema, column.slice(1)) == rows[1:]
+
+
+def test_variants_are_in_sparks_form() -> None:
+    """Each is what its JSON says; null is no variant of null."""
+    texts = pa.array(['"left out"', '{"a":[1,"b",null,12345678901234567890.5]}', None, "7"], pa.binary()).slice(1)
+    made = variants(texts)
+    made.validate(full=True)
+    assert made.type == to_arrow_type(VariantType())
+    rows = [None if each is None else VariantVal(**each).toPython() for each in made.to_pylist()]
+    assert rows == [{"a": [1, "b", None, decimal.Decimal("12345678901234567890.5")]}, None, 7]
+    assert variants(pa.array([], pa.string())).type == to_arrow_type(VariantType())
+
+
+def test_what_can_be_no_variant_is_told() -> None:
+    """With the way out."""
+    with pytest.raises(ConnectError, match="cannot be a variant") as raised:
+        variants(pa.array(["no json"]))
+    assert "hearth.value json" in str(raised.value.hint)
