@@ -1,0 +1,51 @@
+"""What a user of Spark Connect runs, who has Spark's client and neither Hearth nor a JVM.
+
+``python connect_client.py URL BUNDLES FOLDER`` prints, as JSON, what was read and written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+sys.modules["hearth"] = None  # type: ignore[assignment]  # whoever imports it from here on fails
+
+
+def main(url: str, bundles: str, folder: Path) -> None:
+    """Read a file at once and as a stream, write it, and be told what is wrong."""
+    spark: Any = SparkSession.builder.remote(url).getOrCreate()
+    lines = folder / "lines.txt"
+    lines.write_text("".join(f"line {number}\n" for number in range(1000)))
+    source = {"plugin.path": bundles, "connector.class": "FileStreamSource", "file": str(lines), "topic": "t"}
+    sink = {"plugin.path": bundles, "connector.class": "FileStreamSink"}
+
+    read = spark.read.format("hearth").options(**source).load()
+    found: dict[str, Any] = {
+        "columns": read.columns,
+        "rows": read.count(),
+        "first": read.orderBy("source_offset").first().value,
+    }
+    read.select("value").write.format("hearth").mode("append").options(**sink, file=str(folder / "out.txt")).save()
+
+    streamed = spark.readStream.format("hearth").options(**source).option("hearth.spool", str(folder / "spool"))
+    query = (
+        streamed.schema("value string").load().writeStream.format("hearth")
+        .options(**sink, file=str(folder / "copy.txt")).option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True).start()
+    )  # fmt: skip
+    found["ended"] = query.awaitTermination(120)
+    try:
+        spark.read.format("hearth").options(**source | {"connector.class": "NoSuchSource"}).load().collect()
+    except PySparkException as error:
+        found["error"] = str(error)
+    spark.stop()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
