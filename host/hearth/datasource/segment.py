@@ -2,26 +2,26 @@
 
 A segment is one file, so its rows and their positions are there together or not at all. It is an Arrow IPC stream, and
 behind its end JSON, the length of that in eight bytes, and eight bytes that say that all of it is there. Nothing in it
-ever changes.
+ever changes. Its name has its number and the run that wrote it, so nobody else's can take its place.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from hearth.foundation.user_file import sync_directory
+from hearth.datasource.spool_store import SpoolStore
 from hearth_api import ConnectError
 
 SUFFIX = ".arrow"
 _MARK = b"HEARTHSP"
 _LENGTH = 8
+_GUESS = 4096
+"""So many bytes of an end are mostly all there is behind the rows."""
 
 
 class SpoolDamaged(ConnectError):
@@ -31,17 +31,11 @@ class SpoolDamaged(ConnectError):
     hint = "restore the spool, or begin anew with an empty one and an empty checkpoint"
 
 
-class Overtaken(ConnectError):
-    """Another run of the same task has written the segment that was to come next: this one must end."""
-
-    code = "spool.overtaken"
-
-
 @dataclass(frozen=True)
 class Segment:
     """What is known of a segment without reading its rows.
 
-    ``run`` counts the starts of the read, ``polled`` the records it was made of, ``size`` the bytes of the file.
+    ``run`` counts how often tasks were begun, ``polled`` the records it was made of, ``size`` the bytes of the file.
     ``positions`` are JSON texts of source partitions, each with that of its offset, or ``None`` where the source has
     none.
     """
@@ -54,35 +48,37 @@ class Segment:
     size: int
     positions: dict[str, str | None] = field(default_factory=dict, repr=False)
 
-    def path(self, spool: Path) -> Path:
-        """Return where it lies in a spool."""
-        return segment_path(spool, self.task, self.number)
+    @property
+    def name(self) -> str:
+        """Return its name in a spool."""
+        return segment_name(self.task, self.number, self.run)
 
 
-def segment_path(spool: Path, task: int, number: int) -> Path:
-    """Return where a segment lies in a spool."""
-    return folder_of(spool, task) / f"{number:012}{SUFFIX}"
+def segment_name(task: int, number: int, run: int) -> str:
+    """Return the name of a segment in a spool."""
+    return f"{folder_of(task)}/{number:012}-{run:06}{SUFFIX}"
 
 
-def folder_of(spool: Path, task: int) -> Path:
-    """Return where the segments of a task lie."""
-    return spool / f"task-{task}"
+def folder_of(task: int) -> str:
+    """Return the folder of what belongs to a task."""
+    return f"task-{task}"
 
 
 class SegmentWriter:
     """Writes the next segment of a task; nobody sees it before it is sealed."""
 
-    def __init__(self, spool: Path, task: int, number: int, run: int, schema: Any) -> None:
-        self._spool, self.task, self.number, self._run = spool, task, number, run
-        self._folder = folder_of(spool, task)
-        if not self._folder.exists():
-            self._folder.mkdir(exist_ok=True)
-            sync_directory(spool)
-        self._temporary = self._folder / f"{number:012}.{os.getpid()}.{run}.part"
-        self._file = open(self._temporary, "wb")  # noqa: SIM115  (closed by seal, or drop)
+    def __init__(self, store: SpoolStore, task: int, number: int, run: int, schema: Any) -> None:
+        self._store, self.task, self.number, self._run = store, task, number, run
+        self._draft = store.draft(segment_name(task, number, run))
+        self._file = open(self._draft, "wb")  # noqa: SIM115  (closed by seal, or drop)
         self._stream = pa.ipc.new_stream(self._file, schema)
         self.rows = self.polled = 0
         self._positions: dict[str, str | None] = {}
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes there are by now."""
+        return self._file.tell()
 
     def add(self, batches: list[Any], polled: int, positions: dict[str, str | None]) -> None:
         """Add what became of records that were polled together, and where their source stood behind them."""
@@ -93,62 +89,52 @@ class SegmentWriter:
         self._positions.update(positions)
 
     def seal(self) -> Segment:
-        """Have the segment there for all to see, durable; raises Overtaken where somebody else has written it."""
+        """Have the segment there for all to see, durable."""
         self._stream.close()
-        facts: dict[str, Any] = {
-            "run": self._run,
-            "rows": self.rows,
-            "polled": self.polled,
-            "positions": self._positions,
-        }
+        facts: dict[str, Any] = {"rows": self.rows, "polled": self.polled, "positions": self._positions}
         text = orjson.dumps(facts)
         self._file.write(text + len(text).to_bytes(_LENGTH, "little") + _MARK)
-        segment = Segment(self.task, self.number, size=self._file.tell(), **facts)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        segment = Segment(self.task, self.number, self._run, size=self._file.tell(), **facts)
         self._file.close()
-        try:
-            os.link(self._temporary, segment.path(self._spool))  # a rename would take the place of another's
-        except FileExistsError:
-            raise Overtaken(f"segment {self.number} of task {self.task} was written by another run") from None
-        finally:
-            self._temporary.unlink(missing_ok=True)
-        sync_directory(self._folder)
+        self._store.publish(self._draft, segment.name)
         return segment
 
     def drop(self) -> None:
         """Leave nothing of it."""
         self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        self._draft.unlink(missing_ok=True)
 
 
-def described(path: Path, task: int) -> Segment:
-    """Return what a file says of itself; raises SpoolDamaged."""
+def described(store: SpoolStore, task: int, number: int, run: int) -> Segment | None:
+    """Return what a segment says of itself, or nothing where there is none; raises SpoolDamaged."""
+    name = segment_name(task, number, run)
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _LENGTH - len(_MARK)))
-            end = file.read()
-            length = int.from_bytes(end[:_LENGTH], "little")
-            if end[_LENGTH:] != _MARK or not 0 < length <= size - len(end):
-                raise SpoolDamaged(f"{str(path)!r} is no whole segment of a spool")
-            file.seek(size - len(end) - length)
-            members = orjson.loads(file.read(length))
-    except (OSError, ValueError) as error:
-        raise SpoolDamaged(f"{str(path)!r} cannot be read: {error}") from error
-    return Segment(task, int(path.stem), size=size, **members)
+        found = store.end(name, _GUESS)
+        if found is None:
+            return None
+        size, end = found
+        length = int.from_bytes(end[-_LENGTH - len(_MARK) : -len(_MARK)], "little")
+        whole = length + _LENGTH + len(_MARK)
+        if end[-len(_MARK) :] != _MARK or not 0 < length <= size - _LENGTH - len(_MARK):
+            raise SpoolDamaged(f"{name!r} in {store.address!r} is no whole segment of a spool")
+        if whole > len(end):
+            end = (store.end(name, whole) or found)[1]
+        members = orjson.loads(end[-whole : -_LENGTH - len(_MARK)])
+        return Segment(task, number, run, size=size, **members)
+    except (OSError, ValueError, TypeError) as error:
+        raise SpoolDamaged(f"{name!r} in {store.address!r} cannot be read: {error}") from error
 
 
-def batches_of(path: str, schema: Any) -> Iterator[Any]:
-    """Yield the rows of a segment, from its own memory; raises SpoolDamaged, also where they are of another schema."""
+def batches_of(store: SpoolStore, name: str, schema: Any) -> Iterator[Any]:
+    """Yield the rows of a segment, as they lie there; raises SpoolDamaged, also where they are of another schema."""
     try:
-        source = pa.memory_map(path)
+        source = store.open(name)
     except OSError as error:
-        raise SpoolDamaged(f"{path!r} cannot be read: {error}") from error
+        raise SpoolDamaged(f"{name!r} in {store.address!r} cannot be read: {error}") from error
     stream = pa.ipc.open_stream(source)
     if stream.schema != schema:
         raise SpoolDamaged(
-            f"{path!r} holds rows of {stream.schema.to_string(show_field_metadata=False)!r}, and is to be read as "
+            f"{name!r} holds rows of {stream.schema.to_string(show_field_metadata=False)!r}, and is to be read as "
             f"{schema.to_string(show_field_metadata=False)!r}",
             hint="read the spool with the .schema(...) that it was begun with",
         )

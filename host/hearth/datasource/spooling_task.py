@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from hearth.datasource.polled_rows import TYPED, PolledRows
 from hearth.datasource.segment import Segment, SegmentWriter
 from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spool import partition_key
+from hearth.datasource.spool_store import SpoolStore
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.polled_task import PolledTask, Transformed
 from hearth.staging.source_stage import ReadStored
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 MOST_ROWS = 500_000
 """Rows after which a segment is sealed, however much more there is: it is what one task of Spark reads."""
+MOST_BYTES = 1 << 26
+"""Likewise: where a spool is at an address, a segment is in memory as a whole."""
 LONGEST_SECONDS = 0.2
 """How long a segment is written to while records come."""
 PAUSE_SECONDS = 0.03
@@ -37,7 +39,7 @@ ROOM_SECONDS = 0.5
 class SpoolAccess:
     """What a task needs of its spool, wherever it runs: its run, the number of its next segment, and whom to tell."""
 
-    root: Path
+    store: SpoolStore
     run: int
     next_number: int
     read_offsets: ReadStored
@@ -97,11 +99,10 @@ class SpoolingTask:
         self._stopping.set()
         self._task.wake()
 
-    def committed(self, segment: Segment) -> None:
-        """Take note that Spark has committed a segment; may be called from any thread."""
-        numbers = self._records.pop(segment.number, None)
-        if numbers is not None:  # those of an earlier run it does not know
-            self._task.committed(numbers)
+    def committed(self, number: int) -> None:
+        """Take note that Spark has committed segments up to a number; may be called from any thread, by one."""
+        for each in [each for each in list(self._records) if each <= number]:
+            self._task.committed(self._records.pop(each))
 
     def _turn(self) -> bool:
         """Take what comes next and seal what is due; returns whether there may be more."""
@@ -121,7 +122,7 @@ class SpoolingTask:
         batches = [batch for _, batch in self._rows.of(taken)]
         if self._writer is None:
             access = self._access
-            self._writer = SegmentWriter(access.root, self._plan.task, self._number, access.run, self._columns.schema)
+            self._writer = SegmentWriter(access.store, self._plan.task, self._number, access.run, self._columns.schema)
             self._begun_at = time.monotonic()
         polled = sum(each.num_rows for each in taken.origins)
         self._writer.add(batches, polled, positions_of(taken.origins))
@@ -130,7 +131,7 @@ class SpoolingTask:
         writer = self._writer
         if writer is None:
             return False
-        if max(writer.rows, writer.polled) >= self._most_rows:
+        if max(writer.rows, writer.polled) >= self._most_rows or writer.size >= MOST_BYTES:
             return True
         now = time.monotonic()
         waited = now - (self._sealed_at if is_calm else self._begun_at)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -21,9 +19,11 @@ from hearth.datasource.instruction import instructive
 from hearth.datasource.option import Options
 from hearth.datasource.segment import Segment, batches_of
 from hearth.datasource.spool import Places, Spool, SpoolMismatch
+from hearth.datasource.spool_location import spool_store
 from hearth_api import ConfigError
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from hearth.datasource.driver_task import DriverTasks
 
 LOOK_SECONDS = 0.1
 """How long Spark's question what there is waits for the first rows: else it would be asked again each 10 ms."""
@@ -31,7 +31,6 @@ GATHER_ROWS, GATHER_SECONDS = 1_000_000, 5.0
 """How much, or how long, is gathered for a micro-batch of a read that ends: each costs Spark a tenth of a second."""
 PARTITION_ROWS = 500_000
 """So many rows of small segments are read by one task of Spark."""
-STOP_SECONDS = 10.0
 
 Offset = dict[str, Any]
 """What Spark keeps: ``spool``, the id; ``at``, the last segment of each task; ``rows``, how many there were then."""
@@ -39,9 +38,10 @@ Offset = dict[str, Any]
 
 @dataclass
 class SegmentPartition(InputPartition):  # type: ignore[misc]
-    """Some segments, which one task of Spark reads."""
+    """Some segments of a spool, which one task of Spark reads."""
 
-    paths: list[str]
+    spool: str
+    names: list[str]
 
 
 class HearthStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -80,7 +80,7 @@ class HearthStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
         with instructive():
             read = self._started
             most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-            return read.latest(read.places(start), most)
+            return read.latest(start, most)
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
         """Return up to where the tasks have come, for the progress of the query."""
@@ -89,16 +89,15 @@ class HearthStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Return the segments of a micro-batch, the same whenever it is planned."""
         with instructive():
-            read = self._started
-            return packed(read.spool.between(read.places(start), read.places(end)), read.spool.root)
+            return self._started.partitions(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the rows of segments, on an executor."""
-        assert isinstance(partition, SegmentPartition)
-        schema = to_arrow_schema(self._schema, timezone="UTC")
         with instructive():
-            for path in partition.paths:
-                yield from batches_of(path, schema)
+            assert isinstance(partition, SegmentPartition)
+            store, schema = spool_store(partition.spool), to_arrow_schema(self._schema, timezone="UTC")
+            for name in partition.names:
+                yield from batches_of(store, name, schema)
 
     def commit(self, end: Offset) -> None:
         """Let go of what Spark has committed, and tell the source."""
@@ -131,9 +130,9 @@ class _Read:
                 hint="name one on a disk that executors see as well, one for each query",
             )  # fmt: skip
         self.options, self._schema = options, schema
-        self.spool = Spool.open(Path(settings.spool).absolute())
+        self.spool = Spool.open(spool_store(settings.spool))
         self.ends = False
-        self._tasks: _TasksHere | None = None
+        self._tasks: DriverTasks | None = None
         self._is_checked = False
 
     # Offsets --------------------------------------------------------------------------------------------------
@@ -147,21 +146,22 @@ class _Read:
         """Return the places of an offset; raises SpoolMismatch for that of another spool."""
         if offset.get("spool") != self.spool.id:
             raise SpoolMismatch(
-                f"the checkpoint was made with the spool {offset.get('spool')}, and {str(self.spool.root)!r} is "
+                f"the checkpoint was made with the spool {offset.get('spool')}, and {self.spool.store.address!r} is "
                 f"{self.spool.id}"
             )
         return {int(task): number for task, number in offset["at"].items()}
 
     # What Spark asks ------------------------------------------------------------------------------------------
 
-    def latest(self, start: Places, most: int | None) -> Offset:
+    def latest(self, begin: Offset, most: int | None) -> Offset:
         """Return up to where a micro-batch goes, waiting a moment where there is nothing; raises what ended a task."""
+        start = self.places(begin)
         if not self._is_checked:
             self.spool.check(start)
             self._is_checked = True
         self.committed(start)
         if self._tasks is None:
-            self._tasks = _TasksHere(self.options, self._schema, self.spool, ends=self.ends)
+            self._tasks = self._begun()
         self._await_rows(start, min(GATHER_ROWS, most or GATHER_ROWS))
         end, rows = dict(start), 0
         for each in self.spool.behind(start):
@@ -171,21 +171,30 @@ class _Read:
             rows += each.rows
         return self.offset(end)
 
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Return the segments of a micro-batch."""
+        return packed(self.spool.between(self.places(start), self.places(end)), self.spool.store.address)
+
     def reached(self) -> Offset:
         """Return up to where the tasks have come."""
         return self.offset({each.task: each.number for each in self.spool.behind({})} or self.spool.gone)
 
     def committed(self, end: Places) -> None:
         """Let go of segments, and tell the tasks that wrote them."""
-        for segment in self.spool.forget(end):
-            if self._tasks is not None:
-                self._tasks.committed(segment)
+        self.spool.forget(end)
+        if self._tasks is not None:
+            self._tasks.committed(end)
 
     def stop(self) -> None:
         """End the tasks and let go of the spool."""
         if self._tasks is not None:
             self._tasks.stop()
         self.spool.close()
+
+    def _begun(self) -> DriverTasks:
+        from hearth.datasource.driver_task import DriverTasks  # loads planning, which executors do without
+
+        return DriverTasks(self.options, self._schema, self.spool, ends=self.ends)
 
     def _await_rows(self, start: Places, most: int) -> None:
         """Wait for rows: for the first of them, or where the read ends for as many as are worth a micro-batch."""
@@ -203,73 +212,7 @@ class _Read:
                 self.spool.changed.wait(max(left, LOOK_SECONDS))
 
 
-class _TasksHere:
-    """The tasks of a source beside the driver, each on a thread, with stages of its own."""
-
-    def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
-        from hearth.datasource.planning import planned
-        from hearth.datasource.polled_rows import read_options
-        from hearth.datasource.spark_batch import SparkBatches
-        from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
-        from hearth.discovery import PluginType
-
-        self._spool = spool
-        self._error: BaseException | None = None
-        self._tasks = {}
-        settings = options.settings
-        for plan in planned(read_options(options), PluginType.SOURCE).plans:
-            access = SpoolAccess(
-                spool.root, spool.run, spool.last(plan.task) + 1, spool.offsets, spool.add, self._await_room
-            )
-            self._tasks[plan.task] = SpoolingTask(
-                plan, SparkBatches(schema), access, form=settings.value,
-                most_rows=settings.max_records_per_trigger, empty_ms=settings.idle_ms, ends_when_empty=ends,
-            )  # fmt: skip
-        self._threads = [
-            threading.Thread(target=self._run, args=[task], name=f"task-{number}", daemon=True)
-            for number, task in self._tasks.items()
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def are_done(self) -> bool:
-        """Return whether all have ended."""
-        return not any(thread.is_alive() for thread in self._threads)
-
-    def check(self) -> None:
-        """Raise what ended a task."""
-        if self._error is not None:
-            raise self._error
-
-    def committed(self, segment: Segment) -> None:
-        """Tell the task that wrote a segment, if it runs."""
-        if (task := self._tasks.get(segment.task)) is not None:
-            task.committed(segment)
-
-    def stop(self) -> None:
-        """End all tasks, within a time."""
-        for task in self._tasks.values():
-            task.stop()
-        until = time.monotonic() + STOP_SECONDS
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-
-    def _run(self, task: Any) -> None:
-        try:
-            task.execute()
-        except BaseException as error:  # noqa: BLE001  (whatever it is, the query is to fail with it)
-            self._error = error
-        finally:
-            with self._spool.changed:
-                self._spool.changed.notify_all()
-
-    def _await_room(self, seconds: float) -> bool:
-        with self._spool.changed:
-            return self._spool.changed.wait_for(lambda: not self._spool.is_full, seconds)
-
-
-def packed(segments: Sequence[Segment], root: Path) -> list[InputPartition]:
+def packed(segments: Sequence[Segment], spool: str) -> list[InputPartition]:
     """Return segments with rows in groups, each for one task of Spark, in their order."""
     groups: list[SegmentPartition] = []
     rows = PARTITION_ROWS
@@ -277,9 +220,9 @@ def packed(segments: Sequence[Segment], root: Path) -> list[InputPartition]:
         if not each.rows:
             continue
         if rows + each.rows > PARTITION_ROWS or not groups:
-            groups.append(SegmentPartition([]))
+            groups.append(SegmentPartition(spool, []))
             rows = 0
-        groups[-1].paths.append(str(each.path(root)))
+        groups[-1].names.append(each.name)
         rows += each.rows
     return list(groups)
 

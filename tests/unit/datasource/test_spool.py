@@ -1,4 +1,4 @@
-"""Spools: what is sealed is there once, with its positions, whenever a read ends and whoever writes beside it."""
+"""Spools: each row counts once, with its position, whenever a read ends and whoever still writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 import shutil
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,106 +19,163 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hearth.datasource.segment import Overtaken, Segment, SegmentWriter, SpoolDamaged, batches_of
-from hearth.datasource.spool import Places, Spool, SpoolInUse, SpoolMismatch, partition_key
+from hearth.datasource.segment import Segment, SegmentWriter, SpoolDamaged, batches_of
+from hearth.datasource.spool import Places, Spool, SpoolMismatch, offsets_at, partition_key
+from hearth.datasource.spool_directory import DirectoryStore
+from hearth.datasource.spool_store import SpoolInUse
 from hearth_api import ConfigError
 
 SCHEMA = pa.schema([pa.field("value", pa.int64())])
 OTHER = pa.schema([pa.field("value", pa.string())])
+PARTITIONS = 3
+LARGE = 1_000_000
+"""A row of the machine is its source partition, so many times, and its number there."""
 
 
-def seal(spool: Spool, task: int, rows: list[int], positions: dict[str, str | None], number: int = 0) -> Segment:
-    """Write the next segment of a task, or one of a number of its own."""
-    writer = SegmentWriter(spool.root, task, number or spool.last(task) + 1, spool.run, SCHEMA)
+def opened(root: Path, seconds: float = 0) -> Spool:
+    """Return the spool in a directory, with a run of three tasks begun."""
+    spool = Spool.open(DirectoryStore(root), seconds)
+    spool.begin(range(3), is_read=True)
+    return spool
+
+
+def sealed(root: Path, task: int, number: int, run: int, rows: list[int], positions: dict[str, str | None]) -> Segment:
+    """Write a segment of some run of a task, as somebody elsewhere does."""
+    writer = SegmentWriter(DirectoryStore(root), task, number, run, SCHEMA)
     writer.add([pa.record_batch([pa.array(rows, pa.int64())], schema=SCHEMA)], len(rows), positions)
-    segment = writer.seal()
+    return writer.seal()
+
+
+def seal(spool: Spool, root: Path, task: int, rows: list[int], positions: dict[str, str | None]) -> Segment:
+    """Write the next segment of a task."""
+    number = spool.last(task) + 1
+    segment = sealed(root, task, number, spool.run_of(task, number), rows, positions)
     spool.add(segment)
     return segment
 
 
 def values(spool: Spool, segments: list[Segment]) -> list[int]:
     """Return the rows of segments."""
-    batches = (batch for each in segments for batch in batches_of(str(each.path(spool.root)), SCHEMA))
+    batches = (batch for each in segments for batch in batches_of(spool.store, each.name, SCHEMA))
     return [value for batch in batches for value in batch.column("value").to_pylist()]
 
 
-class SpoolMachine(RuleBasedStateMachine):
-    """Tasks seal, Spark plans and commits, and everything ends at any moment; the model knows what must be there."""
+@dataclass
+class Writer:
+    """A run of a task: it goes on where the spool stood when it was begun, whoever has been begun since."""
 
-    @initialize()
-    def begin(self) -> None:
+    task: int
+    run: int
+    number: int
+    at: dict[int, int]
+    partitions: list[int] = field(default_factory=list)
+
+    def write(self, root: Path, rows: int, partition: int) -> None:
+        """Seal what comes next of a source partition; there may be none, where all were dropped."""
+        first = self.at[partition] + 1
+        self.at[partition] += rows
+        numbers = [partition * LARGE + each for each in range(first, first + rows)]
+        position: dict[str, str | None] = {partition_key({"p": partition}): json.dumps({"at": self.at[partition]})}
+        sealed(root, self.task, self.number, self.run, numbers, position)
+        self.number += 1
+
+
+class SpoolMachine(RuleBasedStateMachine):
+    """Tasks seal, are lost and begun again, Spark plans and commits, and all of it ends at any moment.
+
+    Nothing that was begun ever stops: also who was replaced writes on, in the folder of whom it was replaced by.
+    """
+
+    @initialize(tasks=st.integers(1, PARTITIONS))
+    def begin(self, tasks: int) -> None:
         """Begin with an empty spool."""
         self.root = Path(mkdtemp())
-        self.spool = Spool.open(self.root, 0)
-        self.count = 0
-        self.sealed: dict[tuple[int, int], list[int]] = {}
-        self.at: dict[str, int] = {}
+        self.writers: list[Writer] = []
         self.planned: Places = {}
         self.committed: Places = {}
+        self.delivered: list[int] = []
+        self.batch: list[int] = []
+        self.spool = Spool.open(DirectoryStore(self.root), 0)
+        self.begin_tasks(tasks)
 
-    @rule(task=st.integers(0, 2), rows=st.integers(0, 3), partition=st.sampled_from("ab"))
-    def write(self, task: int, rows: int, partition: str) -> None:
-        """A task seals rows, which may be none where all were dropped."""
-        numbers = list(range(self.count, self.count + rows))
-        self.count += rows
-        key = partition_key({"p": partition, "task": task})
-        segment = seal(self.spool, task, numbers, {key: json.dumps({"at": self.count})})
-        self.sealed[task, segment.number] = numbers
-        self.at[key] = self.count
+    def begin_tasks(self, tasks: int) -> None:
+        """Begin a read, which shares the source out among its tasks."""
+        self.tasks = tasks
+        run = self.spool.begin(range(tasks), is_read=True)
+        self.writers += [self.writer(task, run) for task in range(tasks)]
 
-    @rule(task=st.integers(0, 2))
+    def writer(self, task: int, run: int) -> Writer:
+        """Begin a task behind what counts."""
+        partitions = [each for each in range(PARTITIONS) if each % self.tasks == task]
+        offsets = offsets_at(self.spool.positions(), [{"p": each} for each in partitions])
+        at = {each: 0 if offset is None else offset["at"] for each, offset in zip(partitions, offsets)}
+        return Writer(task, run, self.spool.last(task) + 1, at, partitions)
+
+    @rule(data=st.data(), rows=st.integers(0, 3))
+    def write(self, data: Any, rows: int) -> None:
+        """Whoever was begun seals a segment: the last ones mostly, and those that should be over."""
+        count = len(self.writers)
+        writer = self.writers[
+            data.draw(st.one_of(st.integers(max(0, count - self.tasks), count - 1), st.integers(0, count - 1)))
+        ]
+        writer.write(self.root, rows, data.draw(st.sampled_from(writer.partitions)))
+
+    @rule()
+    def look(self) -> None:
+        """The read takes note of segments."""
+        self.spool.look()
+
+    @rule(data=st.data())
+    def lose(self, data: Any) -> None:
+        """A task is taken for lost, which it need not be, and begun again."""
+        task = data.draw(st.integers(0, self.tasks - 1))
+        self.writers.append(self.writer(task, self.spool.begin([task])))
+
+    @rule(task=st.integers(0, PARTITIONS - 1))
     def leave_half(self, task: int) -> None:
         """A process ends while it writes: nobody ever sees that."""
-        writer = SegmentWriter(self.root, task, self.spool.last(task) + 1, self.spool.run, SCHEMA)
+        writer = SegmentWriter(DirectoryStore(self.root), task, self.spool.last(task) + 1, 1, SCHEMA)
         writer.add([pa.record_batch([pa.array([-1])], schema=SCHEMA)], 1, {"x": "{}"})
         writer._file.close()
 
-    @precondition(lambda self: self.sealed)
-    @rule(data=st.data())
-    def overtake(self, data: Any) -> None:
-        """A run that should have ended writes what another has written meanwhile: it hears so, and changes nothing."""
-        task, number = data.draw(st.sampled_from(sorted(self.sealed)))
-        if number <= self.committed.get(task, 0):
-            return
-        with pytest.raises(Overtaken):
-            seal(self.spool, task, [-2], {"y": "{}"}, number)
-
     @precondition(lambda self: self.planned == self.committed)
-    @rule(tasks=st.sets(st.integers(0, 2)))
+    @rule(tasks=st.sets(st.integers(0, PARTITIONS - 1)))
     def plan(self, tasks: set[int]) -> None:
         """Spark plans up to what there is of some tasks."""
         self.planned = {**self.committed, **{task: self.spool.last(task) for task in tasks}}
+        self.batch = values(self.spool, self.spool.between(self.committed, self.planned))
 
     @rule()
     def commit(self) -> None:
         """Spark commits what it has planned."""
         self.spool.forget(self.planned)
         self.committed = dict(self.planned)
+        self.delivered += self.batch
+        self.batch = []
 
-    @rule()
-    def restart(self) -> None:
-        """Everything ends, and the spool is opened again."""
-        run = self.spool.run
+    @rule(tasks=st.integers(1, PARTITIONS))
+    def restart(self, tasks: int) -> None:
+        """The read ends, and another one begins, with another number of tasks maybe."""
         self.spool.close()
-        self.spool = Spool.open(self.root, 0)
-        assert self.spool.run == run + 1
+        self.spool = Spool.open(DirectoryStore(self.root), 0)
         self.spool.check(self.planned)
         self.spool.check(self.committed)
+        self.begin_tasks(tasks)
 
     @invariant()
-    def has_all_that_was_sealed(self) -> None:
-        """Each row is there once, a planned micro-batch is the same whenever it is planned, and positions stay."""
-        wanted = [rows for (task, number), rows in sorted(self.sealed.items()) if number > self.committed.get(task, 0)]
-        assert sorted(values(self.spool, self.spool.behind(self.committed))) == sorted(chain.from_iterable(wanted))
-        batch = values(self.spool, self.spool.between(self.committed, self.planned))
-        planned = [
-            rows
-            for (task, number), rows in self.sealed.items()
-            if self.committed.get(task, 0) < number <= self.planned.get(task, 0)
-        ]
-        assert sorted(batch) == sorted(chain.from_iterable(planned))
-        assert self.spool.offsets([json.loads(key) for key in self.at]) == [{"at": at} for at in self.at.values()]
-        assert self.spool.rows({task: self.spool.last(task) for task in range(3)}) == self.count
+    def each_row_counts_once(self) -> None:
+        """Of each partition the first so many, each once; a micro-batch is the same whenever it is planned."""
+        there = values(self.spool, self.spool.behind(self.committed))
+        found: dict[int, list[int]] = {each: [] for each in range(PARTITIONS)}
+        for row in chain(self.delivered, there):
+            found[row // LARGE].append(row % LARGE)
+        offsets = offsets_at(self.spool.positions(), [{"p": each} for each in range(PARTITIONS)])
+        for partition, offset in enumerate(offsets):
+            assert sorted(found[partition]) == list(range(1, (offset["at"] if offset else 0) + 1))
+        assert values(self.spool, self.spool.between(self.committed, self.planned)) == self.batch
+        assert self.spool.rows({task: self.spool.last(task) for task in range(PARTITIONS)}) == len(
+            self.delivered
+        ) + len(there)
 
     def teardown(self) -> None:
         """Leave nothing."""
@@ -126,22 +185,22 @@ class SpoolMachine(RuleBasedStateMachine):
 
 
 TestSpool = SpoolMachine.TestCase
-TestSpool.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestSpool.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
 def test_a_later_run_knows_better_where_a_partition_stands(tmp_path: Path) -> None:
     """Tasks may share their source out anew: a number of another task's says nothing."""
-    first = Spool.open(tmp_path / "s", 0)
+    first = opened(tmp_path)
     for at in (1, 2, 3):
-        seal(first, 0, [at], {partition_key({"p": 1}): f'{{"at":{at}}}'})
+        seal(first, tmp_path, 0, [at], {partition_key({"p": 1}): f'{{"at":{at}}}'})
     first.close()
-    second = Spool.open(tmp_path / "s", 0)
-    seal(second, 1, [4], {partition_key({"p": 1}): '{"at":4}'})
-    assert second.offsets([{"p": 1}]) == [{"at": 4}]
+    second = opened(tmp_path)
+    seal(second, tmp_path, 1, [4], {partition_key({"p": 1}): '{"at":4}'})
+    assert second.positions() == {'{"p":1}': '{"at":4}'}
     second.forget({1: 1})
-    assert second.offsets([{"p": 1}]) == [{"at": 4}]
+    assert second.positions() == {'{"p":1}': '{"at":4}'}
     second.forget({0: 3})
-    assert second.offsets([{"p": 1}, {"p": 2}]) == [{"at": 4}, None]
+    assert offsets_at(second.positions(), [{"p": 1}, {"p": 2}]) == [{"at": 4}, None]
     second.close()
 
 
@@ -151,7 +210,7 @@ def test_a_partition_is_known_whatever_the_order_of_its_members() -> None:
 
 
 def _hold(path: str, ready: Any) -> None:
-    Spool.open(Path(path), 0)
+    Spool.open(DirectoryStore(Path(path)), 0)
     ready.set()
     multiprocessing.Event().wait(60)
 
@@ -164,17 +223,40 @@ def test_two_queries_do_not_use_one_spool(tmp_path: Path) -> None:
     other.start()
     assert ready.wait(60)
     with pytest.raises(SpoolInUse, match=str(other.pid)):
-        Spool.open(tmp_path, 0.1)
+        Spool.open(DirectoryStore(tmp_path), 0.1)
     other.kill()
-    Spool.open(tmp_path, 30).close()
+    Spool.open(DirectoryStore(tmp_path), 30).close()
     other.join()
+
+
+class Unlocked(DirectoryStore):
+    """A directory on a disk whose locks do not reach from one machine to the other."""
+
+    def lock(self, seconds: float) -> Any:
+        """Lock nothing."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        return lambda: None
+
+
+@pytest.mark.parametrize("saves", [1, 2, 3])
+def test_a_read_that_was_taken_over_hears_so(tmp_path: Path, saves: int) -> None:
+    """Where there is no lock: with its next state, however far the other has come."""
+    first = Spool.open(Unlocked(tmp_path), 0)
+    first.begin([0], is_read=True)
+    second = Spool.open(Unlocked(tmp_path), 0)
+    for _ in range(saves):
+        second.begin([0], is_read=True)
+    with pytest.raises(SpoolInUse, match="taken over"):
+        first.begin([0])
+    second.begin([0])
+    assert Counter(each.partition("-")[0] for each in os.listdir(tmp_path))["state"] == 1
 
 
 def test_a_checkpoint_and_a_spool_must_have_been_together(tmp_path: Path) -> None:
     """Whichever of the two was set back, something would be lost, or come again."""
-    spool = Spool.open(tmp_path / "s", 0)
+    spool = opened(tmp_path)
     for number in range(4):
-        seal(spool, 0, [number], {})
+        seal(spool, tmp_path, 0, [number], {})
     spool.forget({0: 2})
     for good in ({0: 2}, {0: 3}, {0: 4}):
         spool.check(good)
@@ -182,9 +264,9 @@ def test_a_checkpoint_and_a_spool_must_have_been_together(tmp_path: Path) -> Non
         with pytest.raises(SpoolMismatch, match="segment"):
             spool.check(bad)
     (segment,) = spool.between({0: 3}, {0: 4})
-    segment.path(spool.root).unlink()
+    (tmp_path / segment.name).unlink()
     spool.close()
-    again = Spool.open(tmp_path / "s", 0)
+    again = Spool.open(DirectoryStore(tmp_path), 0)
     with pytest.raises(SpoolMismatch, match="0 of the 1 segments"):
         again.between({0: 3}, {0: 4})
     again.close()
@@ -194,60 +276,62 @@ def test_what_is_no_spool_stays_as_it_is(tmp_path: Path) -> None:
     """A directory with something else in it is not begun as one; nor is a file."""
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ConfigError, match=r"mine\.txt"):
-        Spool.open(tmp_path, 0)
+        Spool.open(DirectoryStore(tmp_path), 0)
     with pytest.raises(ConfigError, match="cannot be used"):
-        Spool.open(tmp_path / "mine.txt", 0)
+        Spool.open(DirectoryStore(tmp_path / "mine.txt"), 0)
 
 
-@pytest.mark.parametrize("damage", ["cut", "garbage", "hole"])
+@pytest.mark.parametrize("damage", ["cut", "garbage", "hole", "end"])
 def test_damage_is_told(tmp_path: Path, damage: str) -> None:
     """Rather than rows that are missing."""
-    spool = Spool.open(tmp_path / "s", 0)
-    path = [seal(spool, 0, [number], {}).path(spool.root) for number in range(3)][1]
+    spool = opened(tmp_path)
+    paths = [tmp_path / seal(spool, tmp_path, 0, [number], {}).name for number in range(3)]
+    spool.begin([0])
     spool.close()
     if damage == "cut":
-        path.write_bytes(path.read_bytes()[:-9])
+        paths[1].write_bytes(paths[1].read_bytes()[:-9])
     elif damage == "garbage":
-        path.write_bytes(b"x" * 100)
+        paths[1].write_bytes(b"x" * 100)
     else:
-        path.unlink()
+        paths[1 if damage == "hole" else 2].unlink()
     with pytest.raises(SpoolDamaged):
-        Spool.open(tmp_path / "s", 0)
+        Spool.open(DirectoryStore(tmp_path), 0)
 
 
 def test_rows_of_another_schema_are_not_read_as_if_they_were_not(tmp_path: Path) -> None:
     """A query whose columns changed cannot read what waits for it."""
-    spool = Spool.open(tmp_path / "s", 0)
-    segment = seal(spool, 0, [1], {})
-    with pytest.raises(SpoolDamaged, match="schema"):
-        list(batches_of(str(segment.path(spool.root)), OTHER))
+    spool = opened(tmp_path)
+    segment = seal(spool, tmp_path, 0, [1], {})
+    with pytest.raises(SpoolDamaged, match="to be read as"):
+        list(batches_of(spool.store, segment.name, OTHER))
     spool.close()
+
+
+def test_positions_may_be_long(tmp_path: Path) -> None:
+    """Longer than what is read of the end of a file at first."""
+    spool = opened(tmp_path)
+    positions: dict[str, str | None] = {partition_key({"p": number}): '{"at":1}' for number in range(1000)}
+    seal(spool, tmp_path, 0, [1], positions)
+    spool.close()
+    again = opened(tmp_path)
+    assert again.positions() == positions
+    again.close()
 
 
 def test_a_full_disk_leaves_no_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not flushed was never there."""
-    spool = Spool.open(tmp_path / "s", 0)
+    spool = opened(tmp_path)
 
     def fail(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    writer = SegmentWriter(spool.root, 0, 1, spool.run, SCHEMA)
+    writer = SegmentWriter(spool.store, 0, 1, 1, SCHEMA)
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="space"):
         writer.seal()
     writer.drop()
     monkeypatch.undo()
     spool.close()
-    assert Spool.open(tmp_path / "s", 0).behind({}) == []
-
-
-def test_segments_of_tasks_elsewhere_are_found(tmp_path: Path) -> None:
-    """They are looked for where nobody here is told of them."""
-    spool = Spool.open(tmp_path / "s", 0)
-    writer = SegmentWriter(spool.root, 7, 1, spool.run, SCHEMA)
-    writer.add([pa.record_batch([pa.array([5])], schema=SCHEMA)], 1, {})
-    writer.seal()
-    assert spool.behind({}) == []
-    spool.look()
-    assert values(spool, spool.behind({})) == [5]
-    spool.close()
+    again = opened(tmp_path)
+    assert again.behind({}) == []
+    again.close()

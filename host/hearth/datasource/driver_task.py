@@ -1,0 +1,84 @@
+"""The tasks of a streaming read beside the driver: each is a thread of the process that answers Spark."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from pyspark.sql.types import StructType
+
+from hearth.datasource import planning
+from hearth.datasource.option import Options
+from hearth.datasource.polled_rows import read_options
+from hearth.datasource.spark_batch import SparkBatches
+from hearth.datasource.spool import Places, Spool, offsets_at
+from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
+from hearth.discovery import PluginType
+
+STOP_SECONDS = 10.0
+
+
+class DriverTasks:
+    """Runs all tasks of a connector, with stages of their own, into a spool; with ``ends`` until there is no more."""
+
+    def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
+        self._spool = spool
+        self._error: BaseException | None = None
+        settings = options.settings
+        plans = planning.planned(read_options(options), PluginType.SOURCE).plans
+        run = spool.begin([plan.task for plan in plans], is_read=True)
+        self._tasks = {
+            plan.task: SpoolingTask(
+                plan, SparkBatches(schema),
+                SpoolAccess(
+                    spool.store, run, spool.last(plan.task) + 1,
+                    lambda asked: offsets_at(spool.positions(), asked), spool.add, self._await_room,
+                ),
+                form=settings.value, most_rows=settings.max_records_per_trigger, empty_ms=settings.idle_ms,
+                ends_when_empty=ends,
+            )
+            for plan in plans
+        }  # fmt: skip
+        self._threads = [
+            threading.Thread(target=self._run, args=[task], name=f"task-{number}", daemon=True)
+            for number, task in self._tasks.items()
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def are_done(self) -> bool:
+        """Return whether all have ended."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def check(self) -> None:
+        """Raise what ended a task."""
+        if self._error is not None:
+            raise self._error
+
+    def committed(self, places: Places) -> None:
+        """Tell the tasks how far Spark has committed their segments."""
+        for task, number in places.items():
+            if task in self._tasks:
+                self._tasks[task].committed(number)
+
+    def stop(self) -> None:
+        """End all tasks, within a time."""
+        for task in self._tasks.values():
+            task.stop()
+        until = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _run(self, task: SpoolingTask) -> None:
+        try:
+            task.execute()
+        except BaseException as error:  # noqa: BLE001  (whatever it is, the query is to fail with it)
+            self._error = error
+        finally:
+            with self._spool.changed:
+                self._spool.changed.notify_all()
+
+    def _await_room(self, seconds: float) -> bool:
+        with self._spool.changed:
+            return self._spool.changed.wait_for(lambda: not self._spool.is_full, seconds)

@@ -1,0 +1,72 @@
+"""The rules of a place for a spool, for each kind of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.datasource.spool_directory import DirectoryStore
+from hearth.datasource.spool_location import spool_store
+from hearth.datasource.spool_store import SpoolStore
+from hearth_api import ConfigError
+
+
+@pytest.fixture(params=["directory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> SpoolStore:
+    """Provide an empty place of each kind."""
+    return spool_store(str(tmp_path / "spool"))
+
+
+def test_a_name_is_taken_once(store: SpoolStore) -> None:
+    """By the first, whose file stays as it is; what is put there replaces what was."""
+    store.lock(0)()
+    store.create("state", b"first")
+    with pytest.raises(FileExistsError):
+        store.create("state", b"second")
+    assert store.read("state") == b"first"
+    store.put("state", b"third")
+    assert store.read("state") == b"third"
+
+
+def test_what_was_drafted_is_there_whole(store: SpoolStore) -> None:
+    """Under its name, and in the list of its folder; the draft is gone."""
+    unlock = store.lock(0)
+    draft = store.draft("task-0/a")
+    draft.write_bytes(b"0123456789")
+    assert store.read("task-0/a") is None
+    store.publish(draft, "task-0/a")
+    assert not draft.exists()
+    assert store.names("task-0") == ["a"]
+    assert "task-0" in store.names()
+    assert store.end("task-0/a", 3) == (10, b"789")
+    assert store.end("task-0/a", 30) == (10, b"0123456789")
+    assert store.open("task-0/a").read() == b"0123456789"
+    store.remove("task-0/a")
+    store.remove("task-0/a")
+    assert store.names("task-0") == []
+    unlock()
+
+
+def test_what_is_not_there_is_nothing(store: SpoolStore) -> None:
+    """No error: tasks look for what may come."""
+    store.lock(0)()
+    assert store.read("none") is None
+    assert store.end("task-9/none", 3) is None
+    assert store.names("task-9") == []
+
+
+def test_a_directory_is_named_as_one_likes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path, also from here, or an address of a file."""
+    monkeypatch.chdir(tmp_path)
+    for address in ("s", str(tmp_path / "s"), f"file://{tmp_path}/s", f"file:{tmp_path}/s"):
+        store = spool_store(address)
+        assert isinstance(store, DirectoryStore)
+        assert store.root == tmp_path / "s"
+
+
+@pytest.mark.parametrize("address", ["ftp://there/spool", "https://there/spool"])
+def test_where_names_are_not_taken_once_is_no_place(address: str) -> None:
+    """Told with what is."""
+    with pytest.raises(ConfigError, match=r"hearth\.spool.*taken once"):
+        spool_store(address)
