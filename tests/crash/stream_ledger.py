@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -43,8 +44,10 @@ class Verdict:
 class StreamLedger:
     """Feeds a file, kills processes of the program that reads it, and starts that again when it has ended."""
 
-    def __init__(self, folder: Path, bundle: str, master: str, seed: int, environment: dict[str, str]) -> None:
-        self._folder, self._bundle, self._master = folder, bundle, master
+    def __init__(
+        self, folder: Path, bundle: str, master: str, seed: int, environment: dict[str, str], where: str = "driver"
+    ) -> None:
+        self._folder, self._bundle, self._master, self._where = folder, bundle, master, where
         self._random = random.Random(seed)
         self._environment = environment
         self._lines = folder / "lines"
@@ -79,6 +82,13 @@ class StreamLedger:
                     os.kill(process, signal.SIGKILL)
             self._program.wait()
 
+    @property
+    def tasks(self) -> list[int]:
+        """Return the processes of tasks on executors that still run, also of a program that has ended."""
+        found = [json.loads(path.read_text() or "{}") for path in self._folder.glob("spool-*/task-*/said-*.json")]
+        places = {int(said["place"].rpartition(":")[2]) for said in found if said.get("place")}
+        return sorted(process for process in places if kind_of(process) == "task")
+
     def _feed(self) -> None:
         with self._lines.open("a") as file:
             while not self._is_over.is_set():
@@ -97,7 +107,7 @@ class StreamLedger:
         (self._folder / "running").unlink(missing_ok=True)
         with (self._folder / "log").open("ab") as log:
             self._program = subprocess.Popen(
-                [sys.executable, "-m", PROGRAM, self._folder, self._bundle, self._master],
+                [sys.executable, "-m", PROGRAM, self._folder, self._bundle, self._master, self._where],
                 stdout=log, stderr=log, env=self._environment, cwd=ROOT,
             )  # fmt: skip
         until = time.monotonic() + START_SECONDS
@@ -118,7 +128,9 @@ class StreamLedger:
         if self._program is None or self._program.poll() is not None:
             return
         kinds: dict[str, list[int]] = {}
-        for process in [self._program.pid, *descendants(self._program.pid)]:
+        tasks = self.tasks
+        below = {*descendants(self._program.pid), *tasks, *(each for task in tasks for each in descendants(task))}
+        for process in [self._program.pid, *sorted(below)]:
             kinds.setdefault("driver" if process == self._program.pid else kind_of(process), []).append(process)
         kind = self._random.choice(sorted(kinds))
         with suppress(ProcessLookupError):
@@ -159,8 +171,6 @@ class StreamLedger:
 
 def committed_files(folder: Path) -> list[str]:
     """Return the files of a streaming sink that its log names, compacted parts of it included."""
-    import json
-
     logs = sorted(
         (each for each in (folder / "_spark_metadata").iterdir() if not each.name.startswith(".")),
         key=lambda each: int(each.name.partition(".")[0]),
@@ -194,6 +204,7 @@ def kind_of(process: int) -> str:
         line = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         for word, kind in (
             ("CoarseGrainedExecutor", "executor"), ("SparkSubmit", "JVM"), ("hearth_stage", "stage"),
+            ("executor_process", "task"),
             ("python_streaming_source_runner", "reader"), ("pyspark.daemon", "worker"),
         ):  # fmt: skip
             if word in line:

@@ -1,8 +1,8 @@
 """The program whose processes a stream's ledger kills: two queries over one growing file, each with its own spool.
 
-Started anew it goes on where it was. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER``; the file is
-``lines`` in the folder, and the queries write ``parquet`` and ``rows.db`` there. It ends with the first of its
-queries, and when a file ``done`` is there and all of it is read.
+Started anew it goes on where it was. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER WHERE``; the file is
+``lines`` in the folder, tasks run where WHERE says, and the queries write ``parquet`` and ``rows.db`` there. It ends
+with the first of its queries, and when a file ``done`` is there and all of it is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 COLUMNS = "value string, source_offset string"
 
 
-def started(spark: SparkSession, folder: Path, bundle: str, name: str) -> Any:
+def started(spark: SparkSession, folder: Path, bundle: str, where: str, name: str) -> Any:
     """Return the writer of a query over the file."""
     frame = (
         spark.readStream.format("hearth")
@@ -29,6 +29,7 @@ def started(spark: SparkSession, folder: Path, bundle: str, name: str) -> Any:
         .option("plugin.path", bundle)
         .option("hearth.spool", str(folder / f"spool-{name}"))
         .option("hearth.max.records.per.trigger", "20000")
+        .option("hearth.tasks.on", where)
         .schema(COLUMNS)
         .load()
     )
@@ -48,7 +49,7 @@ def keep_once(path: Path, frame: DataFrame, batch: int) -> None:
     database.close()
 
 
-def main(folder: Path, bundle: str, master: str) -> None:
+def main(folder: Path, bundle: str, master: str, where: str) -> None:
     """Run both queries until one ends."""
     spark = (
         SparkSession.builder.master(master)
@@ -56,14 +57,18 @@ def main(folder: Path, bundle: str, master: str) -> None:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.executor.memory", "512m")
         .config("spark.python.worker.idleTimeoutSeconds", "0")
         .config("spark.sql.streaming.minBatchesToRetain", "4")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
     queries = [
-        started(spark, folder, bundle, "parquet").format("parquet").option("path", str(folder / "parquet")).start(),
-        started(spark, folder, bundle, "rows")
+        started(spark, folder, bundle, where, "parquet")
+        .format("parquet")
+        .option("path", str(folder / "parquet"))
+        .start(),
+        started(spark, folder, bundle, where, "rows")
         .foreachBatch(lambda frame, batch: keep_once(folder / "rows.db", frame, batch))
         .start(),
     ]
@@ -80,4 +85,4 @@ def main(folder: Path, bundle: str, master: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -28,10 +29,16 @@ def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("where", ["driver", "executors"])
 @pytest.mark.parametrize(("master", "seed"), [("local[3]", 1), ("local-cluster[2,1,640]", 2)])
-def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int) -> None:
-    """Of the driver, its JVM, executors, workers, the reader and stages: a query may end, and is begun again."""
-    with closing(StreamLedger(tmp_path, str(file_bundle()), master, seed, environment())) as ledger:
+def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int, where: str) -> None:
+    """Of driver, JVM, executors, workers, the reader, tasks and stages: a query may end, and is begun again."""
+    with closing(StreamLedger(tmp_path, str(file_bundle()), master, seed, environment(), where)) as ledger:
         verdict = ledger.run(50)
         print(verdict)
         assert verdict.is_clean, verdict
+    until = time.monotonic() + 60
+    while ledger.tasks:
+        assert time.monotonic() < until, "tasks are there after their read has ended"
+        time.sleep(0.2)

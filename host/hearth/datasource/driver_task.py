@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from hearth.datasource import planning
@@ -20,6 +22,9 @@ STOP_SECONDS = 10.0
 
 class DriverTasks:
     """Runs all tasks of a connector, with stages of their own, into a spool; with ``ends`` until there is no more."""
+
+    is_launching = False
+    """They run when they are made: no task of Spark is needed for that."""
 
     def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
         self._spool = spool
@@ -55,6 +60,10 @@ class DriverTasks:
         """Raise what ended a task."""
         if self._error is not None:
             raise self._error
+
+    def launches(self, number: int) -> Sequence[InputPartition]:
+        """Return nothing that Spark is to launch."""
+        return ()
 
     def committed(self, places: Places) -> None:
         """Tell the tasks how far Spark has committed their segments."""

@@ -13,6 +13,7 @@ from hearth_api import ConfigError, ConfigType, Importance, Range, Settings, Val
 
 OWN = "hearth."
 """What the names of the data source's own options begin with; all others are the connector's."""
+DRIVER, EXECUTORS = "driver", "executors"
 CONFIG, PLUGIN_PATH, CONNECTOR_CLASS = "hearth.config", "plugin.path", "connector.class"
 _OF_SPARK = frozenset({"path", "checkpointlocation", "queryname", "serialization.format"})
 """What Spark itself adds to options, or takes from them; a connector that has such a key gets it by hearth.config."""
@@ -38,6 +39,12 @@ class DataSourceSettings(Settings):
         default=None,
         importance=Importance.HIGH,
         doc="Where a streaming read keeps what was polled, with its positions: one directory for each query.",
+    )
+    tasks_on: str = key(
+        "hearth.tasks.on",
+        default=DRIVER,
+        check=ValidString(DRIVER, EXECUTORS),
+        doc="Where the tasks of a streaming read run: beside the driver, or on executors, which then reach the spool.",
     )
     idle_ms: int = key(
         "hearth.idle.ms",

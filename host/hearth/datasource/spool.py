@@ -9,6 +9,7 @@ killed when. What lies there:
   that are gone because Spark has committed them, and the positions of their source partitions
 - ``lock``, where the place has such: held by the one read that may use it
 - ``task-N/``: the segments of a task, numbered from 1
+- ``control-N.json``, with tasks on executors: what their read tells them (``spool_control``)
 
 A task is begun by a state that says so. From then on segments of its former runs count up to where they were seen by
 then, and what such a run writes later, wherever it still lives, counts no more.
@@ -37,6 +38,7 @@ LOCK_SECONDS = 60.0
 """How long a read waits for the end of the one before: a process whose driver was killed takes note of that soon."""
 MOST_ROWS, MOST_BYTES = 4_000_000, 1 << 30
 """How much waits for Spark at most, about: a source is polled no further before some of it is committed."""
+CONTROL = "control-"
 _ID, _STATE = "spool.json", re.compile(r"state-(\d+)\.json")
 
 Places = dict[int, int]
@@ -73,6 +75,9 @@ class Spool:
         self._segments: dict[int, list[Segment]] = {}
         for task in self._begun:
             self._survey(task)
+        for name in store.names():
+            if name.startswith(CONTROL):  # of a read that has ended, as its tasks are to do
+                store.remove(name)
 
     @classmethod
     def open(cls, store: SpoolStore, lock_seconds: float = LOCK_SECONDS) -> Spool:

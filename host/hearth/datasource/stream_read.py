@@ -16,14 +16,16 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from hearth.datasource.instruction import instructive
-from hearth.datasource.option import Options
+from hearth.datasource.option import EXECUTORS, Options
 from hearth.datasource.segment import Segment, batches_of
 from hearth.datasource.spool import Places, Spool, SpoolMismatch
 from hearth.datasource.spool_location import spool_store
+from hearth.datasource.task_launch import SpoolingLaunch, launch
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
     from hearth.datasource.driver_task import DriverTasks
+    from hearth.datasource.executor_task import ExecutorTasks
 
 LOOK_SECONDS = 0.1
 """How long Spark's question what there is waits for the first rows: else it would be asked again each 10 ms."""
@@ -33,7 +35,10 @@ PARTITION_ROWS = 500_000
 """So many rows of small segments are read by one task of Spark."""
 
 Offset = dict[str, Any]
-"""What Spark keeps: ``spool``, the id; ``at``, the last segment of each task; ``rows``, how many there were then."""
+"""What Spark keeps: ``spool``, the id; ``at``, the last segment of each task; ``rows``, how many there were then.
+
+``launched``, where tasks run on executors, counts the micro-batches that have launched some.
+"""
 
 
 @dataclass
@@ -92,8 +97,11 @@ class HearthStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
             return self._started.partitions(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the rows of segments, on an executor."""
+        """Yield the rows of segments, on an executor; what launches a task has none."""
         with instructive():
+            if isinstance(partition, SpoolingLaunch):
+                launch(partition)
+                return
             assert isinstance(partition, SegmentPartition)
             store, schema = spool_store(partition.spool), to_arrow_schema(self._schema, timezone="UTC")
             for name in partition.names:
@@ -132,15 +140,16 @@ class _Read:
         self.options, self._schema = options, schema
         self.spool = Spool.open(spool_store(settings.spool))
         self.ends = False
-        self._tasks: DriverTasks | None = None
+        self._tasks: DriverTasks | ExecutorTasks | None = None
         self._is_checked = False
 
     # Offsets --------------------------------------------------------------------------------------------------
 
-    def offset(self, places: Places) -> Offset:
+    def offset(self, places: Places, launched: int = 0) -> Offset:
         """Return places as Spark keeps them: always the same text for the same places."""
         at = {str(task): places[task] for task in sorted(places) if places[task]}
-        return {"spool": self.spool.id, "at": at, "rows": self.spool.rows(places)}
+        offset = {"spool": self.spool.id, "at": at, "rows": self.spool.rows(places)}
+        return {**offset, "launched": launched} if launched else offset
 
     def places(self, offset: Offset) -> Places:
         """Return the places of an offset; raises SpoolMismatch for that of another spool."""
@@ -155,7 +164,7 @@ class _Read:
 
     def latest(self, begin: Offset, most: int | None) -> Offset:
         """Return up to where a micro-batch goes, waiting a moment where there is nothing; raises what ended a task."""
-        start = self.places(begin)
+        start, launched = self.places(begin), begin.get("launched", 0)
         if not self._is_checked:
             self.spool.check(start)
             self._is_checked = True
@@ -163,17 +172,23 @@ class _Read:
         if self._tasks is None:
             self._tasks = self._begun()
         self._await_rows(start, min(GATHER_ROWS, most or GATHER_ROWS))
+        if self._tasks.is_launching:  # alone: rows are in the same partitions when they are planned again
+            return self.offset(start, launched + 1)
         end, rows = dict(start), 0
         for each in self.spool.behind(start):
             if most is not None and rows and rows + each.rows > most:
                 break
             end[each.task] = each.number
             rows += each.rows
-        return self.offset(end)
+        return self.offset(end, launched)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Return the segments of a micro-batch."""
-        return packed(self.spool.between(self.places(start), self.places(end)), self.spool.store.address)
+        """Return the segments of a micro-batch; one that launches tasks has none, and nothing when it is repeated."""
+        segments = self.spool.between(self.places(start), self.places(end))
+        launched = end.get("launched", 0)
+        if self._tasks is not None and launched != start.get("launched", 0):
+            return list(self._tasks.launches(launched))
+        return packed(segments, self.spool.store.address)
 
     def reached(self) -> Offset:
         """Return up to where the tasks have come."""
@@ -191,8 +206,12 @@ class _Read:
             self._tasks.stop()
         self.spool.close()
 
-    def _begun(self) -> DriverTasks:
-        from hearth.datasource.driver_task import DriverTasks  # loads planning, which executors do without
+    def _begun(self) -> DriverTasks | ExecutorTasks:
+        if self.options.settings.tasks_on == EXECUTORS:
+            from hearth.datasource.executor_task import ExecutorTasks  # both load planning, which executors do without
+
+            return ExecutorTasks(self.options, self._schema, self.spool, ends=self.ends)
+        from hearth.datasource.driver_task import DriverTasks
 
         return DriverTasks(self.options, self._schema, self.spool, ends=self.ends)
 
@@ -205,6 +224,8 @@ class _Read:
                 self._tasks.check()
                 rows = sum(each.rows for each in self.spool.behind(start))
                 if rows >= (most if self.ends else 1) or self._tasks.are_done or self.spool.is_full:
+                    return
+                if self._tasks.is_launching:
                     return
                 left = until - time.monotonic()
                 if left <= 0 and (rows or not self.ends):

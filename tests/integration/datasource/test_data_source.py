@@ -64,12 +64,16 @@ def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, l
     assert variant.selectExpr("variant_get(value, '$.lineText', 'string') AS text").first().text == "line 0"
 
 
-def test_a_stream_ends_with_what_there_is_and_goes_on(spark: SparkSession, lines: Path, tmp_path: Path) -> None:
-    """Each line once, in whichever of the runs."""
+@pytest.mark.parametrize("where", ["driver", "executors"])
+def test_a_stream_ends_with_what_there_is_and_goes_on(
+    spark: SparkSession, lines: Path, tmp_path: Path, where: str
+) -> None:
+    """Each line once, in whichever of the runs, wherever its task ran."""
     seen: list[str] = []
 
     def run() -> None:
-        frame = spark.readStream.format("hearth").options(**options(lines, hearth__spool=tmp_path / "spool"))
+        given = options(lines, hearth__spool=tmp_path / "spool", hearth__tasks__on=where)
+        frame = spark.readStream.format("hearth").options(**given)
         query = (
             frame.schema("value string").load().writeStream
             .foreachBatch(lambda rows, _: seen.extend(row.value for row in rows.collect()))

@@ -1,0 +1,209 @@
+"""The tasks of a streaming read on executors, as they are seen beside the driver.
+
+Nothing that answers Spark there may submit a job. So tasks are launched by micro-batches: one partition more for each
+that is to begin, with an offset that counts launches, as without a change there would be no micro-batch. From then on
+both sides hear of each other by files of the spool (``spool_control``).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from hearth.datasource import planning
+from hearth.datasource.instruction import DataSourceFailed
+from hearth.datasource.option import Options
+from hearth.datasource.polled_rows import read_options
+from hearth.datasource.spool import Places, Spool
+from hearth.datasource.spool_control import (
+    BEAT_LOOKS,
+    ENDED,
+    FAILED,
+    LEFT,
+    LOST_LOOKS,
+    RUNS,
+    Control,
+    Pulse,
+    Said,
+    control_name,
+    heard,
+    said_name,
+    written,
+)
+from hearth.datasource.task_launch import SpoolingLaunch
+from hearth.discovery import PluginType
+from hearth.staging.plugin_plan import PluginPlan
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+LAUNCH_SECONDS = 60.0
+"""How long Spark may take to launch a task, and this to run: the query's other tasks may have all slots."""
+MOST_LOSSES, SHORT_SECONDS = 4, 60.0
+"""A task that was lost so often, each time after less than so long, is not begun again."""
+_WAITING, _LAUNCHED = "waiting", "launched"
+
+
+class TaskLost(ConnectError):
+    """A task's process has ended again and again, and could not say why."""
+
+    code = "spool.task_lost"
+    hint = "the error output of executors may say why; is their memory large enough, and are its batches used?"
+
+
+@dataclass
+class _SeenTask:
+    """A task and what is known of its run: it waits to be launched, is launched, or what it said last of itself."""
+
+    plan: PluginPlan
+    run: int
+    state: str = _WAITING
+    launched_at: float | None = None
+    pulse: Pulse = field(default_factory=Pulse)
+    losses: int = 0
+
+
+class ExecutorTasks:
+    """Has all tasks of a connector run on executors, into a spool they reach; with ``ends`` until there is no more.
+
+    A thread watches; ``launches`` and ``committed`` belong to the one that speaks with Spark.
+    """
+
+    def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
+        self._options, self._schema, self._spool, self._ends = options, schema, spool, ends
+        plans = planning.planned(read_options(options), PluginType.SOURCE).plans
+        run = spool.begin([plan.task for plan in plans], is_read=True)
+        self._tasks = [_SeenTask(plan, run) for plan in plans]
+        self._control = control_name(run)
+        self._gone: Places = {}
+        self._beat = 0
+        self._told: tuple[object, ...] = ()
+        self._number, self._launches = 0, list[InputPartition]()
+        self._error: Exception | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.RLock()
+        self._watcher = threading.Thread(target=self._watch, name="tasks", daemon=True)
+        self._watcher.start()
+
+    @property
+    def is_launching(self) -> bool:
+        """Return whether a micro-batch is wanted that launches tasks."""
+        return any(task.state == _WAITING for task in self._tasks)
+
+    @property
+    def are_done(self) -> bool:
+        """Return whether all have ended."""
+        return all(task.state == ENDED for task in self._tasks)
+
+    def check(self) -> None:
+        """Raise what ended a task."""
+        if self._error is not None:
+            raise self._error
+
+    def launches(self, number: int) -> Sequence[InputPartition]:
+        """Return those of a micro-batch with this number of launches, the same whenever it is planned."""
+        if number == self._number:
+            return self._launches
+        with self._lock:
+            waiting = [task for task in self._tasks if task.state == _WAITING]
+            again = [task for task in waiting if task.launched_at is not None]
+            if again:
+                run = self._spool.begin([task.plan.task for task in again])
+                for task in again:
+                    task.run = run
+            for task in waiting:
+                task.state, task.launched_at, task.pulse = _LAUNCHED, time.monotonic(), Pulse()
+            self._number, self._launches = number, [self._launch(task) for task in waiting]
+            self._tell()
+        return self._launches
+
+    def committed(self, places: Places) -> None:
+        """Have tasks told how far Spark has committed their segments."""
+        self._gone = dict(places)
+
+    def stop(self) -> None:
+        """Have all tasks end."""
+        self._stopping.set()
+        self._watcher.join()
+        try:
+            self._tell(is_over=True)
+        except OSError as error:
+            log.warning("tasks on executors end a little later, as they could not be told: %s", error)
+
+    def _launch(self, task: _SeenTask) -> SpoolingLaunch:
+        settings, spool = self._options.settings, self._spool
+        return SpoolingLaunch(
+            task.plan, self._schema, spool.store.address, spool.id, self._control, task.run,
+            spool.last(task.plan.task) + 1, spool.positions(), settings.value, settings.max_records_per_trigger,
+            settings.idle_ms, self._ends,
+        )  # fmt: skip
+
+    def _watch(self) -> None:
+        """Look for segments, and for what the tasks say."""
+        looks, pulse, pace = 0, Pulse(), self._spool.store.look_seconds
+        while not self._stopping.wait(pace):
+            looks += 1
+            try:
+                with self._lock:
+                    self._look(is_beat=looks % BEAT_LOOKS == 0)
+                pulse.hear(looks)
+            except OSError as error:
+                log.warning("the spool is out of reach: %s", error)
+                if pulse.silent_seconds > LOST_LOOKS * pace:
+                    self._error = error
+            except ConnectError as error:
+                self._error = error
+            with self._spool.changed:
+                self._spool.changed.notify_all()
+
+    def _look(self, *, is_beat: bool) -> None:
+        begun = [task for task in self._tasks if task.launched_at is not None and task.state != ENDED]
+        said = [heard(self._spool.store, said_name(task.plan.task, task.run), Said) for task in begun]
+        self._spool.look()  # after what they said: who has ended has sealed before
+        for task, words in zip(begun, said):
+            self._judge(task, words)
+        if is_beat or self._told != self._facts():
+            self._tell()
+
+    def _judge(self, task: _SeenTask, said: Said | None) -> None:
+        if said is not None and said.beat and task.pulse.hear(said.beat):  # its launch has left one without
+            if said.state == FAILED:
+                self._error = DataSourceFailed(said.trace, f"task {task.plan.name} failed: {said.fact}")
+            if said.state == LEFT:
+                self._lost(task)
+                return
+            if task.state != said.state:
+                log.info("task %s %s in process %s", task.plan.name, said.state, said.place)
+            task.state = said.state
+        if task.state in (RUNS, _LAUNCHED):
+            limit = LOST_LOOKS * self._spool.store.look_seconds if task.pulse.is_heard else LAUNCH_SECONDS
+            if task.pulse.silent_seconds > limit:
+                self._lost(task)
+
+    def _lost(self, task: _SeenTask) -> None:
+        """Have a task launched again, behind the segments that are there by then."""
+        log.warning("task %s is to begin anew: nothing is heard of its run %d", task.plan.name, task.run)
+        assert task.launched_at is not None
+        is_soon = time.monotonic() - task.launched_at < SHORT_SECONDS + LAUNCH_SECONDS
+        task.losses = task.losses + 1 if is_soon else 1
+        if task.losses >= MOST_LOSSES:
+            self._error = TaskLost(
+                f"task {task.plan.name} was begun {task.losses} times on executors, and lost each time"
+            )
+        task.state = _WAITING
+
+    def _facts(self) -> tuple[object, ...]:
+        return self._spool.is_full, self._gone, [task.run for task in self._tasks]
+
+    def _tell(self, *, is_over: bool = False) -> None:
+        self._beat += 1
+        self._told = self._facts()
+        tasks = {str(task.plan.task): [task.run, self._gone.get(task.plan.task, 0)] for task in self._tasks}
+        control = Control(self._beat, is_over, self._spool.is_full, tasks)
+        self._spool.store.put(self._control, written(control))

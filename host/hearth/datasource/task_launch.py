@@ -1,0 +1,114 @@
+"""Beginning a task of a streaming read on an executor: a task of Spark starts its process there, and is done.
+
+Spark's task is part of a micro-batch, which has to end; so what it starts goes on beside Spark's slots.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from hearth.datasource.spool import identity_of
+from hearth.datasource.spool_control import RUNS, Said, said_name, written
+from hearth.datasource.spool_location import spool_store
+from hearth.staging.plugin_plan import PluginPlan
+from hearth_api import ConfigError, ConnectError
+
+PROGRAM = "hearth.datasource.executor_process"
+_OF_SPARK = ("PYTHON_WORKER_FACTORY_SECRET", "_SPARK_AUTH_SECRET")
+"""What Spark tells its own workers alone."""
+_launched: list[subprocess.Popen[bytes]] = []
+
+
+@dataclass
+class SpoolingLaunch(InputPartition):  # type: ignore[misc]
+    """A task that is to run on the executor that is given this, unless another one was before.
+
+    ``spool`` is where the spool lies, ``control`` the file in it by which the read speaks. The segments of this run
+    are numbered from ``next_number``; ``positions`` is where the source stands behind those before.
+    """
+
+    plan: PluginPlan
+    schema: StructType
+    spool: str
+    spool_id: str
+    control: str
+    run: int
+    next_number: int
+    positions: dict[str, str] = field(repr=False)
+    form: str
+    most_rows: int | None
+    empty_ms: int
+    ends: bool
+
+
+def launch(task: SpoolingLaunch) -> None:
+    """Start the process of a task, and return when it runs; does nothing where its run was launched before.
+
+    Raises ConfigError where the spool is out of reach here, and ConnectError where the process does not run.
+    """
+    store = spool_store(task.spool)
+    if identity_of(store) != task.spool_id:
+        raise ConfigError(
+            "hearth.spool", task.spool, f"the executor on {socket.gethostname()} does not find the spool there",
+            hint="with hearth.tasks.on=executors name a directory that they share with the driver",
+        )  # fmt: skip
+    try:
+        store.create(said_name(task.plan.task, task.run), written(Said(0, RUNS)))
+    except FileExistsError:
+        return
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_SPARK}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    with _executor() as executor:
+        process = subprocess.Popen(
+            [sys.executable, "-m", PROGRAM, str(executor)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=environment, pass_fds=() if executor < 0 else (executor,), start_new_session=True,
+        )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout, process.stdin:
+        pickle.dump(task, process.stdin)
+        process.stdin.close()
+        if not process.stdout.read(1):
+            raise ConnectError(
+                f"the process of task {task.plan.name} on {socket.gethostname()} ended with {process.wait()} "
+                "before it had begun", hint="the error output of the executor says why",
+            )  # fmt: skip
+    _launched[:] = [each for each in (*_launched, process) if each.poll() is None]
+
+
+@contextmanager
+def _executor() -> Iterator[int]:
+    """Provide a descriptor that can be read once the executor has ended; -1 where the system has no such."""
+    process = _ancestor("java")
+    if process is None or not hasattr(os, "pidfd_open"):
+        yield -1
+        return
+    descriptor = os.pidfd_open(process)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _ancestor(command: str) -> int | None:
+    """Return the nearest process above this one that runs a program."""
+    process = os.getppid()
+    try:
+        while process > 1:
+            if Path(f"/proc/{process}/comm").read_text().strip() == command:
+                return process
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it has ended, or the system shows none
+        pass
+    return None
