@@ -40,8 +40,8 @@ class ColumnWriter:
     def messages(self, schema: Schema | None, column: Any) -> Any:
         """Return the bytes of one Kafka record per row; without schema a null stays one."""
         length = len(column)
-        if length == 0:
-            return pa.array([], pa.binary())
+        if length == 0 or (schema is None and column.null_count == length):  # as the keys of most topics
+            return pa.nulls(length, pa.binary())
         if schema is None:
             pieces: list[Any] = [plain_texts(self._values, column)]
         else:
