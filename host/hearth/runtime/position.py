@@ -9,6 +9,7 @@ import json
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,10 +199,13 @@ class SubmittedPositions:
         return np.searchsorted(firsts, sequences, side="right") - 1
 
     def _mark(self, sequences: Any, *, is_over: bool) -> None:
-        owners = self._owners(sequences)
-        for owner in np.unique(owners[owners >= 0]).tolist():
-            span = self._spans[owner]
-            rows = sequences[owners == owner] - span.first
+        if not len(sequences):
+            return
+        first, last = self._owners(np.array([sequences.min(), sequences.max()])).tolist()
+        for span in islice(self._spans, max(first, 0), last + 1):
+            rows = sequences - span.first
+            if first != last:
+                rows = rows[(rows >= 0) & (rows < len(span.done))]
             span.done[rows] = True
             if is_over:
                 span.over[rows] = True
