@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, repeat
@@ -279,17 +280,22 @@ class Producer:
         return _numbers(self._units.send(self._library.produceva, self._client or 0, list(columns.values()), headers))
 
     def _columns(self, outgoing: Outgoing, sequence: Any) -> dict[int, tuple[Any, ...]]:
-        """Return the parts that every message has, with the arguments of their units."""
+        """Return the parts that every message has, with the arguments of their units.
+
+        Rows without a time of their own get this one, as those of a batch do: librdkafka would look at the clock for
+        each of them.
+        """
+        now = time.time_ns() // 1_000_000
         columns: dict[int, tuple[Any, ...]] = {
             TOPIC: (self._topic(outgoing.topic),),
-            PARTITION: (PARTITION_ANY if outgoing.partition is None else outgoing.partition,),
             VALUE: locate(outgoing.value),
             OPAQUE: (sequence,),
+            TIMESTAMP: (now if outgoing.timestamp is None else self._stamps(outgoing.timestamp),),
         }
+        if outgoing.partition is not None:
+            columns[PARTITION] = (outgoing.partition,)
         if outgoing.key is not None:
             columns[KEY] = locate(outgoing.key)
-        if outgoing.timestamp is not None:
-            columns[TIMESTAMP] = (self._stamps(outgoing.timestamp),)
         return columns
 
     def _stamps(self, timestamps: Any) -> Any:

@@ -219,6 +219,19 @@ def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) 
     ]
 
 
+def test_rows_with_headers_have_the_time_at_which_they_are_sent(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """Where they have none of their own; the clock is looked at once for all of them, as for a batch."""
+    topic, producer = new_topic(), open_producer()
+    before = int(time.time() * 1000)
+    send(producer, Outgoing(topic, binary(b"a", b"b"), headers=raw_column([[("h", b"1")], []])), numbers(2))
+    after = int(time.time() * 1000)
+    finish(producer)
+    stamps = [each.timestamp[1] for each in read(topic, 2)]
+    assert before <= stamps[0] == stamps[1] <= after
+
+
 @pytest.mark.parametrize("way", ["batch", "rows", "headers"])
 def test_row_that_is_refused_is_told_and_the_others_go(
     open_producer: Open, new_topic: NewTopic, read: Read, way: str
