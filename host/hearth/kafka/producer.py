@@ -42,7 +42,7 @@ from hearth_execution.raw_header import raw_column
 
 log = logging.getLogger(__name__)
 
-MOST_MESSAGES = 20_000
+MOST_MESSAGES = 30_000
 """Most records on their way; librdkafka needs about 300 bytes for each."""
 
 DEFAULT_KBYTES = 32_768

@@ -22,7 +22,7 @@ FILENAME = "filename"
 """The one key of a source partition."""
 POSITION = "position"
 """The one key of a source offset: the bytes before the next line."""
-LARGE_BATCH = 5_000
+LARGE_BATCH = 10_000
 """Most lines of a batch where `batch.size` is not set."""
 
 

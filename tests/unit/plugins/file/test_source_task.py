@@ -136,7 +136,7 @@ def test_a_poll_returns_at_most_batch_size_lines(
 
 
 def test_a_batch_may_be_larger_where_batch_size_is_not_set(started: Started, tmp_path: Path) -> None:
-    """Records keep Kafka's 2000; columns take 5,000; a size that is set binds both."""
+    """Records keep Kafka's 2000; columns take 10,000; a size that is set binds both."""
     file = tmp_path / "f"
     file.write_text("x\n" * 15_000)
     records = started(file).poll()
@@ -145,7 +145,7 @@ def test_a_batch_may_be_larger_where_batch_size_is_not_set(started: Started, tmp
     assert records is not None
     assert batches is not None
     assert bound is not None
-    assert (len(records), batches[0].num_rows, bound[0].num_rows) == (2000, 5_000, 2000)
+    assert (len(records), batches[0].num_rows, bound[0].num_rows) == (2000, 10_000, 2000)
 
 
 @FORMS
