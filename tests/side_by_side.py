@@ -59,9 +59,9 @@ def rank(test: str) -> int:
 def worker_count(cores: int, memory: float) -> int:
     """Return how many processes a machine carries, two at least.
 
-    Two more than there are cores: tests wait for sessions, silences and other processes half of their time.
+    Three more than there are cores: tests wait for sessions, silences and other processes half of their time.
     """
-    return max(2, min(cores + 2, int(memory / _GIBIBYTES_OF_A_WORKER)))
+    return max(2, min(cores + 3, int(memory / _GIBIBYTES_OF_A_WORKER)))
 
 
 def are_chosen(keyword: str, places: Sequence[str]) -> bool:

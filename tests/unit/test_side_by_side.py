@@ -46,7 +46,7 @@ def test_all_files_that_use_the_host_of_the_integration_tests_share_it() -> None
 
 
 @pytest.mark.parametrize(
-    ("cores", "memory", "count"), [(1, 1.0, 2), (2, 5.2, 2), (2, 7.9, 3), (4, 7.9, 3), (2, 20, 4), (4, 20, 6)]
+    ("cores", "memory", "count"), [(1, 1.0, 2), (2, 5.2, 2), (2, 7.9, 3), (4, 7.9, 3), (2, 20, 5), (4, 20, 7)]
 )
 def test_workers_follow_cores_and_memory(cores: int, memory: float, count: int) -> None:
     """Two there are in any case."""
