@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaException
 
 from hearth.cli.host import Host, Stores
-from hearth.cli.standby import Standby
+from hearth.cli.standby import Standby, wait_until_warm
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import INT_MAX
 from hearth.herder.key_rotation import KeyRotation
-from hearth.herder.leader_watch import LeaderWatch
+from hearth.herder.leader_watch import LeaderWatch, connect
 from hearth.herder.leadership import Leadership
 from hearth.herder.supervisor import Equipment
 from hearth.kafka.client import internal_config
@@ -27,6 +28,7 @@ from hearth.spark.spark_launcher import SparkLauncher
 from hearth.spark.standalone_application import Term
 from hearth.storage import ConfiguredConnector
 from hearth.storage.topic_store import TopicStores
+from hearth_api import ConnectError
 
 LONGEST_HEARTBEAT_MS = 1000
 """How often a host says at least that it is there: that is how it hears that there is something to hand over."""
@@ -133,8 +135,12 @@ class DistributedHost(Host):
         # In this order from the last: what runs here ends, then another host may lead, and only then is this one away.
         self._stops += [self._group.leave, self._leader_watch.close, self._leave]
         self._leadership.start()
-        self._group.join(self._fail)
+        self._group.look_at_members()
         self._leader_watch.start()
+        if self._leader_url() is None or self._launcher.is_warm:
+            self._group.join(self._fail)
+        else:
+            threading.Thread(target=self._join_when_warm, name="join", daemon=True).start()
         if launcher.can_stand_by:
             standby = Standby(
                 lambda: self._leadership.leads,
@@ -144,6 +150,26 @@ class DistributedHost(Host):
             self._stops.append(standby.close)
             standby.start()
         self._await_leader()
+
+    def _join_when_warm(self) -> None:
+        """Join the group in which another host leads when this one could lead as well, or is needed."""
+        wait_until_warm(lambda: self._launcher.is_warm, self._is_led)
+        try:
+            if not self._is_leaving:
+                self._group.join(self._fail)
+        except ConnectError as error:
+            self._fail(error)
+
+    def _is_led(self) -> bool:
+        """Return whether another host leads, and is there, and this one wants to join."""
+        url = self._leader_url()
+        if self._is_leaving or url is None:
+            return False
+        try:
+            connect(url).close()
+        except OSError:
+            return False
+        return True
 
     def _term(self, followed: int) -> Term:
         return Term(f"{self.cluster_id}/{self._cluster.group_id}", followed)

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
+WARM_SECONDS, PAUSE_SECONDS = 30.0, 0.25
+"""How long a host that starts leaves it to others to lead, at most, and how often it looks."""
 LOOK_SECONDS = 5.0
 """How often a host that does not lead looks whether another has begun to, and how long that has to be so."""
+
+
+def wait_until_warm(
+    is_warm: Callable[[], bool], is_led: Callable[[], bool], pause: Callable[[float], None] = time.sleep
+) -> None:
+    """Wait until this host could lead at once, as long as another does: who is a member may be chosen any moment.
+
+    Hosts that are restarted one after the other would hand the lead to the one that has just begun to start its Spark.
+    """
+    left = WARM_SECONDS
+    while left > 0 and not is_warm() and is_led():
+        pause(PAUSE_SECONDS)
+        left -= PAUSE_SECONDS
 
 
 class Standby:

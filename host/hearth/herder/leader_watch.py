@@ -95,14 +95,14 @@ class LeaderWatch:
             if not self._group.is_own(host) and host.member not in self._told:
                 self._told.add(host.member)
                 try:
-                    _connected(host.url).close()
+                    connect(host.url).close()
                 except OSError as error:
                     _complain(host, error)
 
     def _attend(self, leader: HostMember, hosts: Sequence[HostMember]) -> None:
         """Wait until there is news of the leader, and see to it where that is its end."""
         try:
-            connection = _connected(leader.url)
+            connection = connect(leader.url)
         except ConnectionRefusedError as error:
             self._miss(leader, hosts, error)
         except OSError as error:
@@ -136,7 +136,7 @@ class LeaderWatch:
         self._again.wait(self._look)
 
 
-def _connected(url: str) -> socket.socket:
+def connect(url: str) -> socket.socket:
     """Return a connection to the server at an address; raises OSError."""
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), CONNECT_SECONDS)

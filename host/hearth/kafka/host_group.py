@@ -116,7 +116,7 @@ class HostGroup:
         ``on_refusal`` is told where it does not do so any more later on.
         """
         deadline = time.monotonic() + timeout
-        self._look_at_members(deadline)
+        self.look_at_members(timeout)
         self._thread.start()
         try:
             self._joined.result(max(0.0, deadline - time.monotonic()))
@@ -124,12 +124,13 @@ class HostGroup:
             raise _unanswered(self._group, "it is in the midst of a change") from error
         self._on_refusal = on_refusal
 
-    def _look_at_members(self, deadline: float) -> None:
+    def look_at_members(self, timeout: float = JOIN_SECONDS) -> None:
         """Raise ConnectError where there are consumers with which this host could not work together.
 
         A group of another kind, one that Java's workers have left say, is not described; whether it is in use turns
         out when this host joins it.
         """
+        deadline = time.monotonic() + timeout
         while True:
             try:
                 members = self._described()

@@ -250,6 +250,12 @@ class SparkLauncher:
         """Wait until Spark takes tasks; returns whether it does."""
         return self._ready.wait(timeout) and self._failure is None
 
+    @property
+    def is_warm(self) -> bool:
+        """Return whether nothing is left to wait for that was begun: a JVM is prepared, or Spark has started."""
+        prepared = self._prepared
+        return self._ready.is_set() or (prepared is not None and prepared.is_prepared)
+
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task as a Spark job; ``on_end`` hears when the job is over."""
         added = self._wanted[_group(plan.connector, plan.task)] = _Launch(launch, plan, on_end)

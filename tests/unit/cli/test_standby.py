@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hearth.cli.standby import Standby
+import pytest
+
+from hearth.cli.standby import PAUSE_SECONDS, WARM_SECONDS, Standby, wait_until_warm
 
 
 class Host:
@@ -60,3 +62,15 @@ def test_a_host_that_leads_has_none_and_begins_one_when_it_leads_no_more() -> No
     host.look(2)
     host.leads = False
     assert host.look(2) == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("warm_after", "led_until", "seconds"), [(3, 99, 3), (99, 2, 2), (0, 99, 0), (99, 0, 0), (99, 99, WARM_SECONDS)]
+)
+def test_a_host_that_starts_lets_others_lead_as_long_as_they_do(
+    warm_after: float, led_until: float, seconds: float
+) -> None:
+    """Not when its Spark has started, nor where it is needed, nor for ever."""
+    waited: list[float] = []
+    wait_until_warm(lambda: sum(waited) >= warm_after, lambda: sum(waited) < led_until, waited.append)
+    assert (sum(waited), set(waited) <= {PAUSE_SECONDS}) == (seconds, True)
