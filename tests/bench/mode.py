@@ -80,7 +80,7 @@ def _measure(
     worlds = {row.case.case: (Source if row.case.is_source else Sink)(bench, row.case) for row in rows}
     for pair in range(1, bench.pairs + 1):
         for row in rows:
-            for side in sides:
+            for side in sides if pair % 2 else sides[::-1]:  # whoever writes second finds the disk busy
                 settle()
                 found = worlds[row.case.case].run(worker(side, row))
                 values = {what: found[what] for what in ("rate", "cpu_without_jvm")}
