@@ -29,14 +29,14 @@ class Standby:
     """Has a Spark started that takes nothing of its cluster yet, for the term that follows the present one.
 
     An application says by a number behind which leader it comes (see `Term`), so there has to be another when another
-    host leads. Nobody hurries: what is new is left alone for a moment, in which who leads needs the processors.
+    host leads. Nobody hurries then: what is new is left alone for a moment, in which who leads needs the processors.
     """
 
     def __init__(self, leads: Callable[[], bool], present: Callable[[], int], begin: Callable[[int], bool]) -> None:
         """``present`` returns the number of who leads; ``begin`` is told it, and returns whether it has begun."""
         self._leads, self._present, self._begin = leads, present, begin
         self._closed = threading.Event()
-        self._seen: int | None = None
+        self._seen: int | None = present()
         self._begun: int | None = None
         self._thread = threading.Thread(target=self._work, name="standby", daemon=True)
 
@@ -49,6 +49,7 @@ class Standby:
         self._closed.set()
 
     def _work(self) -> None:
+        self.look()
         while not self._closed.wait(LOOK_SECONDS):
             self.look()
 

@@ -100,6 +100,11 @@ class Driver:
         """Return whether there is a JVM for it."""
         return self._gateway is not None and self._jvm is not None and self._jvm.poll() is None
 
+    @property
+    def has_application(self) -> bool:
+        """Return whether its cluster has taken it in."""
+        return self.is_prepared and self._application is not None
+
     def start(self, settings: Mapping[str, str]) -> None:
         """Start it on the calling thread, with settings that were not known before; raises DriverFailed.
 

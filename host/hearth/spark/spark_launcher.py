@@ -205,13 +205,16 @@ class SparkLauncher:
     def stand_by(self, term: Term) -> bool:
         """Begin to start Spark as in a term, but for executors, so that it has nothing but these to wait for then.
 
-        Returns whether it did: it was prepared before, and not started.
+        Returns whether it did, and not where Spark starts already. It was prepared before.
         """
         with self._lock:
-            if self._is_begun or self._stopping.is_set() or (self._starter is not None and self._starter.is_alive()):
+            if self._is_begun or self._stopping.is_set():
                 return False
-            self._starter = threading.Thread(target=self._stand_by, args=[term], name="spark-stand-by", daemon=True)
-            self._starter.start()
+            preparing = self._starter
+            assert preparing is not None, "it was prepared"
+            work = threading.Thread(target=self._stand_by, args=[preparing, term], name="spark-stand-by", daemon=True)
+            self._starter = work
+            work.start()
             return True
 
     def start(self, term: Term | None = None) -> None:
@@ -252,9 +255,11 @@ class SparkLauncher:
 
     @property
     def is_warm(self) -> bool:
-        """Return whether nothing is left to wait for that was begun: a JVM is prepared, or Spark has started."""
+        """Return whether Spark has started, or all of it that may be there before it is wanted."""
         prepared = self._prepared
-        return self._ready.is_set() or (prepared is not None and prepared.is_prepared)
+        if self._ready.is_set() or prepared is None:
+            return self._ready.is_set()
+        return prepared.has_application if self.can_stand_by else prepared.is_prepared
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task as a Spark job; ``on_end`` hears when the job is over."""
@@ -312,7 +317,8 @@ class SparkLauncher:
         except Exception as error:
             log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
 
-    def _stand_by(self, term: Term) -> None:
+    def _stand_by(self, preparing: threading.Thread, term: Term) -> None:
+        preparing.join()
         if self._prepared is None or not self._prepared.is_prepared:
             self._prepare()
         driver = self._prepared

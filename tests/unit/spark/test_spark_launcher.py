@@ -419,7 +419,7 @@ def test_a_launcher_that_stands_by_lacks_nothing_but_executors(
     launcher = SparkLauncher({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"})
     assert launcher.can_stand_by
     launcher.prepare()
-    assert eventually(lambda: launcher.stand_by(follows), 5)
+    assert launcher.stand_by(follows)
     assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], 5)
     (driver,) = standby.drivers
     assert driver.begun_with == {**follows.settings(), **NONE_YET}
