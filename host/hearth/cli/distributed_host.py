@@ -125,10 +125,15 @@ class DistributedHost(Host):
             if not is_local(launcher.settings):
                 launcher.begin_stop()  # its master may know it no more, and another would take what the next one needs
             reconciler.follow()
-            if not is_local(launcher.settings):
+            if is_local(launcher.settings):
+                return
+            if self._is_leaving:  # whoever leads next ends what is left of it, and does not wait for its JVM
+                ending = threading.Thread(target=launcher.stop, name="spark-stop", daemon=True)
+                ending.start()
+                self._stops.insert(0, ending.join)
+            else:
                 launcher.stop()
-                if not self._is_leaving:
-                    launcher.prepare()
+                launcher.prepare()
 
         self._leadership = Leadership(self._topics, lead, follow)
         self._leader_watch = LeaderWatch(self._group)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 WARM_SECONDS, PAUSE_SECONDS = 30.0, 0.25
 """How long a host that starts leaves it to others to lead, at most, and how often it looks."""
-LOOK_SECONDS = 5.0
+LOOK_SECONDS = 10.0
 """How often a host that does not lead looks whether another has begun to, and how long that has to be so."""
 
 
