@@ -37,7 +37,7 @@ def test_a_killed_executor_of_a_cluster_is_replaced(
 ) -> None:
     """The tasks of a dead executor run on the other one, warm by then, and the cluster starts another executor."""
     clustered.start()
-    assert eventually(lambda: all(children for children in cluster.executors().values()), 20), "not all are warm"
+    assert eventually(lambda: all(children for children in cluster.executors().values()), 60), "not all are warm"
     with clustered.ledger.flowing():
         for kind in ("source", "sink"):
             pass_time(chance.uniform(0.5, 2.0))
