@@ -70,7 +70,11 @@ class Driver:
         options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
         self._own = {_IMPORT_PATH: self._executors_path(), **settings, _OPTIONS: options}
         self._start_spare()
-        self._gateway = start_jvm(self._own, self._keep)
+        try:
+            self._gateway = start_jvm(self._own, self._keep)
+        except BaseException:
+            self._close_spare()
+            raise
         import pyspark  # noqa: F401  # the JVM comes first, and starts beside this process
 
         _spare_numpy()
@@ -82,10 +86,21 @@ class Driver:
         named = {key.removeprefix(_VARIABLE): text for key, text in self._own.items() if key.startswith(_VARIABLE)}
         variables = {**os.environ, **jvm_variables(), **named, "PYTHONUNBUFFERED": "YES"}  # as Spark sets it
         try:
-            self._spare = SpareDaemon(executors_python(self._own), variables)
+            spare = SpareDaemon(executors_python(self._own), variables)
         except OSError:  # Spark says what is wrong, when it starts its own
             return
-        self._own |= {f"{_VARIABLE}{name}": text for name, text in self._spare.variables.items()}
+        with self._lock:
+            self._spare = spare
+        if self.is_over.is_set():
+            self._close_spare()
+        self._own |= {f"{_VARIABLE}{name}": text for name, text in spare.variables.items()}
+
+    def _close_spare(self) -> None:
+        """Want the spare no more; one that is Spark's daemon by now goes on."""
+        with self._lock:
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.close()
 
     def _executors_path(self) -> str:
         """Return where executors find modules: on this machine where this process does, installed or not.
@@ -171,10 +186,10 @@ class Driver:
         """
         with self._lock:
             self.is_over.set()
-            if self._spare is not None:
-                self._spare.close()
-            if self._jvm is None:
-                return
+            has_jvm = self._jvm is not None
+        self._close_spare()
+        if not has_jvm:
+            return
         with contextlib.suppress(Exception):
             self.context.cancelAllJobs()
         for _ in range(2):  # where the JVM is gone the first call fails half-way, and the second does the rest
@@ -197,6 +212,7 @@ class Driver:
                 jvm.kill()
 
     def _end_jvm(self, grace: float) -> None:
+        self._close_spare()
         jvm = self._jvm
         assert jvm is not None, "it was started"
         from pyspark import SparkContext

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from hearth.spark import driver
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
+from hearth.spark.gateway import JvmEnded
 from hearth.spark.spark_launcher import spark_settings
 
 FAILURE = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
@@ -60,3 +63,28 @@ def test_python_of_executors_is_the_hosts_unless_a_key_names_another() -> None:
     """Spark's own key, with Spark's own meaning."""
     assert executors_python({}) == sys.executable
     assert executors_python({"spark.pyspark.python": "/opt/python"}) == "/opt/python"
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_a_driver_whose_jvm_does_not_come_up_wants_no_spare(monkeypatch: pytest.MonkeyPatch, is_stopped: bool) -> None:
+    """Nobody would have it, and the process of the host may go on for long."""
+    closed: list[bool] = []
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYTHONPATH"):
+        monkeypatch.setenv(name, "")  # which the driver sets
+
+    def spare(*_: object) -> Any:
+        return SimpleNamespace(variables={}, close=lambda: closed.append(True))
+
+    def end(*_: object) -> None:
+        assert closed == [True] * is_stopped
+        raise JvmEnded("it ended")
+
+    monkeypatch.setattr(driver, "is_wanted", lambda *_: True)
+    monkeypatch.setattr(driver, "SpareDaemon", spare)
+    monkeypatch.setattr(driver, "start_jvm", end)
+    own = Driver(spark_settings({}))
+    if is_stopped:
+        own.stop()
+    with pytest.raises(JvmEnded):
+        own.prepare()
+    assert closed == [True]
