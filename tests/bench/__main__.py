@@ -15,6 +15,7 @@ from hearth.broker import KafkaBroker
 from tests.bench import (
     chain,
     frame,
+    frame_kafka,
     frame_write,
     idle,
     installation,
@@ -58,9 +59,10 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "t": transformation.measure,
     **frame.CASES,
     "z": frame_write.measure,
+    "through": frame_kafka.measure,
 }
 
-USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz")]
+USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through")]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.
 """
@@ -124,7 +126,7 @@ def main(
     (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
     what many connectors cost the leading host of a cluster, whose tasks run elsewhere; (w) a source as a DataFrame,
     (x) as a stream that ends, (y) the latency of a stream; (z) a DataFrame
-    written to a file, beside Spark's own writer.
+    written to a file, beside Spark's own writer; (through) w by way of Kafka.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

@@ -48,15 +48,22 @@ def measure(case: str, bench: Bench) -> Result:
     title, metrics = _CASES[case]
     result = Result(case, title, metrics)
     for run in range(1, bench.pairs + 1):
-        folder = bench.folder / bench.fresh(f"frame-{case}")
-        folder.mkdir()
-        command = [sys.executable, "-m", "tests.bench.frame_session", case, str(folder), str(file_bundle()), str(ROWS)]
-        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
+        found = run_session(case, bench)
         result.add("hearth", **found)
         bench.say(f"{case} {run}/{bench.pairs}: {found}")
     return result
+
+
+def run_session(case: str, bench: Bench, *more: str) -> dict[str, float]:
+    """Run a case once, with what it is told beyond what all are, and return what it found."""
+    folder = bench.folder / bench.fresh(f"frame-{case}")
+    folder.mkdir()
+    told = [case, str(folder), str(file_bundle()), str(ROWS), *more]
+    command = [sys.executable, "-m", "tests.bench.frame_session", *told]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 CASES: dict[str, Callable[[Bench], Result]] = {case: partial(measure, case) for case in _CASES}

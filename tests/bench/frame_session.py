@@ -1,6 +1,6 @@
-"""The program of cases w, x and y: one session of Spark that reads, and says in JSON what that took.
+"""The program of cases w, x, y and through: one session of Spark that reads, and says in JSON what that took.
 
-``python -m tests.bench.frame_session CASE FOLDER BUNDLE ROWS``.
+``python -m tests.bench.frame_session CASE FOLDER BUNDLE ROWS``, and for ``through`` what servers and which topic.
 """
 
 from __future__ import annotations
@@ -23,22 +23,26 @@ LINE = "{:099}\n"
 SAMPLES, WARM_UP = 100, 10
 WARM = 3
 """Runs before one counts: the JVM compiles what it runs often."""
+KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
+"""Spark's own source of Kafka. There is none of 4.2 or 4.3 to be had; batch reads of this one run with those, too."""
 
 
 class FrameSession:
     """A session with a file of lines to be read."""
 
-    def __init__(self, folder: Path, bundle: str, rows: int, meter: Meter) -> None:
+    def __init__(self, folder: Path, bundle: str, rows: int, meter: Meter, topic: tuple[str, ...] = ()) -> None:
         self._folder, self._rows, self._meter = folder, rows, meter
-        self._bundle = bundle
+        self._bundle, self._topic = bundle, topic
         self._lines = folder / "lines.txt"
-        self._spark = (
+        builder = (
             SparkSession.builder.master("local[3]")
             .config("spark.ui.enabled", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .getOrCreate()
         )
+        if topic:
+            builder = builder.config("spark.jars.packages", KAFKA_SOURCE)
+        self._spark = builder.getOrCreate()
         self._spark.sparkContext.setLogLevel("ERROR")
 
     def stop(self) -> None:
@@ -91,6 +95,13 @@ class FrameSession:
         taken = sorted(taken[WARM_UP:])
         return {"p50": taken[len(taken) // 2], "p99": taken[int(len(taken) * 0.99)]}
 
+    def through(self) -> dict[str, float]:
+        """Return the rate and the CPU of a batch read of a topic that holds the lines, by Spark's own source."""
+        servers, topic = self._topic
+        reader = self._spark.read.format("kafka").option("kafka.bootstrap.servers", servers)
+        seconds, cpu = self._timed(lambda: self._noop(reader.option("subscribe", topic).load()))
+        return {"rate": self._rows / seconds, "cpu": cpu * 1e6 / self._rows}
+
     def _write(self, rows: int) -> None:
         with self._lines.open("w") as file:
             file.writelines(map(LINE.format, range(rows)))
@@ -129,16 +140,17 @@ class FrameSession:
         return sorted(found)[1]
 
 
-def main(case: str, folder: Path, bundle: str, rows: int) -> None:
+def main(case: str, folder: Path, bundle: str, rows: int, *topic: str) -> None:
     """Run one case and print what it found."""
     with Meter(os.getpid()) as meter:
-        session = FrameSession(folder, bundle, rows, meter)
+        session = FrameSession(folder, bundle, rows, meter, topic)
         try:
-            found = {"w": session.batch, "x": session.stream, "y": session.latency}[case]()
+            acts = {"w": session.batch, "x": session.stream, "y": session.latency, "through": session.through}
+            found = acts[case]()
         finally:
             session.stop()
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *sys.argv[5:])
