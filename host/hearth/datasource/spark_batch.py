@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from hearth.datasource.spark_column import converter, instants
-from hearth_api import ConfigError
+from hearth_api import ConfigError, TimestampType
 from hearth_api.batch import Batch
 from hearth_api.java import offset_to_json
 
@@ -42,11 +43,10 @@ class SparkBatches:
 
         ``value`` is that column, where it is not typed by the schema of the records.
         """
-        stamped = batch.stamped()
         if value is not None and value.type != (wanted := self.schema.field("value").type):
             raise ConfigError(f"option hearth.value makes {value.type} of values, and the DataFrame has {wanted}")
         made = (
-            (value if value is not None and name == "value" else make(stamped), type_)
+            (value if value is not None and name == "value" else make(batch), type_)
             for name, make, type_ in self._makers
         )
         columns = [pa.nulls(batch.num_rows, type_) if column is None else column for column, type_ in made]
@@ -72,8 +72,13 @@ class SparkBatches:
         )
 
     def _timestamps(self, batch: Batch) -> Any:
-        column = batch.column("timestamp")
-        return None if column is None else instants(column, self.schema.field("timestamp").type)
+        target = self.schema.field("timestamp").type
+        if (column := batch.column("timestamp")) is not None:
+            return instants(column, target)
+        if batch.timestamp_type is not TimestampType.CREATE_TIME:
+            return None
+        now = time.time_ns() // 1_000_000 * 1_000  # made just now, to the millisecond as records have it
+        return pa.repeat(pa.scalar(now, target), batch.num_rows)
 
 
 def _place(batch: Batch) -> str | None:
