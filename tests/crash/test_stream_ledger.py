@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -12,11 +11,12 @@ import pytest
 
 from tests.crash.stream_ledger import StreamLedger
 from tests.peer.hearth_connect import file_bundle
+from tests.spark_python import spark_python
 
 
 def environment() -> dict[str, str]:
     """Return the environment of the program: Spark runs its Python as this one is."""
-    return {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    return {**os.environ, "PYSPARK_PYTHON": spark_python()}
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from hearth.spark.gateway import installed_spark
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
 from tests.reservation import reserve_port
+from tests.spark_python import spark_python
 
 HERE = Path(__file__).parent
 START_SECONDS = 120
@@ -37,7 +38,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    variables = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    variables = {**os.environ, "PYSPARK_PYTHON": spark_python(), "SPARK_LOCAL_IP": LOOPBACK}
     log = tmp_path / "server.log"
     with log.open("wb") as output:
         process = start_child(

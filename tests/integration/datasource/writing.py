@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +12,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark_python import spark_python
+
 UPSERT = "org.example.upsert.UpsertSinkConnector"
 
 
 @contextmanager
 def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Provide a session of Spark, told of nothing but its own Python."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = spark_python()
     own = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": mkdtemp(prefix="warehouse-"),
