@@ -96,6 +96,11 @@ class Polled:
         return sum(batch.data.nbytes for batch in (*self.origins, *([] if self.outcome is None else self.results)))
 
     @property
+    def memory(self) -> int:
+        """Return how many bytes are held for what was polled: for a slice as many as for all it is cut from."""
+        return sum(batch.data.get_total_buffer_size() for batch in self.origins)
+
+    @property
     def results(self) -> list[Batch]:
         """Return the batches that go on."""
         return self.origins if self.outcome is None else self.outcome.batches

@@ -26,8 +26,17 @@ from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.operation import FROM_STAGE, Hello
 from hearth_stage.preload import AGREED
 
-_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
-"""Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
+_KEPT = str(8 << 20)
+_MEMORY = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": _KEPT,
+    "MALLOC_TRIM_THRESHOLD_": _KEPT,
+}
+"""Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had.
+
+They keep so much that the batches of a task which flows need not be mapped and cleared anew, one after the other.
+"""
 
 ARROW = ("hearth_stage.first_array",)
 """What a stage loads through which batches go."""

@@ -81,26 +81,17 @@ class Pipeline:
         self._places = {plugin.role: places[plugin.environment] for plugin in others}
         self._converters = _together([(self._places[role], role) for role in ("key.converter", "value.converter")])
         self._chain = Chain(plan, places, transformations)
+        converters = {self._places[role] for role in ("key.converter", "value.converter", "header.converter")}
+        self.has_stages = any(isinstance(each, StagePlace) for each in self._chain.places | converters)
+        """Whether converters or transformations are in stages, which work while others do."""
+        self.is_apart = self.has_stages and self._chain.places.isdisjoint(converters)
+        """Whether there are stages, and none with both converters and transformations: these work at once."""
         self._reading = threading.Lock()
 
     @property
     def hops(self) -> list[Hop]:
         """Return the transformations of this part, those together that run in one place."""
         return self._chain.hops
-
-    @property
-    def has_stages(self) -> bool:
-        """Return whether converters or transformations are in stages, which work while others do."""
-        return any(isinstance(each, StagePlace) for each in self._chain.places | self._converter_places)
-
-    @property
-    def is_apart(self) -> bool:
-        """Return whether there are stages, and none with both converters and transformations: these work at once."""
-        return self.has_stages and self._chain.places.isdisjoint(self._converter_places)
-
-    @property
-    def _converter_places(self) -> set[Place]:
-        return {self._places[role] for role in ("key.converter", "value.converter", "header.converter")}
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Run batches, their rows numbered, through the chain; rows of one may come between those of another."""

@@ -74,7 +74,7 @@ class _Converted:
     """What was polled and is being converted, or has been: the first of these gets what the conversion has next."""
 
     polled: Polled
-    size: int
+    memory: int
 
 
 class SourceLoop:
@@ -288,7 +288,7 @@ class SourceLoop:
         self._conversion.begin(
             polled.num_rows, lambda: self._pipeline.preparing(polled.results), lambda prepared: prepared()
         )
-        self._begun.append(_Converted(polled, polled.size))
+        self._begun.append(_Converted(polled, polled.memory))
 
     @property
     def _is_much_waiting(self) -> bool:
@@ -328,10 +328,10 @@ class SourceLoop:
 
         A stage that waited for those would poll only when the converters have little left to do.
         """
-        size = 0
+        held = 0
         for item in self._begun:
-            size += item.size if isinstance(item, _Converted) else 0
-            if size > EARLY_BYTES:
+            held += item.memory if isinstance(item, _Converted) else 0
+            if held > EARLY_BYTES:
                 return
             if isinstance(item, _End):
                 yield item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
 import signal
 import threading
@@ -73,6 +74,24 @@ def left(before: Counter[str]) -> Counter[str]:
     while (more := held() - before) and time.monotonic() < until:
         time.sleep(0.01)
     return more
+
+
+def faults(stage: Stage) -> int:
+    """Return how many pages of its memory were mapped for a stage so far."""
+    return int(Path(f"/proc/{stage.pid}/stat").read_text().rpartition(")")[2].split()[7])
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that is told how much to keep")
+def test_memory_is_not_mapped_anew_for_each_batch() -> None:
+    """Ten batches of 1 MB come and go in what the first ones needed; what is not kept takes ten times the pages."""
+    stage, call = begun(), Apply([Step(UPPER)], [large().slice(0, 1000)])
+    for _ in range(5):
+        stage.call(call)
+    before = faults(stage)
+    for _ in range(10):
+        stage.call(call)
+    assert faults(stage) - before < 1000
+    stage.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors as Linux tells them")

@@ -653,7 +653,7 @@ def test_the_stage_does_wait_for_the_conversion_of_much(
     size: int, early: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many bytes as there are at once are bounded; in the end it has its credit for all, once."""
-    monkeypatch.setattr(Polled, "size", size)
+    monkeypatch.setattr(Polled, "memory", size)
     run = held_up(APART, 3)
     assert run.stage.credits == [AHEAD, *[1] * early]
     del run.thread.go_on
