@@ -94,7 +94,7 @@ class ExecutorTask:
                 control = heard(self._store, self._launch.control, Control)
                 if looks % BEAT_LOOKS == 0:
                     self._say(RUNS)
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001  (whatever the client of an address raises, it may pass)
                 log.warning("the spool is out of reach: %s", error)
                 control = None
             if control is not None:

@@ -153,21 +153,22 @@ class ExecutorTasks:
                 with self._lock:
                     self._look(is_beat=looks % BEAT_LOOKS == 0)
                 pulse.hear(looks)
-            except OSError as error:
+            except ConnectError as error:
+                self._error = error
+            except Exception as error:  # noqa: BLE001  (whatever the client of an address raises, it may pass)
                 log.warning("the spool is out of reach: %s", error)
                 if pulse.silent_seconds > LOST_LOOKS * pace:
                     self._error = error
-            except ConnectError as error:
-                self._error = error
             with self._spool.changed:
                 self._spool.changed.notify_all()
 
     def _look(self, *, is_beat: bool) -> None:
         begun = [task for task in self._tasks if task.launched_at is not None and task.state != ENDED]
         said = [heard(self._spool.store, said_name(task.plan.task, task.run), Said) for task in begun]
-        self._spool.look()  # after what they said: who has ended has sealed before
+        is_all = self._spool.look()  # after what they said: who has ended has sealed before
         for task, words in zip(begun, said):
-            self._judge(task, words)
+            if is_all or words is None or words.state == RUNS:
+                self._judge(task, words)
         if is_beat or self._told != self._facts():
             self._tell()
 
@@ -176,7 +177,7 @@ class ExecutorTasks:
             if said.state == FAILED:
                 self._error = DataSourceFailed(said.trace, f"task {task.plan.name} failed: {said.fact}")
             if said.state == LEFT:
-                self._lost(task)
+                self._lost(task, f"process {said.place} was told to end")
                 return
             if task.state != said.state:
                 log.info("task %s %s in process %s", task.plan.name, said.state, said.place)
@@ -184,11 +185,11 @@ class ExecutorTasks:
         if task.state in (RUNS, _LAUNCHED):
             limit = LOST_LOOKS * self._spool.store.look_seconds if task.pulse.is_heard else LAUNCH_SECONDS
             if task.pulse.silent_seconds > limit:
-                self._lost(task)
+                self._lost(task, f"nothing was heard of it for {task.pulse.silent_seconds:.0f} seconds")
 
-    def _lost(self, task: _SeenTask) -> None:
+    def _lost(self, task: _SeenTask, why: str) -> None:
         """Have a task launched again, behind the segments that are there by then."""
-        log.warning("task %s is to begin anew: nothing is heard of its run %d", task.plan.name, task.run)
+        log.warning("task %s begins anew behind run %d: %s", task.plan.name, task.run, why)
         assert task.launched_at is not None
         is_soon = time.monotonic() - task.launched_at < SHORT_SECONDS + LAUNCH_SECONDS
         task.losses = task.losses + 1 if is_soon else 1

@@ -38,7 +38,8 @@ class DataSourceSettings(Settings):
         "hearth.spool",
         default=None,
         importance=Importance.HIGH,
-        doc="Where a streaming read keeps what was polled, with its positions: one directory for each query.",
+        doc="Where a streaming read keeps what was polled, with its positions: a directory, or an address that fsspec "
+        "reaches, of its own for each query.",
     )
     tasks_on: str = key(
         "hearth.tasks.on",

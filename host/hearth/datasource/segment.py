@@ -35,7 +35,7 @@ class SpoolDamaged(ConnectError):
 class Segment:
     """What is known of a segment without reading its rows.
 
-    ``run`` counts how often tasks were begun, ``polled`` the records it was made of, ``size`` the bytes of the file.
+    ``run`` counts how often tasks were begun, ``polled`` the records it was made of, ``size`` the bytes of its rows.
     ``positions`` are JSON texts of source partitions, each with that of its offset, or ``None`` where the source has
     none.
     """
@@ -91,10 +91,15 @@ class SegmentWriter:
     def seal(self) -> Segment:
         """Have the segment there for all to see, durable."""
         self._stream.close()
-        facts: dict[str, Any] = {"rows": self.rows, "polled": self.polled, "positions": self._positions}
+        facts: dict[str, Any] = {
+            "rows": self.rows,
+            "polled": self.polled,
+            "size": self._file.tell(),
+            "positions": self._positions,
+        }
         text = orjson.dumps(facts)
         self._file.write(text + len(text).to_bytes(_LENGTH, "little") + _MARK)
-        segment = Segment(self.task, self.number, self._run, size=self._file.tell(), **facts)
+        segment = Segment(self.task, self.number, self._run, **facts)
         self._file.close()
         self._store.publish(self._draft, segment.name)
         return segment
@@ -109,18 +114,16 @@ def described(store: SpoolStore, task: int, number: int, run: int) -> Segment | 
     """Return what a segment says of itself, or nothing where there is none; raises SpoolDamaged."""
     name = segment_name(task, number, run)
     try:
-        found = store.end(name, _GUESS)
-        if found is None:
+        end = store.end(name, _GUESS)
+        if end is None:
             return None
-        size, end = found
         length = int.from_bytes(end[-_LENGTH - len(_MARK) : -len(_MARK)], "little")
         whole = length + _LENGTH + len(_MARK)
-        if end[-len(_MARK) :] != _MARK or not 0 < length <= size - _LENGTH - len(_MARK):
+        if end[-len(_MARK) :] == _MARK and whole > len(end):
+            end = store.end(name, whole) or end
+        if end[-len(_MARK) :] != _MARK or not 0 < length <= len(end) - _LENGTH - len(_MARK):
             raise SpoolDamaged(f"{name!r} in {store.address!r} is no whole segment of a spool")
-        if whole > len(end):
-            end = (store.end(name, whole) or found)[1]
-        members = orjson.loads(end[-whole : -_LENGTH - len(_MARK)])
-        return Segment(task, number, run, size=size, **members)
+        return Segment(task, number, run, **orjson.loads(end[-whole : -_LENGTH - len(_MARK)]))
     except (OSError, ValueError, TypeError) as error:
         raise SpoolDamaged(f"{name!r} in {store.address!r} cannot be read: {error}") from error
 

@@ -38,6 +38,8 @@ LOCK_SECONDS = 60.0
 """How long a read waits for the end of the one before: a process whose driver was killed takes note of that soon."""
 MOST_ROWS, MOST_BYTES = 4_000_000, 1 << 30
 """How much waits for Spark at most, about: a source is polled no further before some of it is committed."""
+AT_ONCE = 20
+"""So many segments of each task are looked for before anything else is."""
 CONTROL = "control-"
 _ID, _STATE = "spool.json", re.compile(r"state-(\d+)\.json")
 
@@ -170,11 +172,14 @@ class Spool:
             known = [each for own in self._segments.values() for each in own]
         return sum(each.rows for each in known) >= MOST_ROWS or sum(each.size for each in known) >= MOST_BYTES
 
-    def look(self) -> None:
-        """Take note of segments that tasks elsewhere have sealed since; may be called from any thread."""
+    def look(self) -> bool:
+        """Take note of segments that tasks elsewhere have sealed since; may be called from any thread.
+
+        Returns whether these are all: where tasks are faster than this looks, they would be for ever.
+        """
         with self._looking:
-            for task in self._begun:
-                self._look(task)
+            seen = [self._look(task) for task in self._begun]
+        return all(seen)
 
     def positions(self) -> dict[str, str]:
         """Return where the source stands: JSON of its partitions, each with that of its offset.
@@ -236,17 +241,19 @@ class Spool:
         with self.changed:
             return max((first, run) for first, run in self._begun[task] if first <= number)[1]
 
-    def _look(self, task: int) -> None:
-        while True:
+    def _look(self, task: int, most: int = AT_ONCE) -> bool:
+        for _ in range(most):
             number = self.last(task) + 1
             segment = described(self.store, task, number, self.run_of(task, number))
             if segment is None:
-                return
+                return True
             self.add(segment)
+        return False
 
     def _survey(self, task: int) -> None:
         """Take note of the segments that those before have left, and remove all else that belongs to their task."""
-        self._look(task)
+        while not self._look(task):
+            pass
         counting = {each.name for each in self._segments.get(task, [])}
         names = [f"{folder_of(task)}/{each}" for each in self.store.names(folder_of(task))]
         missing = self.last(task) + 1

@@ -60,13 +60,13 @@ class DirectoryStore:
             return (self.root / name).read_bytes()
         return None
 
-    def end(self, name: str, count: int) -> tuple[int, bytes] | None:
-        """Return the size of a file and its last bytes."""
+    def end(self, name: str, count: int) -> bytes | None:
+        """Return the last bytes of a file."""
         try:
             with open(self.root / name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - count))
-                return size, file.read()
+                return file.read()
         except FileNotFoundError:
             return None
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.spool_store import SpoolStore
-from hearth_api import ConfigError
 
 
 def spool_store(address: str) -> SpoolStore:
@@ -16,4 +15,6 @@ def spool_store(address: str) -> SpoolStore:
         return DirectoryStore(Path(address.removeprefix("file:")).absolute())
     if scheme == "file":
         return DirectoryStore(Path(f"/{rest.lstrip('/')}"))
-    raise ConfigError("hearth.spool", address, "of no file system of that name is known that a name is taken once")
+    from hearth.datasource.spool_address import AddressStore  # few have what it takes
+
+    return AddressStore(address)

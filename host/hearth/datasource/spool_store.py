@@ -25,7 +25,7 @@ class SpoolStore(Protocol):
     address: str
     """By which any process finds the place again."""
     look_seconds: float
-    """How often it is reasonable to look whether something has changed there."""
+    """How often it is reasonable to look whether something has changed there, a tenth of a second at best."""
 
     def lock(self, seconds: float) -> Callable[[], None]:
         """Begin to use the place, as the only one where it can say so; returns what ends that.
@@ -39,8 +39,8 @@ class SpoolStore(Protocol):
     def read(self, name: str) -> bytes | None:
         """Return a file as it is; nothing where there is none."""
 
-    def end(self, name: str, count: int) -> tuple[int, bytes] | None:
-        """Return how many bytes a file has, and so many of the last; nothing where there is none."""
+    def end(self, name: str, count: int) -> bytes | None:
+        """Return so many of the last bytes of a file, or all of fewer; nothing where there is none."""
 
     def open(self, name: str) -> Any:
         """Return a file that pyarrow reads."""

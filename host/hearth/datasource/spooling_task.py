@@ -27,7 +27,7 @@ MOST_ROWS = 500_000
 MOST_BYTES = 1 << 26
 """Likewise: where a spool is at an address, a segment is in memory as a whole."""
 LONGEST_SECONDS = 0.2
-"""How long a segment is written to while records come."""
+"""How long a segment is written to while records come; longer where looking for it costs more."""
 PAUSE_SECONDS = 0.03
 """How soon after a segment the next may follow, where records come now and then: each costs a flush to the disk."""
 WAIT_SECONDS = 5.0
@@ -73,6 +73,8 @@ class SpoolingTask:
         self._rows = PolledRows(plan, self._task, columns, form)
         self._writer: SegmentWriter | None = None
         self._number = access.next_number
+        slower = access.store.look_seconds / 0.1  # than where a segment is seen as soon as may be
+        self._longest, self._pause = LONGEST_SECONDS * slower, PAUSE_SECONDS * slower
         self._sealed_at = self._begun_at = 0.0
         self._polled = 0
         self._records: dict[int, range] = {}
@@ -116,7 +118,7 @@ class SpoolingTask:
     def _patience(self) -> float:
         if self._writer is None:
             return WAIT_SECONDS
-        return max(0.0, self._sealed_at + PAUSE_SECONDS - time.monotonic())
+        return max(0.0, self._sealed_at + self._pause - time.monotonic())
 
     def _write(self, taken: Transformed) -> None:
         batches = [batch for _, batch in self._rows.of(taken)]
@@ -135,7 +137,7 @@ class SpoolingTask:
             return True
         now = time.monotonic()
         waited = now - (self._sealed_at if is_calm else self._begun_at)
-        return writer.rows > 0 and waited >= (PAUSE_SECONDS if is_calm else LONGEST_SECONDS)
+        return writer.rows > 0 and waited >= (self._pause if is_calm else self._longest)
 
     def _seal(self) -> None:
         if self._writer is None:

@@ -61,7 +61,7 @@ def launch(task: SpoolingLaunch) -> None:
     if identity_of(store) != task.spool_id:
         raise ConfigError(
             "hearth.spool", task.spool, f"the executor on {socket.gethostname()} does not find the spool there",
-            hint="with hearth.tasks.on=executors name a directory that they share with the driver",
+            hint="with hearth.tasks.on=executors name a directory that they share with the driver, or an address",
         )  # fmt: skip
     try:
         store.create(said_name(task.plan.task, task.run), written(Said(0, RUNS)))

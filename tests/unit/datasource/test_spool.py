@@ -123,7 +123,8 @@ class SpoolMachine(RuleBasedStateMachine):
     @rule()
     def look(self) -> None:
         """The read takes note of segments: all that the last run of each task has sealed."""
-        self.spool.look()
+        while not self.spool.look():
+            pass
         for task in range(self.tasks):
             newest = max((each for each in self.writers if each.task == task), key=lambda each: each.run)
             assert self.spool.last(task) == newest.number - 1

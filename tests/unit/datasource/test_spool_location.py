@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.spool_location import spool_store
 from hearth.datasource.spool_store import SpoolStore
 from hearth_api import ConfigError
 
+ADDRESS = os.environ.get("HEARTH_TEST_SPOOL", "memory://spools")
+"""Below which address the rules are tried: a bucket may be named, with s3fs for example beside."""
 
-@pytest.fixture(params=["directory"])
+
+@pytest.fixture(params=["directory", "address"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> SpoolStore:
     """Provide an empty place of each kind."""
+    if request.param == "address":
+        return spool_store(f"{ADDRESS}{tmp_path}")
     return spool_store(str(tmp_path / "spool"))
 
 
@@ -39,8 +46,8 @@ def test_what_was_drafted_is_there_whole(store: SpoolStore) -> None:
     assert not draft.exists()
     assert store.names("task-0") == ["a"]
     assert "task-0" in store.names()
-    assert store.end("task-0/a", 3) == (10, b"789")
-    assert store.end("task-0/a", 30) == (10, b"0123456789")
+    assert store.end("task-0/a", 3) == b"789"
+    assert store.end("task-0/a", 30) == b"0123456789"
     assert store.open("task-0/a").read() == b"0123456789"
     store.remove("task-0/a")
     store.remove("task-0/a")
@@ -70,3 +77,13 @@ def test_where_names_are_not_taken_once_is_no_place(address: str) -> None:
     """Told with what is."""
     with pytest.raises(ConfigError, match=r"hearth\.spool.*taken once"):
         spool_store(address)
+
+
+def test_an_address_that_forgets_conditions_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is tried before anything depends on it."""
+    original = MemoryFileSystem.pipe_file
+    monkeypatch.setattr(
+        MemoryFileSystem, "pipe_file", lambda self, path, value, mode="overwrite": original(self, path, value)
+    )
+    with pytest.raises(ConfigError, match="can be taken again"):
+        spool_store(f"memory://spools{tmp_path}").lock(0)
