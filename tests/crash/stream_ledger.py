@@ -28,9 +28,13 @@ END_SECONDS = 600.0
 
 @dataclass
 class Verdict:
-    """What is in the two sinks: lines that are missing, lines that are there again; and who was killed how often."""
+    """What is in the two sinks: lines that are missing, lines that are there again; and who was killed how often.
+
+    ``again`` is how many rows came once more to the sink that upserts, which kept them once.
+    """
 
     lines: int = 0
+    again: int = 0
     lost: dict[str, int] = field(default_factory=dict)
     twice: dict[str, int] = field(default_factory=dict)
     killed: Counter[str] = field(default_factory=Counter)
@@ -150,9 +154,10 @@ class StreamLedger:
         wanted = {f"{number:060}" for number in range(self._count)}
         written = pyarrow.dataset.dataset(self._parquet_files(), format="parquet").to_table().column("value")
         database = sqlite3.connect(self._folder / "rows.db")
-        rows = [row for (row,) in database.execute("SELECT value FROM rows")]
+        rows = [row for (row,) in database.execute("SELECT value FROM written")]
+        ((again,),) = database.execute("SELECT sum(times - 1) FROM written")
         database.close()
-        verdict = Verdict(self._count, killed=self._killed)
+        verdict = Verdict(self._count, again, killed=self._killed)
         for name, found in (("parquet", written.to_pylist()), ("rows", rows)):
             counts = Counter(found)
             verdict.lost[name] = len(wanted - counts.keys())

@@ -1,20 +1,20 @@
 """The program whose processes a stream's ledger kills: two queries over one growing file, each with its own spool.
 
 Started anew it goes on where it was. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER WHERE``; the file is
-``lines`` in the folder, tasks run where WHERE says, and the queries write ``parquet`` and ``rows.db`` there. It ends
-with the first of its queries, and when a file ``done`` is there and all of it is read.
+``lines`` in the folder, tasks run where WHERE says, and the queries write ``parquet`` there, and through a sink
+that upserts ``rows.db``. It ends with the first of its queries, and when a file ``done`` is there and all of it was
+read.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 COLUMNS = "value string, source_offset string"
 
@@ -37,18 +37,6 @@ def started(spark: SparkSession, folder: Path, bundle: str, where: str, name: st
     return writer.trigger(availableNow=True) if (folder / "done").exists() else writer
 
 
-def keep_once(path: Path, frame: DataFrame, batch: int) -> None:
-    """Write a micro-batch to a database that knows which it has: one that comes again changes nothing."""
-    with sqlite3.connect(path, timeout=30) as database:
-        database.execute("CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY)")
-        database.execute("CREATE TABLE IF NOT EXISTS rows (value TEXT, batch INTEGER)")
-        if database.execute("SELECT 1 FROM batches WHERE id = ?", (batch,)).fetchone() is None:
-            rows = frame.select("value").toArrow().column("value").to_pylist()
-            database.executemany("INSERT INTO rows VALUES (?, ?)", [(row, batch) for row in rows])
-            database.execute("INSERT INTO batches VALUES (?)", (batch,))
-    database.close()
-
-
 def main(folder: Path, bundle: str, master: str, where: str) -> None:
     """Run both queries until one ends."""
     spark = (
@@ -69,7 +57,11 @@ def main(folder: Path, bundle: str, master: str, where: str) -> None:
         .option("path", str(folder / "parquet"))
         .start(),
         started(spark, folder, bundle, where, "rows")
-        .foreachBatch(lambda frame, batch: keep_once(folder / "rows.db", frame, batch))
+        .format("hearth")
+        .option("connector.class", "org.example.upsert.UpsertSinkConnector")
+        .option("databaseFile", str(folder / "rows.db"))
+        .option("plugin.path", bundle)
+        .option("topic", "t")
         .start(),
     ]
     while not all(query.lastProgress or not query.isActive for query in queries):

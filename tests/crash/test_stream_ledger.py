@@ -1,4 +1,4 @@
-"""A streaming read loses nothing and brings nothing twice, whichever of its processes is killed."""
+"""A streaming read and write lose nothing and keep nothing twice, whichever of their processes is killed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.bundles.build import plugin_path
 from tests.crash.stream_ledger import StreamLedger
 from tests.peer.hearth_connect import file_bundle
 from tests.spark_python import spark_python
+
+
+def bundles() -> str:
+    """Return the plugin.path of the program: the file source, and a sink that upserts."""
+    return f"{file_bundle()},{plugin_path('upsert')}"
 
 
 def environment() -> dict[str, str]:
@@ -22,8 +28,8 @@ def environment() -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> None:
-    """The short form: a stage, then the driver; and everything of the second run before the last one."""
-    with closing(StreamLedger(tmp_path, str(file_bundle()), "local[3]", 1, environment())) as ledger:
+    """The short form: two kills, and everything of the second run before the last one."""
+    with closing(StreamLedger(tmp_path, bundles(), "local[3]", 1, environment())) as ledger:
         verdict = ledger.run(2)
         assert verdict.is_clean, verdict
 
@@ -34,7 +40,7 @@ def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> No
 @pytest.mark.parametrize(("master", "seed"), [("local[3]", 1), ("local-cluster[2,1,640]", 2)])
 def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int, where: str) -> None:
     """Of driver, JVM, executors, workers, the reader, tasks and stages: a query may end, and is begun again."""
-    with closing(StreamLedger(tmp_path, str(file_bundle()), master, seed, environment(), where)) as ledger:
+    with closing(StreamLedger(tmp_path, bundles(), master, seed, environment(), where)) as ledger:
         verdict = ledger.run(50)
         print(verdict)
         assert verdict.is_clean, verdict
