@@ -13,6 +13,7 @@ import pyarrow as pa
 from hearth.datasource.option import Options
 from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spark_column import variants
+from hearth.runtime.polled_record import PolledRecord
 from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.polled_task import PolledTask, Transformed
@@ -69,8 +70,6 @@ class PolledRows:
 
     def _judge(self, taken: Transformed, failures: Sequence[Failure]) -> None:
         if failures:
-            from hearth.runtime.polled_record import PolledRecord  # names the record, and loads what writes to Kafka
-
             tolerance = Tolerance(self._plan.settings, FailureLog(self._plan.name, self._plan.settings))
             tolerance.judge(failures, partial(PolledRecord, taken.origins))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hearth.kafka.producer import Outgoing
 from hearth_api.batch import Batch, batch_to_source_records
 from hearth_api.java import java_text, record_text
 from hearth_execution.failure import cut
 from hearth_execution.order import row_of
+
+if TYPE_CHECKING:  # who reads a source without Kafka names its records as well
+    from hearth.kafka.producer import Outgoing
 
 KEY_CHARACTERS = 100
 """More of a record's key is left out: it is there to find the record by."""

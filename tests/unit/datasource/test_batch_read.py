@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -92,3 +94,17 @@ def test_a_column_that_cannot_be_is_told_with_both_types(plan: Callable[..., dic
         read(plan(last="3"), wrong)
     with pytest.raises(DataSourceFailed, match="no column 'name'"):
         HearthDataSource({}).reader(StructType([StructField("name", StringType())]))
+
+
+_EVERY_MODULE = """
+import importlib, pkgutil, sys
+sys.modules["confluent_kafka"] = None
+import hearth.datasource as package
+for module in pkgutil.iter_modules(package.__path__):
+    importlib.import_module(f"{package.__name__}.{module.name}")
+"""
+
+
+def test_executors_need_no_client_of_kafka() -> None:
+    """They have what ``hearth.spark.install`` brings and no more: records that fail are named without one as well."""
+    subprocess.run([sys.executable, "-c", _EVERY_MODULE], check=True)
