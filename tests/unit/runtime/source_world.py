@@ -67,6 +67,8 @@ TOGETHER, APART = "together", "apart"
 GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
 MOMENT = 0.1
 """So much time passes between two things that happen while a loop waits."""
+QUICK = 0.001
+"""So long a piece takes that is converted meanwhile: a stop in order has time for many."""
 
 
 class Violation(BaseException):
@@ -223,8 +225,8 @@ class WorldProducer:
         demand(not self.is_closed, "polled after the end")
         over = self._world.now + wait_ms / 1000
         while not (self.reports or self.failure or self._is_woken) and self._world.now < over:
-            self._thread.go_on()
-            self._world.pass_time(min(MOMENT, over - self._world.now))
+            moment = QUICK if self._thread.go_on() else MOMENT
+            self._world.pass_time(min(moment, over - self._world.now))
         self._is_woken = False
         reports, self.reports = self.reports, []
         if self.failure is not None and not reports:
