@@ -132,10 +132,12 @@ class AtLeastOnce(Guarantee):
         self._tell(records)
 
     def step(self) -> None:
-        """Commit every so often, and once a host that was silent is heard."""
-        if self._clock() < self.due:
+        """Commit every so often, and at once where a host that was silent is heard, as by the command to stop."""
+        is_silent = self._silent_since is not None and self._link.heard_at == self._silent_since
+        is_heard_again = self._silent_since is not None and not is_silent
+        if self._clock() < self.due and not is_heard_again:
             return
-        if self._silent_since is not None and self._link.heard_at == self._silent_since:
+        if is_silent:
             self._next = self._clock() + LISTEN_SECONDS
             return
         self._next = self._clock() + self._settings.flush_interval
