@@ -26,9 +26,9 @@ def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: 
     for process in processes:
         assert not [each for each in (PASSWORD, host.key_of_the_store) if each in process.command]
     jvm = next(each for each in processes if "org.apache.spark.deploy.SparkSubmit" in each.command)
-    below = tree(jvm.pid)
-    assert any("SPARK_" in each.environment for each in below)
-    of_plugins = [each for each in below if "hearth_stage" in each.command]
+    assert any("SPARK_" in each.environment for each in tree(jvm.pid))
+    daemons = [each for each in processes if "hearth.spark.daemon" in each.command]
+    of_plugins = [each for daemon in daemons for each in tree(daemon.pid) if "hearth_stage" in each.command]
     assert of_plugins
     assert not [each for each in of_plugins if "SPARK" in each.environment or "PYTHON_WORKER" in each.environment]
     ports = [port for address, port in listeners(jvm) if address == "127.0.0.1"]
