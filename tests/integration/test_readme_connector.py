@@ -20,7 +20,7 @@ from tests.reservation import reserve_port
 pytestmark = pytest.mark.timeout(300)
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-TOPIC = "numbers"
+TOPIC = "counted-numbers"
 
 
 @pytest.fixture
