@@ -42,7 +42,7 @@ class DeadLetterFile:
 
     def __init__(self, folder: str, batch_id: int, partition: int) -> None:
         self._folder = folder
-        self._name = f"{batch_id:010d}-{partition:05d}.json"
+        self._name = f"{batch_id:011d}-{partition:05d}.json"
         self._draft = f".{self._name}.{uuid.uuid4().hex}"
         self._lock = threading.Lock()
         self._stream: Any = None

@@ -22,8 +22,8 @@ from hearth.datasource.header_form import header_convert
 from hearth_api import ConfigError, Schema, TimestampType
 from hearth_api.batch import Batch
 
-MOST_ROWS = 1 << 32
-"""How many rows of a partition have offsets of their own in one batch."""
+MOST_ROWS = 1 << 29
+"""How many rows of a partition have offsets of their own in one batch; there may be 2^34 batches."""
 RECORD = ("topic", "key", "value", "headers", "timestamp")
 OF_A_READ = ("partition", "source_partition", "source_offset")
 """Columns of what was read that say where it came from, not where it goes to."""

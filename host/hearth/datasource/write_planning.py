@@ -27,7 +27,9 @@ from hearth_stage.form import codec_of
 TOPIC = "topic"
 DEFAULT_TOPIC = "hearth"
 """The topic of rows that name none, where the options name none either."""
-MOST_BATCH_ID = (1 << 31) - 1
+MOST_BATCH_ID = (1 << 34) - 1
+FIRST_MOMENT, MOMENTS = 1_577_836_800, 8
+"""Batch writes are numbered by the eighths of a second since 2020, until 2088: none is over within one of these."""
 BETWEEN_PARTITIONS = 2.0
 """How many seconds a task is kept for the next partition of the same batch write."""
 _FLUSHING = re.compile(r"flush|rotat|commit|linger|batch|buffer|upload", re.IGNORECASE)
@@ -81,7 +83,7 @@ def _topic(config: Mapping[str, str]) -> str:
 def _batch_id(given: int | None) -> int:
     """Return which batch a batch write is: the one that the user says, or one of its own by the time of the write."""
     if given is None:
-        return int(time.time()) & MOST_BATCH_ID
+        return int((time.time() - FIRST_MOMENT) * MOMENTS) & MOST_BATCH_ID
     if not 0 <= given <= MOST_BATCH_ID:
         raise ConfigError("hearth.batch.id", given, f"Value must be from 0 to {MOST_BATCH_ID}")
     return given
