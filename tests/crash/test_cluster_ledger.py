@@ -20,8 +20,8 @@ from tests.bundles.build import plugin_path
 from tests.crash.actor import Journal
 from tests.crash.arrival import Tail
 from tests.crash.chaos import Chaos
+from tests.crash.judged_connector import JudgedConnectors
 from tests.crash.kept_host import KeptHost
-from tests.crash.numbers import Numbers
 from tests.crash.verdict import Verdict
 from tests.peer.rest import eventually
 
@@ -100,7 +100,7 @@ class Cluster:
         own = {**SETTINGS, **settings, "plugin.path": str(plugin_path("ledger"))}
         own |= {} if spark is None else spark.settings()
         self.hosts = [KeptHost(folder / f"host-{each}", servers, GROUP, own) for each in range(size)]
-        self.numbers = Numbers(folder, servers, "ledger", (TASKS, TASKS), rate, TASKS)
+        self.numbers = JudgedConnectors(folder, servers, "ledger", (TASKS, TASKS), rate, TASKS)
         self._servers, self._is_exact = servers, EXACTLY_ONCE.items() <= settings.items()
 
     @contextmanager

@@ -20,7 +20,7 @@ from hearth.storage.file import FileOffsetStore
 from tests.crash.act import Act, faults, kills, operator_acts
 from tests.crash.actor import Fate, Journal, Killer, Operator, Watchman, carry_out, repeat
 from tests.crash.arrival import Books
-from tests.crash.numbers import Numbers
+from tests.crash.judged_connector import JudgedConnectors
 from tests.crash.verdict import Verdict
 from tests.peer.topic import Topics
 from tests.peer.worker import Worker
@@ -104,7 +104,7 @@ class Trial:
         self._folder = folder
         name = f"trial-{uuid.uuid4().hex[:8]}"
         places = (PARTITIONS, SOURCE_PARTITIONS)
-        self._numbers = Numbers(folder, broker.bootstrap_servers, name, places, plan.rate, tasks=2)
+        self._numbers = JudgedConnectors(folder, broker.bootstrap_servers, name, places, plan.rate, tasks=2)
         self.worker = make(folder, broker.bootstrap_servers, SETTINGS)
         self.worker.rest.timeout = _ANSWER
         self._stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Numbers through a worker: a source that makes them, a sink that takes them in, and both their judges."""
+"""Connectors that are judged: a source that makes numbers, a sink that takes them in, and both their judges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOK_EVERY = 0.15
 Stored = Callable[[], dict[int, int]]
 
 
-class Numbers:
+class JudgedConnectors:
     """Connectors of the bundle `ledger`, NAME-sink and NAME-source, with topics of their own and both their judges."""
 
     def __init__(
