@@ -59,13 +59,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
     return Together(config, log)
 
 
-_QUICK_GROUPS = {f"group.consumer.{limit}heartbeat.interval.ms": "500" for limit in ("", "min.")}
-"""Members of groups of the new protocol hear every half second what has changed, and not every five."""
+_GROUPS = {
+    **{f"group.consumer.{limit}heartbeat.interval.ms": "500" for limit in ("", "min.")},
+    **{f"group.consumer.{limit}session.timeout.ms": "120000" for limit in ("", "max.")},
+}
+"""Members of groups of the new protocol hear every half second what has changed, and not every five.
+
+One that is gone without a word is missed after two minutes, so a test that waited for that would notice.
+"""
 
 
 def quick_broker(folder: Path) -> KafkaBroker:
     """Return a broker that needs little of the disk."""
-    return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20, settings=_QUICK_GROUPS)
+    return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20, settings=_GROUPS)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-PATIENCE = 2.0
+ANSWER_SECONDS = 2.0
 _BATCH = 5000
 
 
@@ -169,7 +169,7 @@ class Tail:
         """
         self._consume(take, 0)
         ends = {number: self._end(number) for number in self._next}
-        deadline = time.monotonic() + 5 * PATIENCE
+        deadline = time.monotonic() + 5 * ANSWER_SECONDS
         while any(self._next[number] < end for number, end in ends.items()):
             self._consume(take, 0.05)
             if time.monotonic() > deadline:
@@ -190,4 +190,5 @@ class Tail:
         self._consumer.close()
 
     def _end(self, number: int) -> int:
-        return int(self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), timeout=PATIENCE)[1])
+        place = TopicPartition(self._topic, number)
+        return int(self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)[1])

@@ -7,14 +7,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
 PARTITIONS = 3
-SOON = 25.0
-"""Seconds: many, for a machine that is busy, and far fewer than a session that nobody ended."""
-
 LONG_SESSION = {"consumer.override.session.timeout.ms": "120000"}
+"""Whoever waits for the end of a session that nobody ended waits in vain."""
 
 
 class Marking:
@@ -49,7 +48,7 @@ class Marking:
         """Return the lines of all files."""
         return [line for file in self.files if file.exists() for line in file.read_text().splitlines()]
 
-    def arrive(self, *topics: str, timeout: float = SOON) -> None:
+    def arrive(self, *topics: str, timeout: float = PATIENCE) -> None:
         """Mark these topics and wait until the marks are there."""
         made = set(self.mark(*topics))
         eventually(lambda: made <= set(self.lines()), timeout)

@@ -14,6 +14,7 @@ from hearth.broker import KafkaBroker
 from tests.conftest import quick_broker
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, holder
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
@@ -93,5 +94,5 @@ def test_a_broker_that_comes_back_finds_every_line(away: KafkaBroker, pipeline: 
     for config in pipeline.connectors():
         assert pipeline.host.rest.states(config["name"]) == ["RUNNING", "RUNNING"]
     pipeline.ledger.prove()
-    assert eventually(pipeline.ledger.is_all_committed, 20), pipeline.ledger
+    assert eventually(pipeline.ledger.is_all_committed, PATIENCE), pipeline.ledger
     print(pipeline.ledger)

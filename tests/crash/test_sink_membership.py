@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.crash.marking import LONG_SESSION, SOON, Marking
+from tests.crash.marking import LONG_SESSION, Marking
 from tests.crash.process import await_end, holder, owner, tree
+from tests.patience import PATIENCE
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
@@ -25,7 +26,6 @@ from tests.peer.topic import Topics
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 PROTOCOLS = {"classic": LONG_SESSION, "consumer": {"consumer.override.group.protocol": "consumer"}}
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
-START = 60.0
 
 
 class Sink:
@@ -68,7 +68,7 @@ class Hosts:
         self._running.callback(host.stop)
         host.start()
         for sink in self.sinks:
-            host.wait_for_state(sink.name, "RUNNING", START)
+            host.wait_for_state(sink.name, "RUNNING", PATIENCE)
         self.up[which] = host
         return host
 
@@ -102,7 +102,7 @@ def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
         sink.marking.arrive(sink.a)
     hosts.start("second", "a")
     for sink in hosts.sinks:
-        assert eventually(partial(_second_has_some, sink), SOON), sink.name
+        assert eventually(partial(_second_has_some, sink), PATIENCE), sink.name
     assert hosts.are_running()
     hosts.stop("first")
     for sink in hosts.sinks:
@@ -120,7 +120,7 @@ def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
         stage = holder(sink.files[which])
         os.kill(owner(stage).pid, signal.SIGKILL)
         await_end([stage])
-        sink.marking.arrive(sink.a, timeout=START)
+        sink.marking.arrive(sink.a, timeout=PATIENCE)
     assert hosts.are_running()
 
 
@@ -130,7 +130,7 @@ def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Host
     for sink in hosts.sinks:
         config = sink.config(which, sink.a, tasks_max="2")
         assert host.rest.call("PUT", f"/connectors/{sink.name}/config", config).status == 200
-    assert eventually(partial(hosts.are_running, 2), START)
+    assert eventually(partial(hosts.are_running, 2), PATIENCE)
     for sink in hosts.sinks:
         sink.marking.arrive(sink.a)
     kill_at_once(hosts.up.pop(which))

@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from tests.crash.arrival import PATIENCE, Arrived, Books, Event, Tail, new_consumer
+from tests.crash.arrival import ANSWER_SECONDS, Arrived, Books, Event, Tail, new_consumer
 
 ERRANT_EVERY = 101
 """Every so-manyth number is bad for a sink that is particular, as in the bundle `ledger`."""
@@ -142,7 +142,8 @@ class SinkJudge:
         """Return the offset the group has committed in each partition; 0 where there is none."""
         places = [TopicPartition(self._topic, number) for number in range(self.partitions)]
         with self._lock:
-            return {each.partition: max(0, each.offset) for each in self._group.committed(places, timeout=PATIENCE)}
+            found = self._group.committed(places, timeout=ANSWER_SECONDS)
+            return {each.partition: max(0, each.offset) for each in found}
 
     def has_all(self, produced: dict[int, int]) -> bool:
         """Return whether everything up to these ends has arrived."""

@@ -15,6 +15,7 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -37,7 +38,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
         closing = threading.Thread(target=consumer.close, daemon=True)
         closing.start()
-        closing.join(20)
+        closing.join(PATIENCE)
         assert not closing.is_alive()
 
 

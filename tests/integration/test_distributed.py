@@ -13,6 +13,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
+from tests.patience import PATIENCE
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import Answer, eventually
 
@@ -103,7 +104,7 @@ def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker:
         assert second.rest.status("numbers-sink") == first.rest.status("numbers-sink")
         level = "/admin/loggers/hearth.of.the.cluster"
         assert second.rest.call("PUT", f"{level}?scope=cluster", {"level": "ERROR"}).status == 204
-        assert eventually(lambda: (first.rest.call("GET", level).json or {}).get("level") == "ERROR", 10)
+        assert eventually(lambda: (first.rest.call("GET", level).json or {}).get("level") == "ERROR", PATIENCE)
         everyone = tree(first.pid)
         lines.arrivals.forget_gaps()
         with Reader(second, "/connectors?expand=status") as reader:
@@ -163,7 +164,7 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
             assert cluster.leads(second, name), first.last_words()
             assert first.rest.status(name) == second.rest.status(name)
         assert second.rest.call("PUT", f"/connectors/{group}-sink/pause").status == 202
-        assert eventually(lambda: first.rest.states(f"{group}-sink") == ["PAUSED", "PAUSED"], 20)
+        assert eventually(lambda: first.rest.states(f"{group}-sink") == ["PAUSED", "PAUSED"], PATIENCE)
         assert first.rest.call("PUT", f"/connectors/{group}-sink/resume").status == 202
         assert lines.flows(), second.last_words()
         print(f"lines after {lines.arrivals.longest_gap:.1f} s, {lines.arrivals.repeats} came again")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.crash.process import Process, owner, stages, tree
 from tests.integration.conftest import Host, MakeRecorder
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -44,7 +45,7 @@ def good_neighbour(host: Host, topics: Topics, name: str) -> Iterator[None]:
     generations = host.rest.status(neighbour)
     yield
     before = topics.count(neighbour)
-    assert eventually(lambda: topics.count(neighbour) > before, 20)
+    assert eventually(lambda: topics.count(neighbour) > before, PATIENCE)
     assert host.rest.status(neighbour) == generations
 
 
@@ -162,7 +163,7 @@ def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> No
     """The answer is Kafka Connect's; the reason stands in the status, and REST goes on answering."""
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
     assert host.rest.create(config).status == 500
-    assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)
+    assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], PATIENCE)
     assert "raised in connector.start as configured" in host.rest.status(name)["connector"]["trace"]
 
 
@@ -171,7 +172,7 @@ def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topi
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="group", misbehave_where="connector.start")
         assert host.rest.create(config).status == 500
-        assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)
+        assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], PATIENCE)
         assert "was killed by signal 9" in host.rest.status(name)["connector"]["trace"]
 
 

@@ -13,6 +13,7 @@ import pytest
 from hearth.spark.driver import driver_archive
 from tests.crash.process import defunct, holder, owner, stages, tree
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -105,7 +106,7 @@ def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines
     finally:
         set_level("INFO")
     rest_and_run()
-    assert eventually(lambda: f"INFO {told}the task rests" in lines.host.last_words(), 10)
+    assert eventually(lambda: f"INFO {told}the task rests" in lines.host.last_words(), PATIENCE)
 
 
 def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:
@@ -125,8 +126,8 @@ def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines)
     processes = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
         lines.ask("PUT", connector, "stop")
-        assert eventually(lambda name=connector: lines.host.rest.states(name) == ["STOPPED"], 20)  # type: ignore[misc]
-    assert eventually(lambda: not any(each.is_alive for each in processes), 10)
+        assert eventually(lambda name=connector: lines.host.rest.states(name) == ["STOPPED"], PATIENCE)  # type: ignore[misc]
+    assert eventually(lambda: not any(each.is_alive for each in processes), PATIENCE)
     lines.write()
     for connector in (lines.source, lines.sink):
         lines.ask("PUT", connector, "resume")
@@ -142,7 +143,7 @@ def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: 
         lines.write()
         lines.ask("POST", connector, what)
         lines.write()
-    assert eventually(lambda: not any(each.is_alive for each in before), 20)
+    assert eventually(lambda: not any(each.is_alive for each in before), PATIENCE)
     lines.await_all()
     for connector in (lines.source, lines.sink):
         lines.host.wait_for_state(connector, "RUNNING")
@@ -175,7 +176,7 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
     runtimes = [owner(stage) for stage in stages]
     for connector in (lines.source, lines.sink):
         lines.host.delete(connector)
-    assert eventually(lambda: not any(each.is_alive for each in stages), 10), runtimes
+    assert eventually(lambda: not any(each.is_alive for each in stages), PATIENCE), runtimes
     lines.write()
     lines.run()
     lines.await_all()
@@ -183,7 +184,7 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
 
 def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> None:
     """Whatever a host starts and needs no more is looked after, also where Spark's scripts started it."""
-    assert eventually(lambda: not defunct(host.pid), 10), defunct(host.pid)
+    assert eventually(lambda: not defunct(host.pid), PATIENCE), defunct(host.pid)
 
 
 def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:

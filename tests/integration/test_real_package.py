@@ -14,6 +14,7 @@ import pytest
 from hearth.cli.main import run
 from tests.bundles import build
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -71,7 +72,7 @@ def install(host: Host) -> Iterator[Install]:
     def install(wrapped: Wrapped) -> None:
         wrapped.install(host.plugins)
         installed.append(wrapped.project.name)
-        assert eventually(lambda: wrapped.class_name in host.rest.call("GET", "/connector-plugins").text, 10)
+        assert eventually(lambda: wrapped.class_name in host.rest.call("GET", "/connector-plugins").text, PATIENCE)
 
     yield install
     for name in installed:

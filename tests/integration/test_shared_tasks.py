@@ -12,6 +12,7 @@ import pytest
 from tests.crash.process import Process, carried, find
 from tests.integration.conftest import Host, MakeRecorder
 from tests.integration.test_failure import SINK, SOURCE, misbehaving
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -115,7 +116,7 @@ def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Sha
     killed = shared.runtime if victim == "runtime" else shared.stages[0]
     assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), 30)
     os.kill(killed.pid, signal.SIGKILL)
-    assert eventually(lambda: not killed.is_alive, 10)
+    assert eventually(lambda: not killed.is_alive, PATIENCE)
     for each in shared.neighbours:
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()

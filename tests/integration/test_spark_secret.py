@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.crash.process import Process, tree
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 
 PASSWORD = "the-password-of-the-connector"
 RPC_REQUEST, RPC_FAILURE = 3, 5
@@ -41,7 +42,7 @@ def refusal_of(port: int) -> str:
     """Say something to one of Spark's transports without having proved to be anybody, and return its answer."""
     body = b"hello"
     head = struct.pack(">bqi", RPC_REQUEST, 1, len(body))
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(struct.pack(">q", 8 + len(head) + len(body)) + head + body)
         try:
             answer = connection.recv(1 << 16)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.integration.thread_host import WAIT, ThreadHost, file_sink, file_source
+from tests.integration.thread_host import ThreadHost, file_sink, file_source
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
@@ -28,8 +29,8 @@ def test_topics_of_both_ends_are_remembered_until_their_connectors_go(
         host.run(file_sink("sink", copy, ",".join(topics)))
         assert host.statuses.topics("source") == host.statuses.topics("sink") == []
         lines.write_text("one\ntwo\n")
-        assert eventually(lambda: copy.exists() and copy.read_text() == "one\ntwo\n", WAIT)
+        assert eventually(lambda: copy.exists() and copy.read_text() == "one\ntwo\n", PATIENCE)
         wanted = [topics[0]] if is_tracked else []
-        assert eventually(lambda: host.statuses.topics("source") == host.statuses.topics("sink") == wanted, WAIT)
-        host.herder.delete("source").result(WAIT)
+        assert eventually(lambda: host.statuses.topics("source") == host.statuses.topics("sink") == wanted, PATIENCE)
+        host.herder.delete("source").result(PATIENCE)
         assert (host.statuses.topics("source"), host.statuses.topics("sink")) == ([], wanted)

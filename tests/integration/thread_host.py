@@ -32,10 +32,10 @@ from hearth.storage import (
     StatusStore,
 )
 from tests.bundles.build import environments
+from tests.patience import PATIENCE
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
 
-WAIT = 60
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
@@ -64,7 +64,7 @@ class ThreadLauncher:
     def stop(self) -> None:
         """Wait until all tasks have ended."""
         for thread in self._threads:
-            thread.join(WAIT)
+            thread.join(PATIENCE)
 
     def _run(self, launch: TaskLaunch, on_end: Callable[[TaskEnd], None]) -> None:
         reason = run_task(launch, self._found)
@@ -106,7 +106,7 @@ class ThreadHost:
                 board=StatusBoard(self.statuses, "w:1"),
                 launcher=self._launcher,
                 link=self._link,
-                graceful_seconds=WAIT,
+                graceful_seconds=PATIENCE,
             ),
             ConnectorValidator(directory, config, self._pool),
         )
@@ -133,8 +133,8 @@ class ThreadHost:
 
     def run(self, config: dict[str, str]) -> None:
         """Create a connector with one task, and wait until that runs."""
-        self.herder.put(config["name"], config).result(WAIT)
-        assert eventually(lambda: self.state(config["name"]) is State.RUNNING, WAIT), self.statuses.task(
+        self.herder.put(config["name"], config).result(PATIENCE)
+        assert eventually(lambda: self.state(config["name"]) is State.RUNNING, PATIENCE), self.statuses.task(
             config["name"], 0
         )
 

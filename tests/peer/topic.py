@@ -18,9 +18,9 @@ from confluent_kafka.admin import (
     NewTopic,
 )
 
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
-_TIMEOUT = 30.0
 _NOT_YET = (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker answers for a moment after it was started, or after a topic was made."""
 
@@ -49,7 +49,7 @@ class Topics:
     def create(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic; one of this name that is being deleted is waited for."""
         wanted = NewTopic(name, partitions, 1, config=dict(settings or {}))
-        made = eventually(lambda: self._create_unless_there(wanted), _TIMEOUT)
+        made = eventually(lambda: self._create_unless_there(wanted), PATIENCE)
         assert made, f"topic {name} still exists"
 
     def _create_unless_there(self, wanted: Any) -> bool:
@@ -67,19 +67,19 @@ class Topics:
             entries = self._admin.describe_configs([shown])[shown].result()
             return all(entries[key].value == value for key, value in settings.items())
 
-        assert eventually(is_set, _TIMEOUT), f"settings of {name} were not changed"
+        assert eventually(is_set, PATIENCE), f"settings of {name} were not changed"
 
     def widen(self, name: str, partitions: int) -> None:
         """Give a topic so many partitions in all; a broker that is away for a while is waited for."""
         wanted = NewPartitions(name, partitions)
-        future = self._admin.create_partitions([wanted], request_timeout=_TIMEOUT)[name]
+        future = self._admin.create_partitions([wanted], request_timeout=PATIENCE)[name]
         _succeeds(future, KafkaError.INVALID_PARTITIONS)  # it has them already: an answer was lost on its way
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics; those that do not exist are left alone."""
         wanted = [name for name in names if name in self.names()]
         for future in self._admin.delete_topics(wanted).values() if wanted else []:
-            future.result(_TIMEOUT)
+            future.result(PATIENCE)
 
     def delete_groups(self, names: Iterable[str]) -> None:
         """Delete consumer groups with their offsets; those that do not exist, or still count members, are left alone.
@@ -93,11 +93,11 @@ class Topics:
     @property
     def cluster_id(self) -> str:
         """Return the id that the brokers share."""
-        return str(self._admin.list_topics(timeout=_TIMEOUT).cluster_id)
+        return str(self._admin.list_topics(timeout=PATIENCE).cluster_id)
 
     def names(self) -> set[str]:
         """Return the names of all topics."""
-        return set(self._admin.list_topics(timeout=_TIMEOUT).topics)
+        return set(self._admin.list_topics(timeout=PATIENCE).topics)
 
     def produce(self, topic: str, records: Iterable[Record]) -> None:
         """Write records in their order and return when the broker has them all."""
@@ -106,7 +106,7 @@ class Topics:
             options = {} if record.timestamp is None else {"timestamp": record.timestamp}
             headers = list(record.headers)
             producer.produce(topic, record.value, record.key, headers=headers, partition=record.partition, **options)
-        assert producer.flush(_TIMEOUT) == 0
+        assert producer.flush(PATIENCE) == 0
 
     def count(self, topic: str) -> int:
         """Return the number of records ever written to a topic, 0 when there is no such topic."""
@@ -128,7 +128,7 @@ class Topics:
 
         def counted() -> int:
             try:
-                return sum(int(consumer.get_watermark_offsets(each, timeout=_TIMEOUT)[1]) for each in places)
+                return sum(int(consumer.get_watermark_offsets(each, timeout=PATIENCE)[1]) for each in places)
             except KafkaException as error:
                 if error.args[0].code() not in _NOT_YET:
                     raise
@@ -165,7 +165,7 @@ class Topics:
         """Return partition, first offset and end offset of each partition."""
         if topic not in self.names():
             return []
-        partitions = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic].partitions
+        partitions = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
         rows = []
         for number in sorted(partitions):
             low, high = _watermarks(consumer, TopicPartition(topic, number))
@@ -175,10 +175,10 @@ class Topics:
 
 def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
     """Return first offset and end offset, as soon as the broker leads the partition: just started, it may not yet."""
-    end = time.monotonic() + _TIMEOUT
+    end = time.monotonic() + PATIENCE
     while True:
         try:
-            low, high = consumer.get_watermark_offsets(place, timeout=_TIMEOUT)
+            low, high = consumer.get_watermark_offsets(place, timeout=PATIENCE)
             return low, high
         except KafkaException as error:
             if error.args[0].code() not in _NOT_YET or time.monotonic() > end:
@@ -189,7 +189,7 @@ def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
 def _succeeds(future: Any, *expected: int) -> bool:
     """Wait for an answer and return False when it is one of the expected errors; any other one is raised."""
     try:
-        future.result(_TIMEOUT)
+        future.result(PATIENCE)
     except KafkaException as error:
         if error.args[0].code() not in expected:
             raise
@@ -199,7 +199,7 @@ def _succeeds(future: Any, *expected: int) -> bool:
 
 def _messages(consumer: Any, wanted: int) -> Iterable[Record]:
     """Yield so many records from the partitions assigned."""
-    deadline = time.monotonic() + _TIMEOUT
+    deadline = time.monotonic() + PATIENCE
     while wanted > 0:
         assert time.monotonic() < deadline, f"{wanted} records did not come"
         for message in consumer.consume(min(wanted, 1000), timeout=1.0):

@@ -60,8 +60,8 @@ def own_log() -> Iterator[None]:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> float:
-    """Let both sides be lost after so many seconds of silence."""
+    """Let both sides be lost after so many seconds of silence, in which a busy machine has many heartbeats said."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(heartbeat, "SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr(heartbeat, "SILENCE_SECONDS", 2.0)
     monkeypatch.setattr(heartbeat, "LAST_RESORT_SECONDS", 0.2)
-    return 1.0
+    return 2.0

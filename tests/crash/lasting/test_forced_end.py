@@ -11,6 +11,7 @@ import pytest
 from hearth.link.heartbeat import FENCED_SECONDS, SILENCE_SECONDS
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end
+from tests.patience import PATIENCE
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: s
     assert answer.status == 204, answer.text
     print(f"the {kind} was deleted after {seconds:.1f} s")
     assert seconds < FENCED_SECONDS
-    await_end([worker, stage], 5)
+    await_end([worker, stage], PATIENCE)
     pipeline.create(kind)
     pipeline.await_new_line()
 

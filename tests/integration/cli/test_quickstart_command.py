@@ -20,6 +20,7 @@ import pytest
 
 from hearth.cli.quickstart_command import _fetch, _pack
 from tests.bundles import build
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -224,7 +225,7 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
         os.kill(host, signal.SIGKILL)
         assert run.end() == 1
         assert "error: the host ended by itself" in run.shown
-        assert eventually(lambda: run.processes() == [], 15), "a task that lost its host stops itself"
+        assert eventually(lambda: run.processes() == [], PATIENCE), "a task that lost its host stops itself"
 
 
 def _command(process: int) -> list[str]:

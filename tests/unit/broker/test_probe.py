@@ -12,6 +12,7 @@ import pytest
 
 from hearth.broker.probe import serving_cluster
 from hearth.foundation.port import LOOPBACK
+from tests.reservation import reserve_port
 
 
 @contextmanager
@@ -56,6 +57,4 @@ def test_answer_without_brokers_or_sense_means_not_yet(body: bytes | None) -> No
 
 def test_nobody_listening_means_not_yet() -> None:
     """A refused connection is no error."""
-    with socket.create_server((LOOPBACK, 0)) as server:
-        port = server.getsockname()[1]
-    assert serving_cluster(LOOPBACK, port) is None
+    assert serving_cluster(LOOPBACK, reserve_port()) is None

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from hearth.datasource.kept_task import KeptTasks
+from tests.patience import PATIENCE
 
 
 class Task:
@@ -46,15 +47,15 @@ def test_a_task_is_used_again_under_its_key() -> None:
 def test_a_task_that_nobody_wants_is_ended() -> None:
     """Soon after its time, also where another one is kept longer; nothing waits after the last."""
     tasks: KeptTasks[Task] = KeptTasks()
-    long, short = used(tasks, "long", 0.4), used(tasks, "short", 0.05)
-    assert short.closed.wait(5)
+    long, short = used(tasks, "long", 3.0), used(tasks, "short", 0.05)
+    assert short.closed.wait(PATIENCE)
     assert not long.closed.is_set()
-    assert long.closed.wait(5)
-    until = time.monotonic() + 5
+    assert long.closed.wait(PATIENCE)
+    until = time.monotonic() + PATIENCE
     while any(each.name == "kept-tasks" for each in threading.enumerate()):
         assert time.monotonic() < until
         time.sleep(0.01)
-    assert used(tasks, "short", 0.05).closed.wait(5)
+    assert used(tasks, "short", 0.05).closed.wait(PATIENCE)
 
 
 def test_a_task_in_use_is_not_ended() -> None:

@@ -19,6 +19,7 @@ from hearth_execution.failure import ErrorInfo, RemoteError, is_retriable
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Request
 from hearth_stage.frame import Frame, read_frame, widen, write_frame
+from tests.patience import PATIENCE
 
 Connect = Callable[..., tuple[Channel, Channel]]
 RAISED: dict[str, BaseException] = {
@@ -139,7 +140,7 @@ def sample(*values: str) -> Batch:
 def test_call_gets_its_answer(connect: Connect) -> None:
     """Members and batches of the reply are those the other side gave."""
     left, _ = connect()
-    reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=5)
+    reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=PATIENCE)
     assert reply.said == {"a": 1}
     assert [batch.column("value").to_pylist() for batch in reply.batches] == [["x"], ["y", "z"]]
 
@@ -147,15 +148,15 @@ def test_call_gets_its_answer(connect: Connect) -> None:
 def test_handler_that_returns_nothing_answers_with_nothing(connect: Connect) -> None:
     """Every call has an answer, if an empty one."""
     left, _ = connect()
-    assert left.call(Nothing(), timeout=5) is None
+    assert left.call(Nothing(), timeout=PATIENCE) is None
 
 
 def test_both_ends_call_at_once(connect: Connect) -> None:
     """Numbers of calls belong to the side that makes them, so equal numbers do not meet."""
     left, right = connect()
     answers = [(left.begin(Echo(n)), right.begin(Echo(-n))) for n in range(100)]
-    assert [ours.result(5).said for ours, _ in answers] == list(range(100))
-    assert [theirs.result(5).said for _, theirs in answers] == [-n for n in range(100)]
+    assert [ours.result(PATIENCE).said for ours, _ in answers] == list(range(100))
+    assert [theirs.result(PATIENCE).said for _, theirs in answers] == [-n for n in range(100)]
 
 
 def test_threads_share_a_channel(connect: Connect) -> None:
@@ -163,7 +164,7 @@ def test_threads_share_a_channel(connect: Connect) -> None:
     left, _ = connect()
     with ThreadPoolExecutor(8) as pool:
         wanted = [f"{number}" * 3000 for number in range(100)]
-        found = pool.map(lambda text: left.call(Echo(batches=[sample(text)]), timeout=10), wanted)
+        found = pool.map(lambda text: left.call(Echo(batches=[sample(text)]), timeout=PATIENCE), wanted)
         assert [reply.batches[0].column("value")[0].as_py() for reply in found] == wanted
 
 
@@ -179,12 +180,12 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
 
     left, _ = connect(right=keep)
     first, second = left.begin(Late()), left.begin(Late())
-    assert both.wait(5)
+    assert both.wait(PATIENCE)
     kept[1].reply(Echoed("b"))
-    assert second.result(5).said == "b"
+    assert second.result(PATIENCE).said == "b"
     assert not first.done()
     kept[0].reply(Echoed("a"))
-    assert first.result(5).said == "a"
+    assert first.result(PATIENCE).said == "a"
 
 
 def test_reminder_waits_for_nobody() -> None:
@@ -228,7 +229,7 @@ def test_notice_has_no_answer(connect: Connect) -> None:
     left, right = connect(right=note)
     right.send = lambda *frame: sent.append(frame)  # type: ignore[method-assign]
     left.notify(Note(1, [sample("x")]))
-    assert arrived.wait(5)
+    assert arrived.wait(PATIENCE)
     message = came[0].message
     assert isinstance(message, Note)
     assert (came[0].op, message.said, message.batches[0].num_rows) == ("note", 1, 1)
@@ -240,7 +241,7 @@ def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) 
     """Kind, text and trace of an exception cross the channel; the exception itself does not."""
     left, _ = connect()
     with pytest.raises(RemoteError) as caught:
-        left.call(Raise(what), timeout=5)
+        left.call(Raise(what), timeout=PATIENCE)
     error = RAISED[what]
     assert str(caught.value) == f"{ErrorInfo.of(error).class_name}: {error}"
     assert caught.value.info.kind == what
@@ -252,8 +253,8 @@ def test_reply_that_is_no_json_is_an_error_of_the_call(connect: Connect) -> None
     """A handler that returns what a frame cannot carry fails its call and nothing else."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="not JSON serializable"):
-        left.call(Odd(), timeout=5)
-    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
+        left.call(Odd(), timeout=PATIENCE)
+    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
 
 
 def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
@@ -261,7 +262,7 @@ def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(TypeError):
         left.begin(Echo(object()))
-    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
 
 
 def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
@@ -269,7 +270,7 @@ def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
         left.call(Silence(), timeout=0.05)
-    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
 
 
 def test_late_answer_is_ignored(connect: Connect) -> None:
@@ -278,10 +279,10 @@ def test_late_answer_is_ignored(connect: Connect) -> None:
     left, right = connect(right=lambda request: kept.append(request) if request.kind is Late else serve(request))
     with pytest.raises(CallTimeout):
         left.call(Late(), timeout=0.05)
-    left.call(Echo(), timeout=5)  # by now the first has arrived, too
+    left.call(Echo(), timeout=PATIENCE)  # by now the first has arrived, too
     kept[0].reply()
     right.send({"re": 4711, "args": {}})
-    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
 
 
 def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
@@ -290,7 +291,7 @@ def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
     waiting = left.begin(Silence())
     right.close()
     with pytest.raises(ChannelClosed):
-        waiting.result(5)
+        waiting.result(PATIENCE)
     with pytest.raises(ChannelClosed, match="'echo' was not sent"):
         left.call(Echo())
     with pytest.raises(ChannelClosed):
@@ -308,7 +309,7 @@ def test_close_is_told_once_on_either_side(connect: Connect) -> None:
 
     left, right = connect(on_close=on_close)
     left.close()
-    assert done.wait(5)
+    assert done.wait(PATIENCE)
     right.close()
     right.close()
     left.close()
@@ -321,7 +322,7 @@ def test_handler_may_close_its_own_channel(connect: Connect) -> None:
     left, right = connect(right=lambda request: ends[0].close())
     ends.append(right)
     with pytest.raises(ChannelClosed):
-        left.call(Nothing(), timeout=5)
+        left.call(Nothing(), timeout=PATIENCE)
 
 
 def test_broken_stream_ends_the_connection() -> None:
@@ -332,7 +333,7 @@ def test_broken_stream_ends_the_connection() -> None:
         waiting = channel.begin(Silence())
         theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
         with pytest.raises(ChannelClosed):
-            waiting.result(5)
+            waiting.result(PATIENCE)
         channel.close()
 
 
@@ -347,7 +348,7 @@ def test_reply_that_cannot_be_read_fails_its_call() -> None:
         text = b'{"re":%d,"args":{},"batches":[3]}' % asked.header["id"]
         theirs.sendall((7 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text + b"abc")
         with pytest.raises(pa.ArrowInvalid):
-            waiting.result(5)
+            waiting.result(PATIENCE)
         channel.close()
 
 
@@ -385,9 +386,9 @@ def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(
     left, right = connect(right=careless)
     for _ in range(100):
         with pytest.raises(RemoteError, match="KeyError: 'groups'"):
-            left.call(Nothing(), timeout=5)
+            left.call(Nothing(), timeout=PATIENCE)
     assert len(caplog.records) == 1
-    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
     assert right.fault is None
 
 
@@ -396,19 +397,19 @@ def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_r
     closed = threading.Event()
     left, right = connect(right=careless, on_close=closed.set)
     left.notify(Note(1))
-    assert closed.wait(5)
+    assert closed.wait(PATIENCE)
     assert right.fault == "notice 'note' was not served: KeyError: 'groups'"
     with pytest.raises(ChannelClosed):
-        left.call(Echo(), timeout=5)
+        left.call(Echo(), timeout=PATIENCE)
 
 
 def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
     """It may come from a later version of the protocol, so it is nothing to complain of."""
     left, right = connect(right=lambda request: request.answer(lambda message: None))
     with pytest.raises(RemoteError, match="protocol 4 has no operation 'unknown'"):
-        left.call(Unknown(), timeout=5)
+        left.call(Unknown(), timeout=PATIENCE)
     left.send({"op": "unknown", "args": {}})  # as a notice
-    left.call(Nothing(), timeout=5)
+    left.call(Nothing(), timeout=PATIENCE)
     assert (right.fault, caplog.records) == (None, [])
 
 
@@ -416,7 +417,7 @@ def test_call_whose_members_are_wrong_is_answered_with_the_reason(connect: Conne
     """Whoever makes it hears what was expected."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="raise: 'what': 5 is not text"):
-        left.call(Raise(5), timeout=5)  # type: ignore[arg-type]
+        left.call(Raise(5), timeout=PATIENCE)  # type: ignore[arg-type]
 
 
 def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(connect: Connect) -> None:
@@ -424,7 +425,7 @@ def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(conn
     closed = threading.Event()
     left, right = connect(right=lambda request: print(request.message), on_close=closed.set)
     left.notify(Note("five"))  # type: ignore[arg-type]
-    assert closed.wait(5)
+    assert closed.wait(PATIENCE)
     assert right.fault == "notice 'note' was not served: ValueError: note: 'said': 'five' is not a whole number"
 
 
@@ -446,7 +447,7 @@ def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, say
         channel = Channel(ours, KNOWN, lambda request: print(request.message), closed.set).start()
         channel.begin(Echo())
         theirs.sendall((4 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text)
-        assert closed.wait(5)
+        assert closed.wait(PATIENCE)
         assert says in str(channel.fault)
         channel.close()
 
@@ -459,5 +460,5 @@ def test_reply_whose_arguments_are_no_object_fails_its_call() -> None:
         waiting = channel.begin(Echo())
         write_frame(theirs, {"re": 1, "args": ["x"]})
         with pytest.raises(ValueError, match="not a reply"):
-            waiting.result(5)
+            waiting.result(PATIENCE)
         channel.close()

@@ -54,7 +54,7 @@ print("itself")
         assert run(Limits(has_network=False), code, tmp_path) == (
             0, f"nobody is there\n{errno.ENETUNREACH}\nitself\n"
         )  # fmt: skip
-        socket.create_connection(address, 5).close()
+        socket.create_connection(address, 30).close()
 
 
 @LINUX
@@ -90,6 +90,7 @@ def test_who_has_no_rights_has_namespaces_with_his_own_view_of_users() -> None:
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])
 from hearth_stage.limit import Limits
+from tests.patience import PATIENCE
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE: as for one who was nobody from the start
 Limits(has_network=False, temporary_bytes=1 << 20).impose()

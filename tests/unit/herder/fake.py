@@ -25,6 +25,7 @@ from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
+from tests.patience import PATIENCE
 from tests.unit.herder.catalogue import WORKER, directory
 
 
@@ -251,7 +252,7 @@ class StatusWatch(MemoryStatusStore):
     def wait(self, predicate: Callable[[], bool]) -> None:
         """Wait until something is true of the statuses."""
         with self._changed:
-            assert self._changed.wait_for(predicate, 20), "the statuses never came to be as expected"
+            assert self._changed.wait_for(predicate, PATIENCE), "the statuses never came to be as expected"
 
     def _wake(self) -> None:
         with self._changed:

@@ -44,11 +44,10 @@ from hearth.storage import (
 )
 from hearth_api import ConnectError, PluginError
 from hearth_stage.connector_call import TaskConfigs
+from tests.patience import PATIENCE
 from tests.unit.herder.catalogue import SOURCE, plugin
 from tests.unit.runtime.sample import SETTINGS
 
-WAIT_SECONDS = 20.0
-"""How long a queue may be at work before it counts as waiting for something that does not come."""
 STATES = {TargetState.STARTED: State.RUNNING, TargetState.PAUSED: State.PAUSED, TargetState.STOPPED: State.STOPPED}
 
 
@@ -108,7 +107,7 @@ class SteppedQueues(Queues):
 
     def _await(self, queue: Hashable) -> None:
         try:
-            self._news.get(timeout=WAIT_SECONDS)
+            self._news.get(timeout=PATIENCE)
         except Empty:
             raise AssertionError(f"{queue} waits for something, and not for its own plugin") from None
 

@@ -15,6 +15,7 @@ from hearth.herder.supervisor import Restart
 from hearth.runtime.launcher import RunLoss
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.unit.herder.fake import Bench
 
@@ -168,7 +169,7 @@ def stage_of(bench: Bench, name: str) -> PluginStage:
         found.extend([stage] if stage is not None and stage.is_alive else [])
         return bool(found)
 
-    assert eventually(look, 10)
+    assert eventually(look, PATIENCE)
     return found[0]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from hearth.herder.leader_watch import LeaderWatch
 from hearth.kafka.host_group import HostMember
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.reservation import reserve_port
 
@@ -45,7 +46,7 @@ class Server:
     def open(self) -> None:
         """Listen."""
         self.socket = socket.create_server(("127.0.0.1", self.port))
-        self.socket.settimeout(10)
+        self.socket.settimeout(PATIENCE)
 
     def die(self) -> None:
         """Listen no more, as a process that has ended."""
@@ -89,7 +90,7 @@ def test_a_leader_that_has_died_is_taken_out_at_once(group: Group, watch: Leader
     connection, _ = server.socket.accept()
     server.die()
     connection.close()
-    assert eventually(lambda: group.taken_out == ["a-1"], 5)
+    assert eventually(lambda: group.taken_out == ["a-1"], PATIENCE)
 
 
 def test_a_leader_that_ends_silent_connections_is_not(group: Group, watch: LeaderWatch, server: Server) -> None:
@@ -127,7 +128,7 @@ def test_a_leader_that_nobody_ever_reached_is_named_and_left_alone(
     server.die()
     group.members = of(server.url, "own")
     watch.start()
-    assert eventually(lambda: bool(caplog.messages), 5)
+    assert eventually(lambda: bool(caplog.messages), PATIENCE)
     watch.close()
     assert group.taken_out == []
     assert len(caplog.messages) == 1
@@ -142,7 +143,7 @@ def test_who_leads_looks_once_whether_the_others_could_be_reached(
     leader, other = of("http://127.0.0.1:1", "z")
     group.members = [HostMember("own-1", "own", leader.url, leads=True), other]
     watch.start()
-    assert eventually(lambda: bool(caplog.messages), 5)
+    assert eventually(lambda: bool(caplog.messages), PATIENCE)
     watch.look_again()
     watch.close()
     assert len(caplog.messages) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from hearth.herder.leadership import Leadership
 from hearth_api import RetriableError
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
 
@@ -38,7 +39,7 @@ class Cluster:
     def follow(self) -> None:
         """End what runs, which may take a while."""
         self.deeds.append("follow")
-        self.ending.wait(10)
+        self.ending.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def leadership(cluster: Cluster) -> Iterator[Leadership]:
 
 def came(deeds: Callable[[], list[str]], wanted: list[str]) -> bool:
     """Return whether these deeds were done, and no others."""
-    eventually(lambda: len(deeds()) >= len(wanted), 5)
+    eventually(lambda: len(deeds()) >= len(wanted), PATIENCE)
     return deeds() == wanted
 
 
@@ -97,9 +98,9 @@ def test_a_claim_is_tried_until_the_brokers_are_there(cluster: Cluster, leadersh
     """And not any more when somebody else has the turn."""
     cluster.is_away = True
     leadership.on_group(True)
-    assert eventually(lambda: cluster.deeds.count("refused") >= 3, 5)
+    assert eventually(lambda: cluster.deeds.count("refused") >= 3, PATIENCE)
     cluster.is_away = False
-    assert eventually(lambda: "lead 1" in cluster.deeds, 5)
+    assert eventually(lambda: "lead 1" in cluster.deeds, PATIENCE)
 
 
 def test_a_turn_that_comes_back_while_the_host_ends_its_term_begins_another(

@@ -212,8 +212,8 @@ def test_a_task_that_does_not_drain_is_cut_off(stand: Stand) -> None:
 def test_a_task_still_waiting_for_its_place_is_called_off(stand: Stand) -> None:
     """There is nothing to drain, so nobody waits."""
     began = time.monotonic()
-    assert stand.stop(5)
-    assert time.monotonic() - began < 1
+    assert stand.stop(60)
+    assert time.monotonic() - began < 30
     assert stand.spark.commands == []
     assert stand.spark.cancelled == [("c", 0)]
     assert ("c", 0) in stand.spark.forgotten

@@ -29,6 +29,8 @@ from hearth.isolation.stage import Stage, StageDied, StageTimeout
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import Process, await_end, defunct, find, tree
+from tests.patience import PATIENCE
+from tests.peer.rest import eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 pytestmark = pytest.mark.skipif(not module.is_able(), reason="stages are forked on Linux 5.3 and later")
@@ -249,8 +251,10 @@ def test_a_hanging_stage_without_its_fork_server_is_ended_by_force(begun: Begun)
         time.sleep(60)
         """
     )
+    answer = stage.begin(doing(stage))
+    assert eventually(lambda: bool(stage.last_words), PATIENCE)
     with pytest.raises(StageTimeout):
-        stage.call(doing(stage), timeout=0.3)
+        stage.result(answer, "describe", timeout=0.3)
     child = int(stage.last_words.split()[0])
     stage.close(grace=0.1)
     assert wait_for_end(stage.pid)
@@ -286,7 +290,7 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: boo
             os.kill(everyone[-1].pid, signal.SIGKILL)
             await_end(everyone[-1:])
         owner.kill()
-    await_end(everyone, 5)
+    await_end(everyone, PATIENCE)
 
 
 def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +331,7 @@ def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.
             with pytest.raises(NotForked, match="what its fork server has loaded for all stages runs 1 threads"):
                 plan.fork(theirs.fileno(), "test")
     (server,) = (each for each in tree(os.getpid()) if str(tmp_path) in each.command)
-    await_end([server], 10)
+    await_end([server], PATIENCE)
 
 
 def test_module_that_hangs_or_raises_holds_up_no_stage(

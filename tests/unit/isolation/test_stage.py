@@ -51,6 +51,7 @@ from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Configure, Describe, Load, Ping, Stopping, Validate, WantedPlugin
 from hearth_stage.task_call import AddCredit, Group, HandOver, HoldPolling, StartSource, StopSource
 from hearth_stage.transformation_call import Apply
+from tests.patience import PATIENCE
 from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, Nonsense, java_compiler
 
 MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")
@@ -140,7 +141,7 @@ def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(
     stage.call(LoadConnector(CONNECTOR))
     answer = stage.begin(Ping())
     hanging = stage.begin(StartConnector({"misbehave.how": "hang", "misbehave.where": "connector.start"}))
-    answer.result(10)
+    answer.result(PATIENCE)
     stage.let_go(ConnectError("somebody else is wanted"))
     stage.close()
     stage.result(answer, "ping")
@@ -315,7 +316,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
         stage.call(StartSource(CONNECTOR, {"number": "2"}))
         assert asked == [ReadOffsets([{"task": "2"}])]
         stage.notify(AddCredit(1))
-        assert polled.wait(10)
+        assert polled.wait(PATIENCE)
         assert asked[1].groups == [Group(1)]
     finally:
         stage.close()
@@ -536,7 +537,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
     """A process that a plugin forked does not keep the connection open when the stage dies."""
     (tmp_path / "parent.py").write_text(
         "import os, threading\nclass Plugin:\n    def version(self):\n"
-        "        pid = os.fork()\n        if pid == 0:\n            threading.Event().wait(30)\n"
+        "        pid = os.fork()\n        if pid == 0:\n            threading.Event().wait(600)\n"
         "            os._exit(0)\n        return str(pid)\n"
     )
     died = threading.Event()
@@ -545,7 +546,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
     child = int(str(stage.call(Describe("parent:Plugin")).version))
     try:
         stage.kill()
-        assert died.wait(5)
+        assert died.wait(PATIENCE)
     finally:
         os.kill(child, signal.SIGKILL)
 
@@ -558,7 +559,7 @@ def test_who_hears_of_a_death_is_told_whose(started: Started, tmp_path: Path) ->
         told.set_result((stage, stage.died()))
 
     stage = started(python=script(tmp_path, "#!/bin/sh\n"), on_death=on_death)
-    dead, error = told.result(5)
+    dead, error = told.result(PATIENCE)
     assert dead is stage
     assert "exited with 0" in str(error)
 
@@ -727,7 +728,7 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
     stage = started(on_request=keep)
     stage.await_hello()
     answer = stage.begin(StartSource(CONNECTOR, {}))
-    assert came.wait(10)
+    assert came.wait(PATIENCE)
     assert not answer.done()
     kept[0].reply(StoredOffsets([None]))
     assert stage.result(answer, "source.start").wants_records is False
@@ -864,7 +865,7 @@ def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
     stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=lambda _: died.set())
     with pytest.raises(StageBroken, match=says):
         do(stage)
-    assert died.wait(5)
+    assert died.wait(PATIENCE)
     assert "broke the protocol" in str(stage.died())
     assert wait_for_end(stage.pid)
 
@@ -926,5 +927,5 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     answer = stage.begin(Apply([Step("transforms.b")], [Batch("t", None, STRING_SCHEMA, data)]))
     stage.notify(Stopping())
-    (failure,) = stage.result(answer, "apply", timeout=20).failures
+    (failure,) = stage.result(answer, "apply", timeout=PATIENCE).failures
     assert failure.error.kind == "retriable"

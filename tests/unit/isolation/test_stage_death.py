@@ -27,10 +27,10 @@ from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
 from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
+from tests.patience import PATIENCE
 
 SAMPLES = str(Path(__file__).parents[2] / "samples")
 UPPER = "transforms.upper"
-WAIT = 20.0
 LONGEST_LIFE = 0.06
 DEATHS = 5
 
@@ -72,7 +72,7 @@ def held() -> Counter[str]:
 
 def left(before: Counter[str]) -> Counter[str]:
     """Return what this process has more than before, after it had its time to go."""
-    until = time.monotonic() + WAIT
+    until = time.monotonic() + PATIENCE
     while (more := held() - before) and time.monotonic() < until:
         time.sleep(0.01)
     return more
@@ -110,7 +110,7 @@ def die_often() -> None:
         time.sleep(chance.uniform(0, LONGEST_LIFE))
         os.kill(stage.pid, signal.SIGKILL)
         for caller in callers:
-            caller.join(WAIT)
+            caller.join(PATIENCE)
         stage.close()
         assert [type(error) for error in told] == [StageDied] * 2, told
     assert not left(before)
@@ -123,4 +123,4 @@ def test_a_stage_that_dies_at_any_moment_leaves_nothing() -> None:
     It is counted in a process of its own: clients of Kafka that other tests left open pipes at any moment.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-        alone.submit(die_often).result(4 * WAIT)
+        alone.submit(die_often).result(4 * PATIENCE)

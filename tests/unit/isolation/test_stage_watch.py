@@ -14,6 +14,7 @@ from hypothesis.strategies import floats, lists, tuples
 
 from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
 from hearth_stage.limit import Limits
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
@@ -142,7 +143,7 @@ input()
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, env=environment, text=True) as owner:
         assert owner.stdout is not None
         pids = [int(each) for each in owner.stdout.readline().split()]
-        assert eventually(lambda: [state_of(each) for each in pids] == ["T", "T"], 20)
+        assert eventually(lambda: [state_of(each) for each in pids] == ["T", "T"], PATIENCE)
         owner.kill()
     assert [wait_for_end(each) for each in pids] == [True, True]
 
@@ -152,8 +153,8 @@ def test_a_process_that_is_held_up_goes_on_when_nobody_watches_it_any_more() -> 
     command = [sys.executable, "-I", "-S", "-c", "import time\nwhile time.process_time() < 0.7: pass"]
     began = time.monotonic()
     process = subprocess.Popen(command, start_new_session=True)
-    watch = Watch(process.pid, Limits(cpus=0.05), lambda _: None)
-    assert eventually(lambda: state_of(process.pid) == "T", 20)
+    watch = Watch(process.pid, Limits(cpus=0.005), lambda _: None)
+    assert eventually(lambda: state_of(process.pid) == "T", PATIENCE)
     watch.end()
-    assert process.wait(10) == 0
-    assert time.monotonic() - began < 10
+    assert process.wait(PATIENCE) == 0
+    assert time.monotonic() - began < 2 * PATIENCE

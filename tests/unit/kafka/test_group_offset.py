@@ -14,7 +14,6 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth_api import TopicPartition
 
 _names = (f"group-{number}" for number in itertools.count())
-WAIT = 20.0
 
 
 @pytest.fixture

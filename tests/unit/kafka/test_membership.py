@@ -16,14 +16,14 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import library
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
+from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
-from tests.unit.kafka.member import WAIT
 
 LONG_SESSION = "120000"
 """Whoever waits for the end of such a session is noticed: it is far longer than a test waits."""
 
-PATIENCE = 9.0
+DELAY_SECONDS = 12.0
 TASKS = 3
 COORDINATOR_MOVES, TIMED_OUT, NOT_AUTHORIZED = 16, -185, 30
 _NO_CONSUMER_CLOSE = 0x8
@@ -86,11 +86,11 @@ class Run:
     def commit(self, topic: str, offset: int) -> bool:
         """Commit an offset of a topic's first partition; returns whether the broker took it."""
         self.consumer.commit({TopicPartition(topic, 0): offset}, 1)
-        (answer,) = self.consumer.commit_answers(int(WAIT * 1000))
+        (answer,) = self.consumer.commit_answers(int(PATIENCE * 1000))
         return not answer.refused
 
 
-def until(condition: Callable[[], bool], *runs: Run, seconds: float = WAIT) -> bool:
+def until(condition: Callable[[], bool], *runs: Run, seconds: float = PATIENCE) -> bool:
     """Let runs poll until something holds, or time is over."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
@@ -120,7 +120,7 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
 @pytest.fixture(scope="module")
 def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """Provide a broker that waits for more members whenever somebody joins a group that is empty."""
-    settings = {"group.initial.rebalance.delay.ms": str(int(PATIENCE * 1000))}
+    settings = {"group.initial.rebalance.delay.ms": str(int(DELAY_SECONDS * 1000))}
     with KafkaBroker(tmp_path_factory.mktemp("patient"), reserve_port(), settings=settings) as running:
         yield running
 
@@ -144,14 +144,14 @@ def test_a_successor_does_not_find_its_group_empty(patient_broker: KafkaBroker) 
         return until(lambda: all(len(run.partitions) == 1 for run in runs), *runs, seconds=seconds)
 
     killed, replaced = map(start, groups)
-    assert have_all([*killed, *replaced], 3 * PATIENCE)
+    assert have_all([*killed, *replaced], 3 * DELAY_SECONDS)
     for run in killed:
         run.die()
     for run in replaced:
         run.consumer.close(hands_over=True)
     for group in groups:
         successors = start(group)
-        assert have_all(successors, PATIENCE - 2), group
+        assert have_all(successors, DELAY_SECONDS - 2), group
         for run in successors:
             run.consumer.close()
 

@@ -21,8 +21,8 @@ from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
 from hearth_execution.raw_header import RawHeaders, raw_column
+from tests.patience import PATIENCE
 from tests.unit.kafka.conftest import Message
-from tests.unit.kafka.member import WAIT
 
 NewTopic = Callable[..., str]
 Read = Callable[..., list[Message]]
@@ -64,7 +64,7 @@ def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> DeliveryRepor
 def finish(producer: Producer) -> list[DeliveryReport]:
     """Wait until nothing is on its way."""
     deliveries: list[DeliveryReport] = []
-    deadline = time.monotonic() + WAIT
+    deadline = time.monotonic() + PATIENCE
     while producer.in_flight:
         assert time.monotonic() < deadline, f"{producer.in_flight} rows were not acknowledged"
         deliveries += producer.poll(100)
@@ -300,7 +300,7 @@ def test_closing_forgets_what_is_on_its_way() -> None:
     begun = time.monotonic()
     producer.close()
     producer.close()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < PATIENCE
 
 
 def test_setting_librdkafka_does_not_know_is_named() -> None:
@@ -320,7 +320,7 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
     rdkafka.rd_kafka_test_fatal_error(ctypes.c_void_p(producer._client), 47, b"fenced by a test")
     for _ in range(2):
         with pytest.raises(KafkaError, match="fenced by a test"):
-            producer.poll(int(WAIT * 1000))
+            producer.poll(int(PATIENCE * 1000))
 
 
 def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: NewTopic) -> None:
@@ -412,14 +412,14 @@ def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
         producer = Producer({"bootstrap.servers": address, "security.protocol": "ssl", "log_level": "0"})
         try:
             send(producer, Outgoing("t", binary(b"a")), numbers(1))
-            deadline = time.monotonic() + WAIT
+            deadline = time.monotonic() + PATIENCE
             with pytest.raises(KafkaError, match="SSL handshake failed"):  # noqa: PT012 -- some poll of many raises
                 while time.monotonic() < deadline:
                     producer.poll(100)
         finally:
             producer.close()
             listener.shutdown(socket.SHUT_RDWR)
-            peer.join(5)
+            peer.join(PATIENCE)
 
 
 def test_a_broker_that_is_away_is_waited_for() -> None:
@@ -438,7 +438,7 @@ def test_wait_for_answers_is_ended_by_another_thread(open_producer: Open) -> Non
     assert producer.poll(60_000) == []
     producer.wake()
     assert producer.poll(60_000) == []
-    assert time.monotonic() - began < WAIT
+    assert time.monotonic() - began < PATIENCE
     began = time.monotonic()
     producer.poll(50)
     assert time.monotonic() - began >= 0.05

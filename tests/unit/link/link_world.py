@@ -14,9 +14,8 @@ from hearth.link.admission import LinkAddress
 from hearth.link.link_call import Command
 from hearth.runtime.link import TaskLink, Welcome
 from hearth.storage.memory import MemoryOffsetStore
+from tests.patience import PATIENCE
 from tests.unit.runtime.sample import task_plan
-
-WAIT = 5
 
 
 class Host:
@@ -35,7 +34,7 @@ class Host:
 
     def next_event(self) -> TaskEvent:
         """Return the next event, waiting for it."""
-        return self.events.get(timeout=WAIT)
+        return self.events.get(timeout=PATIENCE)
 
 
 class Guest:

@@ -11,6 +11,7 @@ from hearth.config import WorkerConfig
 from hearth.foundation.port import PortTaken
 from hearth.rest.listener import advertised_url, open_listeners, parse_listener, worker_id
 from hearth_api import ConfigError
+from tests.reservation import reserve_port
 from tests.unit.herder.catalogue import WORKER
 from tests.unit.rest.client import pem
 
@@ -54,12 +55,12 @@ def test_what_cannot_be_served_is_refused(url: str, says: str) -> None:
 
 def test_a_taken_port_is_named_with_its_key() -> None:
     """The hint has another port."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(
-            PortTaken, match=rf"port {port} of listeners='http://127\.0\.0\.1:{port}' is taken"
-        ) as caught:
-            open_listeners(worker(f"http://127.0.0.1:{port}"))
+    port = reserve_port()
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(PortTaken, match=rf"port {port} of listeners='http://127\.0\.0\.1:{port}' is taken") as caught,
+    ):
+        open_listeners(worker(f"http://127.0.0.1:{port}"))
     assert caught.value.code.startswith("environment.")
     assert str(port + 1) in str(caught.value.hint)
 
@@ -75,9 +76,9 @@ def test_the_next_free_port_is_taken_on_request() -> None:
 
 def test_a_failure_closes_what_was_opened_before() -> None:
     """No socket leaks."""
-    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as free:
-        port, first = taken.getsockname()[1], free.getsockname()[1]
-        free.close()
+    first = reserve_port()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         with pytest.raises(PortTaken):
             open_listeners(worker(f"http://127.0.0.1:{first},http://127.0.0.1:{port}"))
         socket.create_server(("127.0.0.1", first)).close()
@@ -134,8 +135,7 @@ def test_an_empty_host_advertises_this_machine() -> None:
 
 def test_admin_listeners_need_ports_of_their_own() -> None:
     """Java's second connector finds the port taken as well."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = reserve_port()
     url = f"http://127.0.0.1:{port}"
     with pytest.raises(PortTaken, match=rf"port {port} of admin\.listeners="):
         open_listeners(worker(url, **{"admin.listeners": url}))

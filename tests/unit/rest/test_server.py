@@ -14,6 +14,7 @@ from hearth.config import WorkerConfig
 from hearth.rest import server
 from hearth.rest.listener import open_listeners
 from hearth.rest.server import Complaints, RestServer
+from tests.patience import PATIENCE
 from tests.unit.herder.catalogue import WORKER
 from tests.unit.rest.client import Client, run_apart
 
@@ -105,10 +106,10 @@ def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
     """The limit is for who sends, not for who works."""
     monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
     free = threading.Event()
-    held = client.bench.herder._queues.submit("x", lambda: free.wait(20))
+    held = client.bench.herder._queues.submit("x", lambda: free.wait(PATIENCE))
     threading.Timer(1.0, free.set).start()
     assert client.create("x").status == 201
-    assert held.result(20)
+    assert held.result(PATIENCE)
 
 
 def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:

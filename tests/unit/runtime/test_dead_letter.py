@@ -20,11 +20,11 @@ from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.raw_header import raw_column
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.sample import task_plan
 
-WAIT = 30
 FAILURE = Failure(0, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "lib.BadError", "bad", "the trace"))
 Open = Callable[..., DeadLetterReporter]
 _numbers = itertools.count()
@@ -82,7 +82,7 @@ def test_record_is_kept_as_it_was_consumed(open_reporter: Open, topics: Topics, 
     reporter = open_reporter()
     reports = [reporter.report(FAILURE, Consumed(consumed(), row)) for row in range(3)]
     for report in reports:
-        report.result(WAIT)
+        report.result(PATIENCE)
     assert topics.read(topic) == [
         Record(b"k", b"\x00bad", (("h", b"1"), ("h", None))),
         Record(None, None),
@@ -96,7 +96,7 @@ def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic
     silent = replace(FAILURE, error=ErrorInfo("data", "lib.BadError", "", ""))
     for failure in (FAILURE, silent):
         report = reporter.report(failure, Consumed(consumed(), 0))
-        report.result(WAIT)
+        report.result(PATIENCE)
     first, second = topics.read(topic)
     names = [name for name, _ in first.headers]
     assert names[:2] == ["h", "h"]
@@ -123,7 +123,7 @@ def test_topic_is_made_with_one_partition_or_used_as_it_is(open_reporter: Open, 
     """A dead letter topic that exists keeps its shape."""
     assert topic not in topics.names()
     open_reporter()
-    assert eventually(lambda: topic in topics.names(), 10)  # a broker may tell of it a moment after it was made
+    assert eventually(lambda: topic in topics.names(), PATIENCE)  # a broker may tell of it a moment after it was made
     open_reporter(replication=3)
 
 
@@ -141,7 +141,7 @@ def test_letter_that_cannot_be_written_does_not_count_as_reported(
     large = replace(consumed(), value=pa.array([b"x" * 5000] * 3, pa.binary()))
     report = open_reporter(message_max_bytes="2000").report(FAILURE, Consumed(large, 0))
     with pytest.raises(DeadLetterRefused, match="dead letter of orders-4@70 was not taken by topic") as caught:
-        report.result(WAIT)
+        report.result(PATIENCE)
     assert "max.message.bytes" in str(caught.value.hint)
     assert "orders-4@70" in caplog.text
 
@@ -156,7 +156,7 @@ def test_more_letters_than_the_buffer_holds_are_taken_and_told(
     reports = [reporter.report(FAILURE, Consumed(large, 0)) for _ in range(9)]
     is_full = reporter.is_full
     for report in reports:
-        report.result(WAIT)
+        report.result(PATIENCE)
     assert (was_full, is_full, reporter.is_full) == (False, True, False)
     assert topics.count(topic) == 9
 
@@ -177,7 +177,7 @@ def test_closing_does_not_wait_for_a_broker_that_is_away(
 def test_record_without_time_gets_one(open_reporter: Open, topics: Topics, topic: str) -> None:
     """Where nobody read timestamps the letter is written all the same."""
     report = open_reporter().report(FAILURE, Consumed(consumed(timestamp=None), 0))
-    report.result(WAIT)
+    report.result(PATIENCE)
     assert topics.count(topic) == 1
 
 

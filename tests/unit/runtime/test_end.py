@@ -14,6 +14,7 @@ from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox
 from hearth.runtime.link import HostLost
 from hearth_stage.call import Notice
+from tests.patience import PATIENCE
 
 
 class Stage:
@@ -53,7 +54,7 @@ def await_guards() -> None:
     """Wait until nobody guards a run any more, nor has a last resort for it."""
     for thread in threading.enumerate():
         if thread.name in ("stop", "last-resort"):
-            thread.join(10)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 
@@ -64,7 +65,7 @@ def test_a_stage_that_hangs_when_its_run_is_to_end_is_killed(monkeypatch: pytest
     end = running(stage)
     end.on_command(Stop())
     assert end.begun.is_set()
-    assert stage.killed.wait(10)
+    assert stage.killed.wait(PATIENCE)
     assert stage.notices == ["stopping"]
 
 
@@ -75,7 +76,7 @@ def test_a_stop_from_before_anybody_guards_the_run_is_seen_to(monkeypatch: pytes
     end.on_command(Replace())
     end.watch(stage)  # type: ignore[arg-type]
     end.guard(0.0)
-    assert stage.killed.wait(10)
+    assert stage.killed.wait(PATIENCE)
 
 
 def test_a_run_that_has_ended_kills_nothing() -> None:

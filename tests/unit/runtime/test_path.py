@@ -19,7 +19,8 @@ import hearth.runtime
 import hearth_stage
 from hearth.broker import KafkaBroker
 from hearth.isolation.environment import Environment
-from tests.integration.thread_host import WAIT, ThreadHost, file_sink, file_source
+from tests.integration.thread_host import ThreadHost, file_sink, file_source
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
@@ -99,7 +100,7 @@ def committed(broker: KafkaBroker, connector: str, topic: str) -> int:
     """Return how far a sink has committed a topic of one partition."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": f"connect-{connector}"}
     with closing(Consumer(settings)) as consumer:
-        (place,) = consumer.committed([TopicPartition(topic, 0)], WAIT)
+        (place,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE)
         return int(place.offset)
 
 
@@ -122,7 +123,7 @@ def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_
         def grow(text: str) -> None:
             with lines.open("a") as out:
                 out.write(text)
-            assert eventually(is_there, WAIT)
+            assert eventually(is_there, PATIENCE)
 
         host.run(file_source("source", lines, name))
         host.run(file_sink("sink", copy, name))

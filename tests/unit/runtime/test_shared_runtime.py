@@ -22,11 +22,11 @@ import pytest
 from hearth.isolation.forked_process import is_able
 from hearth.runtime.shared_runtime import ENDED
 from tests.crash.process import find, tree
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on Linux 5.3 and later")
 
-WAIT = 20.0
 DAEMON = """
 import json, logging, os, signal, sys, threading
 import hearth.runtime.end
@@ -110,7 +110,7 @@ class Daemon:
 
     def said(self, what: str, connector: str) -> dict[str, Any]:
         """Wait until it is said of a connector that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
-        return self._queue(what, connector).get(timeout=WAIT)
+        return self._queue(what, connector).get(timeout=PATIENCE)
 
     def close(self) -> None:
         """End it, with all that it has started."""
@@ -118,7 +118,7 @@ class Daemon:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each.pid, signal.SIGKILL)
         with self.process:
-            self._reader.join(WAIT)
+            self._reader.join(PATIENCE)
 
     def _queue(self, what: str, connector: str) -> queue.Queue[dict[str, Any]]:
         with self._lock:
@@ -167,7 +167,7 @@ def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
     workers = [daemon.said("worker", f"wait-{each}")["pid"] for each in "abc"]
     assert not {*pids} & {*workers}
     assert find(pids[0]).title == "task-runtime"
-    assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, WAIT), "it outlives its first worker"
+    assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, PATIENCE), "it outlives its first worker"
     kinds = open_files(pids[0])
     assert kinds.count("pipe") == 5, "its input and outputs, and twice that by which it hears of the end of the daemon"
     assert kinds.count("socket") == 3, "where it listens, and to both workers"
@@ -181,7 +181,7 @@ def test_what_a_run_ends_with_is_what_its_worker_hears(daemon: Daemon) -> None:
     assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
     assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
     assert daemon.said("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
-    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), WAIT)
+    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), PATIENCE)
 
 
 def test_a_worker_that_spark_ends_takes_its_task_with_it_and_no_other(daemon: Daemon) -> None:
@@ -208,7 +208,7 @@ def test_all_workers_hear_of_the_end_of_the_process(daemon: Daemon) -> None:
 
 def test_a_task_that_is_not_taken_in_time_runs_alone() -> None:
     """And nowhere else: what shared process there is may be held up, and come to it later."""
-    hasty = Daemon(MEET_SECONDS=1.5, LAST_RESORT_SECONDS=0.1)
+    hasty = Daemon(MEET_SECONDS=6.0, LAST_RESORT_SECONDS=0.1)
     try:
         hasty.bring("wait-a")
         shared = hasty.said("runs", "wait-a")["pid"]
@@ -239,7 +239,7 @@ def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None
     daemon.bring("done-a")
     first = find(daemon.said("runs", "done-a")["pid"])
     daemon.said("over", "done-a")
-    assert eventually(lambda: not first.is_alive, WAIT)
+    assert eventually(lambda: not first.is_alive, PATIENCE)
     daemon.bring("done-b")
     assert daemon.said("runs", "done-b")["pid"] != first.pid
 
@@ -252,7 +252,7 @@ def test_it_ends_with_the_daemon() -> None:
     for each in tree(ending.process.pid):
         if each != shared:
             os.kill(each.pid, signal.SIGKILL)
-    assert eventually(lambda: not shared.is_alive, WAIT)
+    assert eventually(lambda: not shared.is_alive, PATIENCE)
     ending.close()
 
 

@@ -24,7 +24,8 @@ from hearth.runtime.task import TaskRun, run_task
 from hearth.staging.place import OWN_STAGES
 from hearth_api import ConnectError, PluginError, RetriableError
 from hearth_execution.failure import ErrorInfo, RemoteError
-from tests.unit.link.link_world import WAIT, Host
+from tests.patience import PATIENCE
+from tests.unit.link.link_world import Host
 from tests.unit.runtime.sample import sink_plan, task_plan
 from tests.unit.runtime.test_end import await_guards
 
@@ -149,7 +150,7 @@ def test_run_that_breaks_before_it_begins_leaves_nothing_behind(
     plan = replace(task_plan("source"), environments={"bundle": Environment("bundle", ("java",))})
     with pytest.raises(ValueError, match="no such place"):
         run_task(TaskLaunch("c", 0, 2, host.server.expect(plan, 2, False)), elsewhere)
-    assert host.server.await_end("c", 0, WAIT)
+    assert host.server.await_end("c", 0, PATIENCE)
     host.server.close()
     await_guards()
     assert exits == []

@@ -139,7 +139,7 @@ def test_the_end_of_the_process_is_told(start: Start) -> None:
 def test_a_poll_that_hangs_is_told(start: Start) -> None:
     """In the time that a call may take."""
     with pytest.raises(ConnectError, match="poll"):
-        start("hang", call_timeout=1.5, graceful_timeout=0.1).take(LONG)
+        start("hang", call_timeout=3.0, graceful_timeout=0.1).take(LONG)
 
 
 def test_a_wait_can_be_ended(start: Start) -> None:

@@ -27,10 +27,10 @@ from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConnectError, PluginError
 from tests.bundles.build import plain_wheel
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.unit.herder.catalogue import WORKER
 
-WAIT = 30.0
 SECONDS = 60.0
 """As long as nobody waits for what hangs."""
 
@@ -226,7 +226,7 @@ def test_a_call_waits_for_no_neighbours(moody: Moody, tmp_path: Path) -> None:
     assert moody.lives(moody.start("b"))["name"] == "b"
     assert answers.empty()
     gate.touch()
-    assert answers.get(timeout=WAIT)["name"] == "slow"
+    assert answers.get(timeout=PATIENCE)["name"] == "slow"
     waiting.join()
 
 
@@ -236,8 +236,8 @@ def test_what_an_instance_says_reaches_its_own_listener(moody: Moody) -> None:
     moody.start("a", {"ask": "yes"}, listeners["a"])
     moody.start("b", {"complain": "no disk"}, listeners["b"])
     moody.start("c", listener=listeners["c"])
-    assert listeners["a"].said.get(timeout=WAIT) == "reconfiguration"
-    assert "no disk" in listeners["b"].said.get(timeout=WAIT)
+    assert listeners["a"].said.get(timeout=PATIENCE) == "reconfiguration"
+    assert "no disk" in listeners["b"].said.get(timeout=PATIENCE)
     assert all(each.said.empty() for each in listeners.values())
 
 
@@ -250,7 +250,7 @@ def test_what_an_instance_prints_is_said_to_be_its(moody: Moody, log: Log) -> No
     for name in "ab":
         told = {(f"{name}|worker", f"{deed} of {name}") for deed in ("start", "watch", "stop")}
         told.add((f"{name}|worker", "ZeroDivisionError: division by zero"))
-        assert eventually(partial(told_in, log, told), 10)
+        assert eventually(partial(told_in, log, told), PATIENCE)
 
 
 def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> None:
@@ -269,7 +269,7 @@ def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> No
     left = moody.start("left", {"start": "later"})
     with about("left|worker"):
         left.end()
-    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), 10)
+    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), PATIENCE)
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
@@ -297,13 +297,13 @@ def test_one_that_hangs_is_moved_and_its_neighbours_go_on(moody: Moody, call: st
     listener = Listener()
     neighbour = moody.start("a", listener=listener)
     here = moody.lives(neighbour)["pid"]
-    with pytest.raises(PluginError, match=f"did not answer 'connector.{call}' within 0.5 s"):
-        moody.lives(moody.start("bad", {call: "hang"}, seconds=0.5))
+    with pytest.raises(PluginError, match=f"did not answer 'connector.{call}' within 3 s"):
+        moody.lives(moody.start("bad", {call: "hang"}, seconds=3.0))
     assert moody.lives(neighbour)["pid"] == here
     assert moody.lives(moody.start("b"))["pid"] != here
     assert listener.said.empty()
     neighbour.end()
-    assert eventually(lambda: not is_there(int(here)), 10)
+    assert eventually(lambda: not is_there(int(here)), PATIENCE)
 
 
 @pytest.mark.parametrize(("call", "deed"), [("start", "exit"), ("task_configs", "kill")])
@@ -314,7 +314,7 @@ def test_one_that_ends_the_process_costs_its_neighbours_their_instances(moody: M
     says = "exited with 7" if deed == "exit" else "killed by signal 9"
     with pytest.raises(PluginError, match=says):
         moody.lives(moody.start("bad", {call: deed}))
-    assert listener.said.get(timeout=WAIT) == "loss"
+    assert listener.said.get(timeout=PATIENCE) == "loss"
     assert not neighbour.is_alive
     neighbour.close()
     again, other = moody.start("a"), moody.start("b")
@@ -330,11 +330,11 @@ def test_who_ends_processes_behind_everybodys_back_is_found_in_the_end(moody: Mo
         for name, listener in listeners.items():
             moody.start(name, {"start": "later"} if name == "bad" else {}, listener)
         for listener in listeners.values():
-            assert listener.said.get(timeout=WAIT) == "loss"
+            assert listener.said.get(timeout=PATIENCE) == "loss"
     listeners = {name: Listener() for name in ("a", "bad")}
     good = moody.start("a", listener=listeners["a"])
     moody.start("bad", {"start": "later"}, listeners["bad"])
-    assert "exited with 7" in listeners["bad"].said.get(timeout=WAIT)
+    assert "exited with 7" in listeners["bad"].said.get(timeout=PATIENCE)
     assert moody.lives(good)["name"] == "a"
     assert listeners["a"].said.empty()
 
@@ -345,22 +345,22 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
     """One holds the interpreter, so nobody answers: who waits is served elsewhere, the others hear of the end."""
     monkeypatch.setattr("hearth.isolation.shared_stage.MUTE_SECONDS", 0.5)
     silent = Listener()
-    victim, _ = moody.start("a", seconds=1.0), moody.start("b", listener=silent)
+    victim, _ = moody.start("a", seconds=5.0), moody.start("b", listener=silent)
     here = moody.lives(victim)["pid"]
     gate, failed = tmp_path / "gate", queue.Queue[Exception]()
 
     def block() -> None:
         try:
-            moody.start("bad", {"start": "block", "gate": str(gate)}, seconds=1.5)
+            moody.start("bad", {"start": "block", "gate": str(gate)}, seconds=6.0)
         except PluginError as error:
             failed.put(error)
 
     blocking = threading.Thread(target=block)
     blocking.start()
-    assert eventually(gate.exists, 10)
+    assert eventually(gate.exists, PATIENCE)
     assert moody.lives(victim)["pid"] != here
-    assert silent.said.get(timeout=WAIT) == "loss"
-    assert "did not even say what it was doing" in str(failed.get(timeout=WAIT).trace)  # type: ignore[attr-defined]
+    assert silent.said.get(timeout=PATIENCE) == "loss"
+    assert "did not even say what it was doing" in str(failed.get(timeout=PATIENCE).trace)  # type: ignore[attr-defined]
     blocking.join()
 
 
@@ -369,11 +369,11 @@ def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody, log:
     neighbour = moody.start("a")
     talking = threading.Thread(target=silently, args=[moody.start, "bad", {"start": "print"}])
     talking.start()
-    assert eventually(lambda: len(log.lines) > 1_000, 10)
+    assert eventually(lambda: len(log.lines) > 1_000, PATIENCE)
     for name in "bcd":
         assert moody.lives(moody.start(name))["name"] == name
         assert moody.lives(neighbour)["name"] == "a"
-        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), 10)
+        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), PATIENCE)
     assert talking.is_alive()
     moody.pool.close()
     talking.join()
@@ -403,7 +403,7 @@ def test_one_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
     with pytest.raises(PluginError, match="start does not work today"):
         taken.start({"name": "a", "start": "raise"}, Listener())
     taken.end()
-    assert eventually(lambda: [text for _, text in log.lines].count("stop of a") == 3, 10)
+    assert eventually(lambda: [text for _, text in log.lines].count("stop of a") == 3, PATIENCE)
     moody.start("b").end()
     assert [text for _, text in log.lines].count("stop of a") == 3
 
@@ -421,11 +421,11 @@ def test_one_that_is_ended_while_it_hangs_is_heard_no_more(moody: Moody) -> None
 
     waiting = threading.Thread(target=start)
     waiting.start()
-    assert eventually(lambda: taken._stage is not None and taken._stage.is_at_work, 10)
+    assert eventually(lambda: taken._stage is not None and taken._stage.is_at_work, PATIENCE)
     taken._may_run = False
     taken._stage._is_hung = True  # type: ignore[union-attr]
     taken.close()
-    assert "has been ended" in str(failed.get(timeout=WAIT))
+    assert "has been ended" in str(failed.get(timeout=PATIENCE))
     assert moody.lives(neighbour)["name"] == "a"
     waiting.join()
 
@@ -446,7 +446,7 @@ def test_a_connector_of_its_own_process_has_its_main_thread(moody: Moody) -> Non
     lives = moody.lives(taken)
     assert lives["thread"] == "MainThread"
     os.kill(int(lives["pid"]), signal.SIGKILL)
-    assert "killed by signal 9" in listener.said.get(timeout=WAIT)
+    assert "killed by signal 9" in listener.said.get(timeout=PATIENCE)
 
 
 def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:

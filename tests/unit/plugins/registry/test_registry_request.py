@@ -16,6 +16,7 @@ from hearth_registry.open_registry import requests_of
 from hearth_registry.registry import RegistryAway, RegistryRefusal, RegistrySlow
 from hearth_registry.registry_request import LARGEST_ANSWER, Endpoint, Patience, RegistryRequests
 from hearth_registry.registry_setting import RegistrySettings
+from tests.patience import PATIENCE
 from tests.registry_server import RegistryServer, serving
 
 
@@ -45,7 +46,7 @@ def answering(*pieces: bytes) -> Iterator[str]:
             try:
                 for piece in pieces:
                     connection.sendall(piece)
-                done.wait(10)
+                done.wait(PATIENCE)
             except OSError:
                 pass  # who asked has heard enough
 
