@@ -14,7 +14,7 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.spark.gateway import installed_spark
-from hearth.spark.spark_launcher import spark_settings
+from hearth.spark.spark_setting import spark_settings
 from hearth.spark.standalone_master import NotAdmitted, seek_admission
 from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path

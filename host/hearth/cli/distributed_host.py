@@ -56,8 +56,8 @@ class DistributedHost(Host):
 
     def _warm(self, launcher: SparkLauncher) -> None:
         """Start Spark at once where nobody else could use what it takes; a cluster's cores are for who leads."""
-        self._launcher = launcher
-        launcher.start() if is_local(launcher.settings) else launcher.prepare()
+        self._launcher, self._application = launcher, launcher.application
+        launcher.start() if is_local(self._application.settings) else self._application.prepare()
 
     def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
         self._topics = TopicStores(
@@ -109,23 +109,23 @@ class DistributedHost(Host):
 
     def _begin(self, equipment: Equipment) -> None:
         self._equipment = equipment
-        reconciler, launcher = self.herder.reconciler, self._launcher
+        reconciler, launcher, application = self.herder.reconciler, self._launcher, self._application
         rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
 
         def lead(term: int) -> None:
             # Java's workers count from the first member of their group on, and statuses go by who has counted further.
             equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
-            if not is_local(launcher.settings):
+            if not is_local(application.settings):
                 launcher.start(self._term(self._topics.followed))
             rotation.begin()
             reconciler.lead(term)
 
         def follow() -> None:
             rotation.end()
-            if not is_local(launcher.settings):
-                launcher.begin_stop()  # its master may know it no more, and another would take what the next one needs
+            if not is_local(application.settings):
+                application.begin_stop()  # its master may know it no more, and another would take what is needed
             reconciler.follow()
-            if is_local(launcher.settings):
+            if is_local(application.settings):
                 return
             if self._is_leaving:  # whoever leads next ends what is left of it, and does not wait for its JVM
                 ending = threading.Thread(target=launcher.stop, name="spark-stop", daemon=True)
@@ -133,7 +133,7 @@ class DistributedHost(Host):
                 self._stops.insert(0, ending.join)
             else:
                 launcher.stop()
-                launcher.prepare()
+                application.prepare()
 
         self._leadership = Leadership(self._topics, lead, follow)
         self._leader_watch = LeaderWatch(self._group)
@@ -142,15 +142,15 @@ class DistributedHost(Host):
         self._leadership.start()
         self._group.look_at_members()
         self._leader_watch.start()
-        if self._leader_url() is None or self._launcher.is_warm:
+        if self._leader_url() is None or self._application.is_warm:
             self._group.join(self._fail)
         else:
             threading.Thread(target=self._join_when_warm, name="join", daemon=True).start()
-        if launcher.can_stand_by:
+        if application.can_stand_by:
             standby = Standby(
                 lambda: self._leadership.leads,
                 lambda: self._topics.configs.key_offset,
-                lambda present: launcher.stand_by(self._term(present)),
+                lambda present: application.stand_by(self._term(present)),
             )
             self._stops.append(standby.close)
             standby.start()
@@ -158,7 +158,7 @@ class DistributedHost(Host):
 
     def _join_when_warm(self) -> None:
         """Join the group in which another host leads when this one could lead as well, or is needed."""
-        wait_until_warm(lambda: self._launcher.is_warm, self._is_led)
+        wait_until_warm(lambda: self._application.is_warm, self._is_led)
         try:
             if not self._is_leaving:
                 self._group.join(self._fail)

@@ -36,7 +36,8 @@ from hearth.isolation.environment_store import user_environments
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import Listener, open_listeners, worker_id
 from hearth.rest.server import RestServer
-from hearth.spark.spark_launcher import SparkLauncher, link_host, link_listen
+from hearth.spark.spark_launcher import SparkLauncher
+from hearth.spark.spark_setting import link_host, link_listen
 from hearth.storage import (
     ConfigStore,
     FileOffsetStore,
@@ -124,8 +125,8 @@ class Host(ABC):
             lambda event: self.herder.reconciler.on_event(event),
             stores.offsets,
             identity.result(),
-            link_host(launcher.settings),
-            link_listen(launcher.settings),
+            link_host(launcher.application.settings),
+            link_listen(launcher.application.settings),
             worker.task_link_port,
         )
         pool = StagePool()

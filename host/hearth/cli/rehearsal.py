@@ -35,7 +35,7 @@ def start_spark() -> None:
     """Start Spark as a host does, run one task in a Python worker, and stop."""
     launcher = SparkLauncher({})
     launcher.start()
-    launcher.wait_until_ready()
+    launcher.application.wait_until_ready()
     launcher.rehearse()
     launcher.stop(grace=TIMEOUT_SECONDS)  # the archive is written while the JVM ends
 

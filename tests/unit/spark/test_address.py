@@ -16,7 +16,7 @@ from hearth.spark.address import (
     own_address,
     silence_of,
 )
-from hearth.spark.spark_launcher import link_host, link_listen, spark_settings
+from hearth.spark.spark_setting import link_host, link_listen, spark_settings
 
 
 @pytest.fixture(autouse=True)

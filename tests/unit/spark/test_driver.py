@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from hearth.spark import driver
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.gateway import JvmEnded
-from hearth.spark.spark_launcher import spark_settings
+from hearth.spark.spark_setting import spark_settings
 
 FAILURE = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times

@@ -9,7 +9,7 @@ import pytest
 
 from hearth.config.capacity_key import Capacity
 from hearth.spark.executor_set import ExecutorSet, starting_settings
-from hearth.spark.spark_launcher import spark_settings
+from hearth.spark.spark_setting import spark_settings
 
 
 class Listed(list[Any]):

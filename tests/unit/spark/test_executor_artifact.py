@@ -1,0 +1,24 @@
+"""What is said of executors that lack something, and what they are sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.spark.executor_artifact import ExecutorArtifacts
+from hearth.spark.spark_setting import spark_settings
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_explained"),
+    [
+        ("/usr/bin/python3: Error while finding module specification for 'hearth.spark.daemon'", True),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11", True),
+        ('java.io.IOException: Cannot run program "/opt/python"', True),
+        ("Job aborted due to stage failure: executor 3 exited", False),
+    ],
+)
+def test_a_failure_of_the_executors_python_names_the_key(reason: str, is_explained: bool) -> None:
+    """What it has to be, what it is, and where to say so."""
+    said = ExecutorArtifacts(spark_settings({"spark.pyspark.python": "/opt/python"})).explained(reason)
+    assert ("executors run /opt/python" in said and "spark.pyspark.python" in said) is is_explained
+    assert said.startswith(reason)

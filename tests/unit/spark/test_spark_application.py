@@ -1,0 +1,176 @@
+"""When there is a Spark: before a host leads, while it does, again where one has ended, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hearth.spark import spark_application
+from hearth.spark.executor_set import ALL, NONE_YET
+from hearth.spark.spark_application import SparkApplication
+from hearth.spark.standalone_application import Term
+from tests.patience import PATIENCE
+from tests.peer.rest import eventually
+
+
+class Context:
+    """A SparkContext of which nothing is asked."""
+
+    _jsc = None
+
+
+class Tasks:
+    """Nothing runs."""
+
+    def move(self, group: str) -> bool:
+        """Refuse."""
+        return False
+
+    def usage(self, group: str) -> Any:
+        """Know nothing."""
+        raise LookupError(group)
+
+
+def application(worker: dict[str, str]) -> SparkApplication:
+    """Return the Spark of a host with these settings."""
+    return SparkApplication(worker, Tasks())
+
+
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_spark_that_has_ended_is_replaced_unless_its_host_leads_no_more(
+    monkeypatch: pytest.MonkeyPatch, is_stopping: bool
+) -> None:
+    """Tasks still drain then; another Spark would take the room that the next leader needs."""
+    standby = Standby(monkeypatch)
+    spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
+    spark.start()
+    assert spark.wait_until_ready(PATIENCE)
+    if is_stopping:
+        spark.begin_stop()
+    (first,) = standby.drivers
+    spark.replace(first)  # type: ignore[arg-type]
+    assert eventually(lambda: len(standby.drivers) == 2, 0.2 if is_stopping else PATIENCE) is not is_stopping
+    assert ("stop" in first.told) is not is_stopping
+    spark.stop()
+
+
+class Standby:
+    """Drivers of a host, each with a JVM that a test may let die."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.drivers: list[Standby.Driver] = []
+        monkeypatch.setattr(spark_application, "Driver", lambda settings: self._new())
+
+    def _new(self) -> Standby.Driver:
+        self.drivers.append(Standby.Driver())
+        return self.drivers[-1]
+
+    class Driver:
+        """One that starts at once."""
+
+        def __init__(self) -> None:
+            self.told: list[str] = []
+            self.is_prepared = False
+            self.context = Context()
+
+        def prepare(self) -> None:
+            """Start its JVM."""
+            self.told.append("prepare")
+            self.is_prepared = True
+
+        def await_master(self) -> None:
+            """Find it."""
+
+        def start(self, settings: dict[str, str]) -> None:
+            """Start Spark in it."""
+            self.told.append("start")
+            self.begun_with = settings
+
+        def has_ended(self, failure: Exception) -> bool:
+            """Return that it is there."""
+            return False
+
+        def stop(self, grace: float) -> None:
+            """Stop it."""
+            self.told.append("stop")
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_host_begins_with_the_jvm_that_it_has_and_may_begin_again(
+    monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    """A host that leads a second time has a Spark of its own again; a JVM that has died meanwhile is of no use."""
+    standby = Standby(monkeypatch)
+    spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
+    told = []
+    for _ in range(2):
+        spark.prepare()
+        assert eventually(lambda: standby.drivers[-1].is_prepared, PATIENCE)
+        standby.drivers[-1].is_prepared = not dies
+        spark.start()
+        assert spark.wait_until_ready(PATIENCE)
+        spark.stop()
+        told += [each.told for each in standby.drivers]
+        standby.drivers.clear()
+    assert told == ([["prepare", "stop"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
+    spark.prepare()
+    assert eventually(lambda: standby.drivers[-1].is_prepared, PATIENCE)
+    spark.stop()
+    assert standby.drivers[-1].told == ["prepare", "stop"]
+
+
+class Executors:
+    """The executors of a Spark that has none, and what was asked for."""
+
+    asked: list[int]
+
+    def __init__(self, _context: Any) -> None:
+        self.asked = []
+
+    def ask_for(self, count: int) -> None:
+        """Take note of it."""
+        Executors.asked.append(count)
+
+    def ask_again(self) -> None:
+        """Do nothing: no master was away."""
+
+
+def test_a_spark_that_stands_by_lacks_nothing_but_executors(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It asks for these when it starts, and with the application that it has; who has started stands by no more."""
+    standby, follows = Standby(monkeypatch), Term("kafka/group", 7)
+    monkeypatch.setattr(spark_application, "silence_of", lambda master: None)
+    monkeypatch.setattr(spark_application, "ExecutorSet", Executors)
+    Executors.asked = []
+    spark = application({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"})
+    assert spark.can_stand_by
+    spark.prepare()
+    assert spark.stand_by(follows)
+    assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], PATIENCE)
+    (driver,) = standby.drivers
+    assert driver.begun_with == {**follows.settings(), **NONE_YET}
+    assert Executors.asked == []
+    spark.start(follows)
+    assert spark.wait_until_ready(PATIENCE)
+    assert Executors.asked == [ALL]
+    assert (driver.told, driver.begun_with) == (["prepare", "start", "start"], {**follows.settings(), **NONE_YET})
+    assert not spark.stand_by(Term("kafka/group", 8))
+    spark.stop()
+    assert standby.drivers == [driver]
+    assert "Spark did not start" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        {},
+        {"spark.master": "yarn"},
+        {"spark.master": "spark://m:7077", "spark.executor.instances": "2"},
+        {"spark.master": "spark://m:7077", "spark.dynamicAllocation.enabled": "true"},
+    ],
+)
+def test_nobody_stands_by_whose_spark_would_take_something(worker: dict[str, str]) -> None:
+    """A local one is there anyway; elsewhere Spark may have executors, or more, by its own settings."""
+    assert not application({**worker, "spark.driver.host": "127.0.0.1"}).can_stand_by

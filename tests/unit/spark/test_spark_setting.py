@@ -1,0 +1,90 @@
+"""Which settings Spark is started with, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from hearth.spark import spark_setting
+from hearth.spark.spark_setting import exposure, link_host, spark_settings
+
+
+def test_any_spark_key_of_the_worker_reaches_spark() -> None:
+    """The worker's keys win over the defaults, options of the driver are added to."""
+    worker = {"spark.task.maxFailures": "9", "spark.x": "y", "spark.driver.extraJavaOptions": "-Dz=1", "other": "1"}
+    settings = spark_settings(worker)
+    assert (settings["spark.task.maxFailures"], settings["spark.x"]) == ("9", "y")
+    assert settings["spark.driver.extraJavaOptions"].endswith(" -Dz=1")
+    assert "other" not in settings
+    assert link_host(spark_settings({"spark.driver.host": "10.0.0.1"})) == "10.0.0.1"
+
+
+def test_a_local_driver_asks_for_a_secret() -> None:
+    """Its ports are on the loopback, where every user of the machine is."""
+    settings = spark_settings({})
+    assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+    assert spark_settings({"spark.authenticate": "false"})["spark.authenticate"] == "false"
+
+
+def test_who_encrypts_does_not_fall_back_to_speaking_in_clear_unless_told_so() -> None:
+    """Whoever can change the first message on its way could bring both sides to it."""
+    cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
+    encrypted = {**cluster, "spark.network.crypto.enabled": "true"}
+    key = "spark.network.crypto.saslFallback"
+    assert spark_settings({})[key] == spark_settings(encrypted)[key] == "false"
+    assert spark_settings({**encrypted, key: "true"})[key] == "true"
+    assert key not in spark_settings(cluster)
+
+
+def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
+    """It listens on every address and knows no user."""
+    cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
+    assert spark_settings(cluster)["spark.ui.enabled"] == "false"
+    assert spark_settings({**cluster, "spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"
+    assert spark_settings({"spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"
+    assert spark_settings({})["spark.ui.killEnabled"] == "false"
+
+
+def test_executors_of_a_cluster_compile_little_unless_they_are_told_otherwise() -> None:
+    """They only carry Python. What a worker file, or Spark's own, says of their JVM goes before it."""
+    key, cluster = "spark.executor.defaultJavaOptions", {"spark.master": "spark://m:7077", "spark.driver.host": "h"}
+    assert "-XX:TieredStopAtLevel=1" in spark_settings(cluster)[key]
+    assert spark_settings({**cluster, key: "-Da=b"})[key] == "-Da=b"
+    assert "spark.executor.extraJavaOptions" not in spark_settings(cluster)
+    assert key not in spark_settings({})
+
+
+def test_executors_of_this_machine_find_the_classes_of_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere there is no such file, and a JVM that is told of one finds not even Java's own then."""
+    archive = SimpleNamespace(options=lambda: ("-XX:SharedArchiveFile=/a.jsa",))
+    monkeypatch.setattr(spark_setting, "driver_archive", lambda: archive)
+    key, here = "spark.executor.defaultJavaOptions", {"spark.master": "spark://127.0.0.1:1"}
+    assert spark_settings(here)[key].endswith("-XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=/a.jsa")
+    assert "Archive" not in spark_settings({**here, "spark.driver.host": "10.0.0.1"})[key]
+    assert spark_settings({**here, key: "-Da=b"})[key] == "-Da=b"
+    assert key not in spark_settings({})
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_exposed"),
+    [
+        ({}, True),
+        ({"spark.authenticate": "true"}, True),
+        ({"spark.network.crypto.enabled": "true"}, True),
+        ({"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}, False),
+        ({"spark.authenticate": "true", "spark.authenticate.enableSaslEncryption": "true"}, False),
+        ({"spark.ssl.rpc.enabled": "true"}, False),
+        ({"spark.master": "local[2]"}, False),
+    ],
+)
+def test_tokens_that_travel_in_clear_are_told_of(keys: dict[str, str], is_exposed: bool) -> None:
+    """Who has one is told the passwords of its connector."""
+    said = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
+    assert (said is not None) is is_exposed
+    assert said is None or ("spark.authenticate=true" in said and "spark.network.crypto.enabled=true" in said)
+
+
+def test_spark_notes_at_once_that_a_task_runs() -> None:
+    """It is asked for that when nothing has been heard of a task for a while."""
+    assert spark_settings({})["spark.ui.liveUpdate.period"] == "0s"
