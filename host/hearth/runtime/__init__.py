@@ -10,24 +10,25 @@ to be, and ``launcher`` is what puts a task here.
 
 A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.tenant``,
 ``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
-``hearth.kafka.producer``, ``position``, ``observer`` and ``link``, in this order.
+``hearth.kafka.producer``, ``position`` and ``link``, in this order.
 
 One that is written exactly once is committed by ``exactly_once`` and ``hearth.kafka.transactional_producer``, with the
 offset it was read at.
 
 A record of a sink goes from its fetch to its commit through ``hearth.kafka.consumer``, ``sink``, ``delivery``,
-``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``,
-``hearth.staging.tolerance``, ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this
-order.
+``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``putting``, ``consumption``,
+``hearth.staging.tolerance``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
 
 Below these lies what carries whatever it is given. Between loops and plugins, wherever these are: ``conversion``,
-``hearth.staging.chain``, ``hearth.staging.place``, ``hearth.staging.source_stage`` and ``hearth.staging.poll_watch``.
-Between processes: ``hearth.isolation.stage``, ``hearth.isolation.stage_connection``, ``hearth_stage.program``,
-``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and ``hearth.link.encryption``, with what is
-said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of
-Kafka's records as ``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka:
-``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``,
-``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round
-whether topics came or went, and ``guarantee`` whether a commit is due. The author API is everybody's, and not counted.
+``hearth.staging.chain``, ``hearth.staging.place``, ``served_call``, ``hearth.staging.source_stage`` and
+``hearth.staging.poll_watch``. Between processes: ``hearth.isolation.stage``, ``hearth.isolation.stage_connection``,
+``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
+``hearth.link.encryption``, with what is said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and
+``hearth_stage.task_call``, and the headers of Kafka's records as ``hearth_execution.raw_header`` holds them. Between
+the two clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
+``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way, in every round
+``subscription`` is asked whether topics came or went, ``context_request`` what a sink's task asked for,
+``partition_flow`` which partitions rest, and ``guarantee`` whether a commit is due; the ``observer`` hears what became
+of records. The author API is everybody's, and not counted.
 A test holds these paragraphs and what runs together.
 """

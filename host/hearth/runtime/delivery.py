@@ -1,9 +1,9 @@
-"""What a sink loop holds between the consumer and the task: records read and converted, puts, and context requests."""
+"""What a sink loop holds between the consumer and the task: records read and converted, and puts."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -20,7 +20,7 @@ from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import in_order, rows_of
 from hearth_execution.transformation import Outcome
-from hearth_stage.task_call import ContextRequest, Put, PutDone
+from hearth_stage.task_call import Put, PutDone
 
 Offsets = dict[TopicPartition, int]
 
@@ -181,38 +181,6 @@ class SentPuts:
         """Note that the first was not taken or not given to the task; nor is what follows it."""
         self._puts.clear()
         self._most = 1
-
-
-@dataclass
-class ContextRequests:
-    """What the task asked of its context and has not been given yet."""
-
-    timeout: float | None = None
-    rewind: Offsets = field(default_factory=dict)
-    paused: set[TopicPartition] = field(default_factory=set)
-    """These rest until the task resumes them, or they go."""
-    commit: bool = False
-    heard: int = 0
-    """How many requests there were."""
-
-    def add(self, request: ContextRequest) -> None:
-        """Take in one more request."""
-        self.heard += 1
-        self.rewind |= request.rewind
-        self.timeout = self.timeout if request.timeout is None else request.timeout / 1000
-        self.paused = (self.paused | set(request.pause)) - set(request.resume)
-        self.commit = self.commit or request.commit
-
-    def take_timeout(self) -> float | None:
-        """Return how long the task wants to be left alone, once."""
-        timeout, self.timeout = self.timeout, None
-        return timeout
-
-    def take_rewind(self, of: Collection[TopicPartition] | None = None) -> Offsets:
-        """Return where the task wants to read on, once; of these partitions only, where some are named."""
-        taken = {partition: offset for partition, offset in self.rewind.items() if of is None or partition in of}
-        self.rewind = {partition: offset for partition, offset in self.rewind.items() if partition not in taken}
-        return taken
 
 
 def deserializing(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Callable[[], Outcome]]:

@@ -19,16 +19,18 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
 from hearth.kafka.transactional_producer import TransactionalProducer
+from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import Delivery
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox, StageEnded
+from hearth.runtime.intake import intake_of
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
-from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
+from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
 from hearth.staging.chain import split

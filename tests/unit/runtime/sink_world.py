@@ -25,11 +25,13 @@ from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime.consumed_record import Consumed
+from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import MOST_PUTS
 from hearth.runtime.inbox import Inbox, Item
+from hearth.runtime.intake import intake_of
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
+from hearth.runtime.sink import SinkLoop
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
@@ -774,7 +776,9 @@ class World:
             self.loop.turn()
             self.confirm_letters()
             is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
-            is_any_left = self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting
+            is_any_left = (
+                self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting.is_under_way
+            )
             if is_read and not is_any_left:
                 break
         self.inbox.put(Stop())

@@ -9,7 +9,8 @@ import pytest
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime.delivery import PutFailed
 from hearth.runtime.inbox import StageEnded
-from hearth.runtime.sink import IDLE_SECONDS, POLL_SECONDS
+from hearth.runtime.putting import IDLE_SECONDS
+from hearth.runtime.sink import POLL_SECONDS
 from hearth.staging import tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
 from hearth_api.batch import records_to_batches
@@ -508,7 +509,7 @@ def following() -> World:
 
 def sent(world: World) -> list[int]:
     """Return the first offset of each put that is under way, worked out or not."""
-    return [put.delivery.starts[HERE] for put in world.loop._putting._puts]
+    return [put.delivery.starts[HERE] for put in world.loop._putting._sent._puts]
 
 
 def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
@@ -537,7 +538,7 @@ def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> Non
     steps(world, 20)
     assert offsets(world) == [[number] for number in range(8)]
     assert world.observer.counts.put == 8
-    assert world.loop._putting._most > 1  # so puts that followed were taken again
+    assert world.loop._putting._sent._most > 1  # so puts that followed were taken again
 
 
 def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:

@@ -122,7 +122,7 @@ class SinkMachine(RuleBasedStateMachine):
             except ConnectError:
                 self.world.start()
                 return
-            if self.world.loop._is_stopping:
+            if self.world.loop._calls.is_ending:
                 self._end()
                 self.world.start()
                 return

@@ -1,0 +1,211 @@
+"""Giving a sink task its records: one put is on its way, others follow it, and what was refused comes again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from hearth.isolation.stage import Stage
+from hearth.runtime.consumption import ConsumedPositions
+from hearth.runtime.context_request import ContextRequests
+from hearth.runtime.conversion import Conversion
+from hearth.runtime.delivery import Delivery, PutFailed, SentPut, SentPuts
+from hearth.runtime.intake import Intake
+from hearth.runtime.observer import TaskObserver
+from hearth.runtime.partition_flow import PartitionFlow
+from hearth.runtime.plan import TaskPlan
+from hearth.runtime.served_call import ServedCalls
+from hearth.staging.tolerance import Tolerance
+from hearth_api import PluginError
+from hearth_execution.failure import is_retriable
+from hearth_stage.task_call import LeaveOut, PutDone
+
+IDLE_SECONDS = 3.0
+"""How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
+FIRST_RETRY_SECONDS = 0.1
+MOST_RETRY_SECONDS = 5.0
+
+
+class Putting:
+    """Hands over what was read to the task, and settles what it answers: the one place that gives records to it.
+
+    Each put is accepted, refused or left out in ``ConsumedPositions``, which says what comes next.
+    """
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        intake: Intake,
+        *,
+        positions: ConsumedPositions,
+        requests: ContextRequests,
+        flow: PartitionFlow,
+        tolerance: Tolerance,
+        observer: TaskObserver,
+        stage: Stage,
+        calls: ServedCalls,
+        conversion: Conversion[list[Delivery]],
+        clock: Callable[[], float],
+    ) -> None:
+        self._plan, self._intake, self._clock = plan, intake, clock
+        self._positions, self._requests, self._flow = positions, requests, flow
+        self._tolerance, self._observer = tolerance, observer
+        self._stage, self._calls, self._conversion = stage, calls, conversion
+        self._sent = SentPuts(intake.takes_next)
+        self._times_left_out = 0
+        self._retry_at = 0.0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._next_put = clock() + IDLE_SECONDS
+
+    def put(self) -> None:
+        """Settle the put before, then hand over what comes next.
+
+        With nothing to hand over the task is told that nothing came, from time to time. While it wants records again,
+        or while more dead letters are under way than may be, all partitions rest; group and operator are served all
+        the same.
+        What the task asked of its context in one put counts before the next: what was read ahead of a partition that
+        it wants elsewhere, or not now, is not given to it. A record that could not be converted is reported when its
+        turn has come, and skipped where that is tolerated; where it is not, what was put before it still counts.
+        """
+        if self._follow():
+            return
+        if self._is_held_up:
+            self.settle_all()
+        elif self._is_more_coming:
+            return
+        self._settle()
+        if self._sent:
+            self._follow()
+            return
+        self._flow.rewind_when_asked()
+        self._hold_or_go_on()
+        is_waiting = self._positions.is_refused and self._clock() < self._retry_at
+        if is_waiting or self._tolerance.is_full or self._calls.is_ending:
+            return
+        if not self._positions.is_any_due and self._clock() < self._next_put:
+            return
+        delivery = self._positions.hand_over()
+        failures, delivery.failures = delivery.failures, []
+        self._tolerance.judge(failures, delivery.record)
+        self._observer.put(delivery.count, delivery.topics)
+        self._send(delivery)
+        if not delivery.batches:
+            self._settle()
+
+    def due(self, now: float) -> float | None:
+        """Return when the task is to be given something, or told that nothing came, whatever is read until then."""
+        if not self._positions.is_refused and (timeout := self._requests.take_timeout()) is not None:
+            self._next_put = min(self._next_put, now + timeout)
+        if self._tolerance.is_full:
+            return None
+        return self._retry_at if self._positions.is_refused else self._next_put
+
+    @property
+    def is_under_way(self) -> bool:
+        """Return whether something was sent and is not settled."""
+        return bool(self._sent)
+
+    def _follow(self) -> bool:
+        """Send what comes next behind the puts that are under way, so that the stage need not wait for it.
+
+        It is not given to the task if that refuses what it has, or says anything that was not heard by now. Whatever
+        has to be done between two puts, or needs a look at their records, is done when none is under way.
+        """
+        heard = self._tolerance.heard + self._times_left_out
+        self._calls.serve()
+        self._hold_or_go_on()
+        delivery = self._positions.next
+        is_plain = delivery is not None and delivery.batches and not delivery.failures
+        if not is_plain or not self._sent.may_be_followed or self._is_held_up:
+            return False
+        self._send(self._positions.hand_over(), heard + self._requests.heard)
+        return True
+
+    @property
+    def _is_more_coming(self) -> bool:
+        """Return whether the end of a put can be waited for later: something to hand over is being converted."""
+        return bool(self._sent) and not self._positions.is_ahead and self._conversion.is_busy
+
+    @property
+    def _is_held_up(self) -> bool:
+        """Return whether something has to be done before the task is given more."""
+        is_asked = bool(self._requests.rewind or self._flow.resting) or self._requests.commit
+        return is_asked or self._flow.is_holding or self._tolerance.is_full or self._calls.is_ending
+
+    def _hold_or_go_on(self) -> None:
+        self._tolerance.settle(0)  # raises when a dead letter was refused
+        self._flow.hold(self._positions.is_refused or self._tolerance.is_full)
+
+    def _send(self, delivery: Delivery, heard: int | None = None) -> None:
+        self._next_put = self._clock() + IDLE_SECONDS
+        put = delivery.to_put(self._intake.columns, are_consumed_wanted=self._tolerance.is_reporting, heard=heard)
+        self._sent.add(SentPut(delivery, self._calls.begin(put), heard is not None))
+
+    # What became of puts --------------------------------------------------------------------------------------
+
+    def leave_out(self) -> None:
+        """Have the task not be given what waits in the stage behind the put that it is at.
+
+        Both sides count that as something it said, so what was sent before and has not begun does not count.
+        """
+        if len(self._sent) > 1:
+            self._times_left_out += 1
+            with suppress(PluginError):  # that the stage is gone is told by the puts
+                self._stage.notify(LeaveOut())
+
+    def settle_all(self) -> None:
+        """Wait until nothing is being put: for one that the task has been given, not for those that wait behind it."""
+        self.leave_out()
+        while self._sent:
+            self._settle()
+
+    def abandon(self) -> None:
+        """Count what is being put as not done, whatever becomes of it; what was to follow is not given to the task."""
+        if self._sent:
+            self._sent.forget()
+            self._positions.refuse()
+
+    def _settle(self) -> None:
+        """Wait until what is being put first was answered, and note it as done, as wanted again or as not given."""
+        if not self._sent:
+            return
+        put, delivery = self._sent.first, self._positions.putting
+        assert delivery is not None
+        try:
+            done = self._done(put)
+            self._tolerance.judge(done.failures, delivery.record)
+            self._calls.serve()  # what the task reported meanwhile came before its answer
+        except Exception as error:
+            self.abandon()
+            if is_retriable(error):
+                self._retry_later(delivery, error)
+            elif isinstance(error, PluginError):
+                raise PutFailed(error, self._plan.connector_class, delivery) from error
+            else:
+                raise
+            return
+        if done.left_out:
+            self._sent.forget()  # what was to follow it is left out as well
+            self._positions.take_back()
+        else:
+            self._sent.settle()
+            self._positions.accept()
+            self._retry_seconds = FIRST_RETRY_SECONDS
+
+    def _done(self, put: SentPut) -> PutDone:
+        """Wait for the answer to a put; one that was to follow another is counted when it is known to have begun."""
+        done = PutDone()
+        try:
+            done = self._calls.result(put.answer, "sink.put")
+        finally:
+            if put.follows and not done.left_out:
+                self._observer.put(put.delivery.count, put.delivery.topics)
+        return done
+
+    def _retry_later(self, delivery: Delivery, error: Exception) -> None:
+        self._calls.serve()
+        self._observer.put_again(delivery.count, error)
+        timeout = self._requests.take_timeout()
+        wait = self._retry_seconds if timeout is None else timeout
+        self._retry_seconds = min(self._retry_seconds * 2, MOST_RETRY_SECONDS)
+        self._retry_at = self._clock() + wait

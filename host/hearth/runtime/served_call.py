@@ -1,0 +1,82 @@
+"""Calls of a task's stage that a loop waits for while it serves its inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from hearth.isolation.stage import Stage
+from hearth.runtime.inbox import Inbox, Item
+from hearth.staging.plugin_plan import TaskSettings
+from hearth_stage.call import Call
+
+R = TypeVar("R")
+
+LEAST_SECONDS = 1.0
+"""What each step of an end has at least, however long the steps before it took."""
+
+
+class ServedCalls:
+    """Has the stage do something, and hands what arrives in the inbox meanwhile to who deals with it.
+
+    A stop is among that, and bounds even the wait for a task that hangs: once the end has begun all calls together
+    have no longer than ``task.shutdown.graceful.timeout.ms``.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        inbox: Inbox,
+        take: Callable[[Item], None],
+        settings: TaskSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        """``take`` deals with what arrives, and may raise what ends the task."""
+        self._stage, self._inbox, self._take, self._settings, self._clock = stage, inbox, take, settings, clock
+        self._end_by: float | None = None
+
+    def serve(self, seconds: float = 0.0) -> None:
+        """Deal with what is in the inbox, waiting at most so long for the first of it."""
+        for item in self._inbox.take(seconds):
+            self._take(item)
+
+    def call(self, call: Call[R]) -> R:
+        """Have the stage do something, and wait until it has."""
+        return self.result(self.begin(call), call.op)
+
+    def begin(self, call: Call[R]) -> Future[R]:
+        """Have the stage do something, whose answer wakes who waits for the inbox."""
+        answer = self._stage.begin(call)
+        answer.add_done_callback(lambda _: self._inbox.wake())
+        return answer
+
+    def result(self, answer: Future[R], op: str) -> R:
+        """Wait for an answer; a task that hangs is killed, for it would do so again."""
+        began = self._clock()
+        give_up_at = began + self._settings.call_timeout
+        while not answer.done():
+            if (left := self.seconds_left()) is not None:
+                give_up_at = min(give_up_at, self._clock() + left)
+            if self._clock() >= give_up_at:
+                error = self._stage.timed_out(op, give_up_at - began)
+                self._stage.kill()
+                raise error
+            self.serve(give_up_at - self._clock())
+        return self._stage.result(answer, op)
+
+    # The end --------------------------------------------------------------------------------------------------
+
+    def begin_end(self) -> None:
+        """Count from now on, where that has not begun, how long calls may take together."""
+        if self._end_by is None:
+            self._end_by = self._clock() + self._settings.graceful_timeout
+
+    @property
+    def is_ending(self) -> bool:
+        """Return whether the end has begun."""
+        return self._end_by is not None
+
+    def seconds_left(self) -> float | None:
+        """Return how long a call may take now that the end has begun; ``None`` before it has."""
+        return None if self._end_by is None else max(LEAST_SECONDS, self._end_by - self._clock())
