@@ -171,7 +171,11 @@ class TestOffsetStore:
         assert offsets.get("c", [{"task": task} for task in range(4)]) == [{"n": 9}] * 4
         assert len(offsets.partitions("c")) == 44
 
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(
+        max_examples=25,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+        deadline=None,
+    )
     @given(partition=maps, offset=maps)
     def test_any_json_map_comes_back_as_it_was(
         self, offsets: OffsetStore, partition: dict[str, object], offset: dict[str, object]

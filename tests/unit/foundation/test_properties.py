@@ -50,7 +50,9 @@ def read_here(data: bytes) -> dict[str, str] | None:
         return None
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=FILES)
 @example(b"\\")
 @example(b"\\\n")
@@ -68,7 +70,9 @@ def test_any_file_reads_as_java_reads_it(jvm: Any, data: bytes) -> None:
     assert read_here(data) == read_by_java(jvm, data)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(entries=st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4))
 def test_what_is_written_reads_back_here_and_in_java(jvm: Any, entries: dict[str, str]) -> None:
     """`render` is the inverse of reading, on both sides."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.link.link_call import TO_HOST, TO_TASK, Admitted, Introduce
@@ -163,7 +163,7 @@ def sent(kind: type[Any], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_is_written_is_read(kind: Any, data: st.DataObject) -> None:
     """Every message and every reply there is comes out of a frame as it went in."""

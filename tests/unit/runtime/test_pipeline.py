@@ -149,7 +149,7 @@ def test_steps_are_apart_where_no_place_has_both(
 # Towards Kafka
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(
@@ -479,7 +479,7 @@ def test_tombstone_and_empty_value_stay_apart() -> None:
 CELLS = st.sampled_from([b"a", b"b", b"1", b"22", b"bad", None])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=12))
 def test_every_consumed_record_is_delivered_or_named(rows: list[tuple[bytes | None, bytes | None]]) -> None:
     """Whatever comes, each record comes out with its own key and value, in order, or is a failure: none vanishes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hearth_api import (
@@ -67,7 +67,7 @@ def time_batches(draw: st.DrawFn) -> Batch:
     pattern=st.sampled_from([FORMAT, "yyyyMMdd", "h a"]),
     with_default=st.sampled_from(["true", "false"]),
 )
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=400)
 def test_columns_of_times_are_converted_as_records_are(
     batch: Batch, target: str, precision: str, pattern: str, with_default: str
 ) -> None:
