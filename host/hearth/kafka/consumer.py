@@ -126,6 +126,10 @@ class Consumer:
         """End a wait of ``poll``, this one or the next; may be called from any thread."""
         self._messages.wake()
 
+    def is_member(self) -> bool:
+        """Ask the group whether it has this member; returns False as well where it does not answer for a while."""
+        return self._client is not None and self._membership.is_present(self._client)
+
     def _join(self) -> None:
         """Go a step towards what is to be subscribed to; who is new takes out earlier runs with it."""
         if self._client is None or not self._topics:

@@ -140,6 +140,17 @@ class Membership:
         if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
             raise KafkaError(ERR_FENCED_INSTANCE_ID)
 
+    def is_present(self, client: int) -> bool:
+        """Return whether the group has this very member, as it says now; not while it does not answer.
+
+        Where it may not be described, it is taken for one that has.
+        """
+        try:
+            return _member_id(client) in self._listed(client)
+        except KafkaError as error:
+            log.debug("%s: whether it still is a member is not known: %s", self, error)
+            return not error.is_passing
+
     def leave(self, client: int) -> bool:
         """Leave the group, which revokes all partitions; returns False when ``retire`` has to see to it.
 
@@ -164,8 +175,11 @@ class Membership:
     def _holders(self, client: int) -> set[str]:
         if self._identity is None:
             return set()
-        members = (_classic_members if self._is_classic else _new_members)(client, self._config["group.id"])
-        return {each for each in members if self._identity.answers_for(each)}
+        return {each for each in self._listed(client).values() if self._identity.answers_for(each)}
+
+    def _listed(self, client: int) -> dict[str, str]:
+        """Return the members by the ids their coordinator gave them, with their ``group.instance.id`` or nothing."""
+        return (_classic_members if self._is_classic else _new_members)(client, self._config["group.id"])
 
     def _known_holders(self, client: int) -> set[str] | None:
         """Return who has the identity, as far as this client may know; ``None`` where the broker did not answer."""
@@ -250,12 +264,12 @@ def _serve(client: int) -> None:
         library().message_destroy(message)
 
 
-def _classic_members(client: int, group: str) -> set[str]:
-    """Return the instance ids of a classic group's static members; raises KafkaError without an answer.
+def _classic_members(client: int, group: str) -> dict[str, str]:
+    """Return the members of a classic group, each with its instance id; raises KafkaError without an answer.
 
     librdkafka asks all brokers. Asking the coordinator alone, by ``DescribeConsumerGroups``, ends the process where
     that does not know the request, or not yet, as while it starts (librdkafka issue 4605). A broker makes the id of a
-    member of the id it is known by and a UUID.
+    member of the id it is known by, which is its client's where it is not static, and a UUID.
     """
     rdkafka = library()
     _meet_brokers(client)
@@ -266,8 +280,8 @@ def _classic_members(client: int, group: str) -> set[str]:
         groups = [found.contents.groups[index] for index in range(found.contents.count)]
         if error and not groups:
             raise KafkaError(error)
-        members = [each.members[index] for each in groups for index in range(each.member_count)]
-        return {each.member_id.decode()[:-_UUID_LENGTH] for each in members}
+        members = [each.members[index].member_id.decode() for each in groups for index in range(each.member_count)]
+        return {each: each[:-_UUID_LENGTH] for each in members}
     finally:
         rdkafka.group_list_destroy(found)
 
@@ -278,8 +292,8 @@ def _meet_brokers(client: int) -> None:
         pass
 
 
-def _new_members(client: int, group: str) -> set[str]:
-    """Return the instance ids of static members of a group of the new protocol, as ``_classic_members`` does."""
+def _new_members(client: int, group: str) -> dict[str, str]:
+    """Return the members of a group of the new protocol, as ``_classic_members`` does."""
     rdkafka = library()
     queue = rdkafka.queue_new(client)
     try:
@@ -307,8 +321,8 @@ def _ask(client: int, group: str, queue: int) -> None:
         rdkafka.AdminOptions_destroy(options)
 
 
-def _members(event: int) -> set[str]:
-    """Return the instance ids of the described group's static members."""
+def _members(event: int) -> dict[str, str]:
+    """Return the described group's members."""
     rdkafka = library()
     check(rdkafka.event_error(event))
     count = ctypes.c_size_t()
@@ -316,10 +330,10 @@ def _members(event: int) -> set[str]:
     group = rdkafka.DescribeConsumerGroups_result_groups(result, ctypes.byref(count))[0]
     error = rdkafka.ConsumerGroupDescription_error(group)
     if error and rdkafka.error_code(error) == _NOT_FOUND:
-        return set()
+        return {}
     if error:
         raise KafkaError(rdkafka.error_code(error), rdkafka.error_string(error).decode())
     numbers = range(rdkafka.ConsumerGroupDescription_member_count(group))
     members = [rdkafka.ConsumerGroupDescription_member(group, number) for number in numbers]
-    found = (rdkafka.MemberDescription_group_instance_id(each) for each in members)
-    return {name.decode() for name in found if name}
+    consumer_id, instance_id = rdkafka.MemberDescription_consumer_id, rdkafka.MemberDescription_group_instance_id
+    return {consumer_id(each).decode(): (instance_id(each) or b"").decode() for each in members}

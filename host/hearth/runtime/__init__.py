@@ -28,7 +28,8 @@ Below these lies what carries whatever it is given. Between loops and plugins, w
 the two clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
 ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way, in every round
 ``subscription`` is asked whether topics came or went, ``context_request`` what a sink's task asked for,
-``partition_flow`` which partitions rest, and ``guarantee`` whether a commit is due; the ``observer`` hears what became
-of records. The author API is everybody's, and not counted.
+``partition_flow`` which partitions rest, ``guarantee`` whether a commit is due, and ``standstill`` whether somebody
+has to be asked first whether this run still counts; the ``observer`` hears what became of records. The author API is
+everybody's, and not counted.
 A test holds these paragraphs and what runs together.
 """

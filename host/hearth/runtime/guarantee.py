@@ -86,6 +86,8 @@ class AtLeastOnce(Guarantee):
 
     A host that does not answer may have died, and another run have begun that reads again what is not stored: nothing
     is taken until the host is heard again. One that is there and cannot store holds up nobody, as in Kafka Connect.
+    Who stood still, maybe with its host, takes nothing until that could store a position, which it stores again where
+    there is no other: brokers refuse what comes from a host that another follows.
     """
 
     def __init__(
@@ -106,12 +108,21 @@ class AtLeastOnce(Guarantee):
         self._inbox, self._observer, self._settings = inbox, observer, settings
         self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
         self._unstored: list[tuple[Any, Any]] = []
+        self._last_stored: list[tuple[Any, Any]] = []
+        self._is_asking = False
         self._silent_since: float | None = None
         self._next = clock() + settings.flush_interval
 
     @property
+    def may_take(self) -> bool:  # type: ignore[override]
+        """Return whether this run counts for all that is known, so that what it sends does not come again."""
+        return self._silent_since is None and not self._link.standstill.look()
+
+    @property
     def due(self) -> float:  # type: ignore[override]
         """Return when a commit is due: none is where nothing has come since the last, and nobody hears of it."""
+        if self._link.standstill.is_open:
+            return self._next if self._is_asking else 0.0
         is_needless = self._tell_commit is None and not self._unstored and self._outbox.positions.is_told
         return math.inf if is_needless else self._next
 
@@ -132,7 +143,13 @@ class AtLeastOnce(Guarantee):
         self._tell(records)
 
     def step(self) -> None:
-        """Commit every so often, and at once where a host that was silent is heard, as by the command to stop."""
+        """Commit every so often, and at once where a host that was silent is heard, as by the command to stop.
+
+        After a standstill it commits at once as well, and until that is done.
+        """
+        if self._link.standstill.look() and not self._is_asking:
+            self._is_asking, self._next = True, self._clock()
+            self._unstored = self._unstored or self._last_stored
         is_silent = self._silent_since is not None and self._link.heard_at == self._silent_since
         is_heard_again = self._silent_since is not None and not is_silent
         if self._clock() < self.due and not is_heard_again:
@@ -174,16 +191,19 @@ class AtLeastOnce(Guarantee):
         try:
             if self._unstored:
                 self._link.write_offsets(self._unstored, self._settings.flush_timeout)
-                self._unstored = []
+                self._last_stored, self._unstored = self._unstored[-1:], []
                 self._observer.committed()
         except ConnectError as error:
-            if isinstance(error, CallTimeout) and self._link.heard_at == began:
-                self._silent_since, self.may_take, self._next = began, False, self._clock() + LISTEN_SECONDS
-            else:
-                self._silent_since, self.may_take = None, True
+            is_silent = isinstance(error, CallTimeout) and self._link.heard_at == began
+            self._silent_since = began if is_silent else None
+            if is_silent or self._is_asking:
+                self._next = self._clock() + LISTEN_SECONDS
             self._observer.commit_failed(f"they are kept: {error}")
             return
-        self._silent_since, self.may_take = None, True
+        self._silent_since = None
+        if self._is_asking:
+            self._is_asking = False
+            self._link.standstill.end()
         if self._tell_commit is not None:
             self._tell_commit()
 

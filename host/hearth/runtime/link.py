@@ -33,6 +33,7 @@ from hearth.link.link_call import (
     WriteOffsets,
 )
 from hearth.runtime.plan import TaskPlan
+from hearth.runtime.standstill import Standstill
 from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
@@ -91,6 +92,7 @@ class TaskLink:
         self._on_command = on_command
         self.heard_at = time.monotonic()
         """When the host has last said something of itself, that it is there at least."""
+        self.standstill = Standstill()
         try:
             connection = _reach(address)
         except OSError as error:
@@ -144,6 +146,7 @@ class TaskLink:
     def _on_request(self, request: Request) -> None:
         message = request.message
         self.heard_at = time.monotonic()
+        self.standstill.look()
         if isinstance(message, Command):
             self._on_command(message)
         elif isinstance(message, Alive):

@@ -19,7 +19,7 @@ class PartitionFlow:
         self.is_paused = is_paused
         """Whether the operator wants nothing for now."""
         self.is_holding = False
-        """Whether all rest because records are to be put again, or too many dead letters are on their way."""
+        """Whether all rest: records are to be put again, too many dead letters are on their way, or it stood still."""
 
     def pause(self, is_paused: bool) -> None:
         """Let the operator's word count."""

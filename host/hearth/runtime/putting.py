@@ -15,6 +15,7 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.partition_flow import PartitionFlow
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.served_call import ServedCalls
+from hearth.runtime.standstill import Standstill
 from hearth.staging.tolerance import Tolerance
 from hearth_api import PluginError
 from hearth_execution.failure import is_retriable
@@ -45,12 +46,14 @@ class Putting:
         stage: Stage,
         calls: ServedCalls,
         conversion: Conversion[list[Delivery]],
+        standstill: Standstill,
         clock: Callable[[], float],
     ) -> None:
         self._plan, self._intake, self._clock = plan, intake, clock
         self._positions, self._requests, self._flow = positions, requests, flow
         self._tolerance, self._observer = tolerance, observer
         self._stage, self._calls, self._conversion = stage, calls, conversion
+        self._standstill = standstill
         self._sent = SentPuts(intake.takes_next)
         self._times_left_out = 0
         self._retry_at = 0.0
@@ -61,8 +64,8 @@ class Putting:
         """Settle the put before, then hand over what comes next.
 
         With nothing to hand over the task is told that nothing came, from time to time. While it wants records again,
-        or while more dead letters are under way than may be, all partitions rest; group and operator are served all
-        the same.
+        or while more dead letters are under way than may be, or after a standstill, all partitions rest; group and
+        operator are served all the same.
         What the task asked of its context in one put counts before the next: what was read ahead of a partition that
         it wants elsewhere, or not now, is not given to it. A record that could not be converted is reported when its
         turn has come, and skipped where that is tolerated; where it is not, what was put before it still counts.
@@ -80,7 +83,7 @@ class Putting:
         self._flow.rewind_when_asked()
         self._hold_or_go_on()
         is_waiting = self._positions.is_refused and self._clock() < self._retry_at
-        if is_waiting or self._tolerance.is_full or self._calls.is_ending:
+        if is_waiting or self._tolerance.is_full or self._calls.is_ending or self._standstill.look():
             return
         if not self._positions.is_any_due and self._clock() < self._next_put:
             return
@@ -130,11 +133,12 @@ class Putting:
     def _is_held_up(self) -> bool:
         """Return whether something has to be done before the task is given more."""
         is_asked = bool(self._requests.rewind or self._flow.resting) or self._requests.commit
-        return is_asked or self._flow.is_holding or self._tolerance.is_full or self._calls.is_ending
+        is_unsure = self._standstill.look()
+        return is_unsure or is_asked or self._flow.is_holding or self._tolerance.is_full or self._calls.is_ending
 
     def _hold_or_go_on(self) -> None:
         self._tolerance.settle(0)  # raises when a dead letter was refused
-        self._flow.hold(self._positions.is_refused or self._tolerance.is_full)
+        self._flow.hold(self._positions.is_refused or self._tolerance.is_full or self._standstill.is_open)
 
     def _send(self, delivery: Delivery, heard: int | None = None) -> None:
         self._next_put = self._clock() + IDLE_SECONDS

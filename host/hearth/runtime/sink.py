@@ -26,6 +26,7 @@ from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.putting import Putting
 from hearth.runtime.served_call import ServedCalls
+from hearth.runtime.standstill import Standstill
 from hearth.runtime.subscription import Subscription
 from hearth.staging.tolerance import Tolerance
 from hearth_api import ConnectError, TopicPartition
@@ -35,7 +36,7 @@ from hearth_stage.task_call import ClosePartitions, ContextRequest, OpenPartitio
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 0.1
-"""How often answers are looked for that come in no queue a loop waits at: to commits, and to dead letters."""
+"""How often answers are looked for that come in no queue a loop waits at: to commits, dead letters, questions."""
 LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
@@ -66,6 +67,7 @@ class SinkLoop:
         consumer: Consumer,
         subscription: Subscription,
         intake: Intake,
+        standstill: Standstill,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings, self._clock = plan.settings, clock
@@ -75,11 +77,13 @@ class SinkLoop:
         self._positions = ConsumedPositions()
         self._commits = Commits(self._positions, consumer, observer, clock)
         self._requests = ContextRequests()
+        self._standstill = standstill
         self._flow = PartitionFlow(consumer, self._positions, self._requests, is_paused=is_paused)
         self._calls = ServedCalls(stage, inbox, self._take, plan.settings, clock)
         self._putting = Putting(
             plan, intake, positions=self._positions, requests=self._requests, flow=self._flow, tolerance=tolerance,
-            observer=observer, stage=stage, calls=self._calls, conversion=conversion, clock=clock,
+            observer=observer, stage=stage, calls=self._calls, conversion=conversion, standstill=standstill,
+            clock=clock,
         )  # fmt: skip
         self._next_commit = clock() + plan.settings.flush_interval
         self._next_poll = 0.0
@@ -108,6 +112,7 @@ class SinkLoop:
         self._calls.serve()
         self._subscription.renew(self._consumer)
         self._read()
+        self._make_sure()
         self._putting.put()
         self._commit_when_due()
 
@@ -137,6 +142,17 @@ class SinkLoop:
             self._convert(incoming)
         self._take_converted()
 
+    def _make_sure(self) -> None:
+        """Ask the group after a standstill whether this is its member still, or another run has its partitions.
+
+        Until it says so nothing is put, and nothing is read, behind which its answer would wait. A task that another
+        follows hears of that a moment later.
+        """
+        if self._standstill.look():
+            self._flow.hold(True)
+            if self._consumer.is_member():
+                self._standstill.end()
+
     def _convert(self, incoming: Sequence[Incoming]) -> None:
         pipeline, most = self._pipeline, self._intake.most
         self._conversion.begin(
@@ -153,6 +169,8 @@ class SinkLoop:
         """Return how long nothing needs to be done unless records come, or something is told."""
         now = self._clock()
         due = [self._subscription.next_look]
+        if self._standstill.is_open:
+            return max(0.0, min(*due, now + ANSWER_SECONDS) - now)
         if (put_at := self._putting.due(now)) is not None:
             due.append(put_at)
         if self._positions.is_committing or self._tolerance.is_waiting:
@@ -164,7 +182,7 @@ class SinkLoop:
     # Committing -----------------------------------------------------------------------------------------------
 
     def _commit_when_due(self) -> None:
-        if self._commits.are_under_way():
+        if self._commits.are_under_way() or self._standstill.is_open:
             return
         if not self._requests.commit and self._clock() < self._next_commit:
             return

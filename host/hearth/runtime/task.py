@@ -165,6 +165,7 @@ class TaskRun:
             consumer=consumer,
             subscription=Subscription(sink),
             intake=intake_of(started, sink.max_poll_records),
+            standstill=self._link.standstill,
         )
 
     # What a loop needs ----------------------------------------------------------------------------------------

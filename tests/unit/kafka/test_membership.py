@@ -279,6 +279,21 @@ def test_a_run_that_lives_on_is_fenced_by_its_successor(new_run: NewRun, topics:
 
 
 @both_protocols
+def test_a_run_may_ask_whether_it_is_a_member_still(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """Before it polls, and hears that another follows it; what it fetches would hold up the answer."""
+    run = new_run(protocol).join(names[0])
+    assert not run.consumer.is_member()
+    assert until(lambda: len(run.partitions) == 2, run)
+    run.consumer.pause(run.partitions)
+    assert until(run.consumer.is_member, run)
+    successor = new_run(protocol).join(names[0])
+    assert until(lambda: len(successor.partitions) == 2, successor)
+    successor.consumer.pause(successor.partitions)
+    assert until(successor.consumer.is_member, successor)
+    assert not any(run.consumer.is_member() for _ in range(3))
+
+
+@both_protocols
 def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
     new_run: NewRun, names: list[str], protocol: str
 ) -> None:
@@ -309,7 +324,7 @@ def test_a_group_that_may_not_be_described_is_joined(
 ) -> None:
     """Reading is what a sink needs; an answer that may still come is waited for."""
 
-    def refuse(*_: object) -> set[str]:
+    def refuse(*_: object) -> dict[str, str]:
         raise KafkaError(number)
 
     monkeypatch.setattr(membership, "_classic_members", refuse)
@@ -317,3 +332,5 @@ def test_a_group_that_may_not_be_described_is_joined(
     member = membership.Membership({"group.id": "group"}, GroupIdentity("host", 0))
     assert next(member.admission(0, ["any"], lambda: joined.append(True)), True) is is_free
     assert bool(joined) is is_free
+    monkeypatch.setattr(membership, "_member_id", lambda client: "host.0")
+    assert member.is_present(0) is is_free

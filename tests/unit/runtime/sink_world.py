@@ -32,6 +32,7 @@ from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.intake import intake_of
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop
+from hearth.runtime.standstill import Standstill
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
@@ -189,6 +190,7 @@ class FakeConsumer:
     def poll(self, wait_ms: int, most: int = 5000) -> list[Incoming]:
         """Let partitions move, then read what is not paused; a wait ends early where something was told."""
         self.is_woken = False
+        self._world.tell_of_loss()
         while self.moves:
             self._move(*self.moves.popleft())
         if self.polls:
@@ -204,6 +206,13 @@ class FakeConsumer:
         if not parts and not self.is_woken and not self._world.thread.go_on():
             self._world.now += max(wait_ms, 1) / 1000
         return parts
+
+    def is_member(self) -> bool:
+        """Answer as the group does, or not."""
+        if self._world.silent_group:
+            self._world.silent_group -= 1
+            return False
+        return not self._world.is_out
 
     def wake(self) -> None:
         """End a wait."""
@@ -239,7 +248,7 @@ class FakeConsumer:
         """Send a commit, whose fate is the world's to say."""
         self._world.check_commit(self, offsets)
         fate = self._world.commit_fates.popleft() if self._world.commit_fates else "ok"
-        if fate == "refused":
+        if fate == "refused" or self._world.is_out:
             self.answers.append(CommitAnswer(number, {each: KafkaError(ILLEGAL_GENERATION) for each in offsets}))
         elif fate == "late":
             self.in_the_air.append((dict(offsets), number))
@@ -524,6 +533,10 @@ class World:
         self.letters: list[tuple[Place, Future[None]]] = []
         self.commit_fates: deque[str] = deque()
         self.moving_coordinator = 0
+        self.silent_group = 0
+        """How often the group does not say who its members are."""
+        self._polls_until_told: int | None = None
+        """How many polls a member goes on that the group has forgotten, before it hears of that."""
         self.agrees = "all"
         self.deliveries: list[list[Place]] = []
         self._expected: dict[TopicPartition, int] = {}
@@ -566,9 +579,11 @@ class World:
             consumer=consumer,
             subscription=subscription,
             intake=intake_of(started, self._most),
+            standstill=Standstill(self.clock),
             clock=self.clock,
         )
         self.is_over = False
+        self._polls_until_told = None
 
     def clock(self) -> float:
         """Return the time."""
@@ -598,6 +613,25 @@ class World:
         """Have the group give the task these partitions with its next poll."""
         self.share = set(wanted)
         self.consumer.moves.append((self.share, lost, cooperative))
+
+    def stand_still(self, seconds: float, polls: int | None = None) -> None:
+        """Have the task's process stand still; with ``polls`` the group has forgotten it, and says so after these."""
+        self.now += seconds
+        self._polls_until_told = polls
+
+    @property
+    def is_out(self) -> bool:
+        """Return whether others have the partitions of a task that does not know it yet."""
+        return self._polls_until_told is not None
+
+    def tell_of_loss(self) -> None:
+        """Let a member that was forgotten hear of it, if it is time; it joins again."""
+        if self._polls_until_told is None:
+            return
+        self._polls_until_told -= 1
+        if self._polls_until_told < 0:
+            self._polls_until_told = None
+            self.rebalance(self.share, lost=True)
 
     def request(self, **requests: Any) -> None:
         """Have the task ask something of its context."""
@@ -706,6 +740,8 @@ class World:
             raise self.broken("a task is given more after it was told to stop")
         if self.reporter.is_full:
             raise self.broken("a task is given more while more dead letters are under way than may be")
+        if self.is_out:
+            raise self.broken("a task is given more that stood still, and others have its partitions")
         records = _places(put.split[0])
         if len(records) > self._most:
             raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
@@ -758,7 +794,8 @@ class World:
         for script in (self.stage.turns, self.stage.flushes, self.stage.opens, self.stage.closes, self.consumer.polls):
             script.clear()
         self.commit_fates.clear()
-        self.moving_coordinator = 0
+        self.moving_coordinator = self.silent_group = 0
+        self._polls_until_told = 0 if self.is_out else None
         self.agrees = "all"
         self.reporter.is_full = False
         self.now += 200.0  # no retry and no commit waits any longer

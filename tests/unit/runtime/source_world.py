@@ -27,6 +27,7 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
 from hearth.runtime.source import JOINED_ROWS, SourceLoop
+from hearth.runtime.standstill import Standstill
 from hearth.staging.source_stage import answer_source, start_source
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
@@ -504,6 +505,7 @@ class WorldLink:
         self._world = world
         self.is_lost = False
         self.heard_at = 0.0
+        self.standstill = Standstill(lambda: world.now)
         self._mood = "well"
         self.states: list[str] = []
         self.topics: list[str] = []

@@ -426,6 +426,36 @@ def test_a_coordinator_that_moves_between_assignment_and_offsets_is_asked_again(
     assert offsets(world)[0][0] == 2
 
 
+def test_a_task_that_stood_still_is_given_nothing_that_others_have(world: World) -> None:
+    """Its group gave its partitions to another run meanwhile; it hears of that only some polls later."""
+    steps(world, 2)
+    world.stand_still(60, polls=3)
+    before = len(world.deliveries)
+    steps(world, 3)
+    assert world.is_out
+    assert world.deliveries[before:] == []
+    world.request(commit=True)
+    steps(world, 4)
+    assert offsets(world)[before] == [0, 1]
+    world.drain(in_place=True)
+
+
+def test_a_task_that_stood_still_and_is_a_member_goes_on_at_once(world: World) -> None:
+    """A plugin that takes its time costs a question, and a group that does not answer is asked again."""
+    steps(world, 2)
+    world.stand_still(60)
+    steps(world, 1)
+    assert offsets(world) == [[0, 1], [2, 3], [4, 5]]
+    world.silent_group = 2
+    world.stand_still(60)
+    steps(world, 2)
+    assert offsets(world) == [[0, 1], [2, 3], [4, 5]]
+    began = world.now
+    steps(world, 2)
+    assert offsets(world)[3:] == [[6, 7]]
+    assert world.now - began < 1
+
+
 def test_a_task_that_asks_in_a_put_to_read_elsewhere_gets_nothing_in_between(world: World) -> None:
     """What was read ahead meanwhile stands behind a gap, and Java's consumer would not have read it yet."""
     world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 0]]))]

@@ -26,6 +26,7 @@ FLUSHES = st.sampled_from(["accept", "accept", "fail"])
 CLOSES = st.sampled_from(["accept", "accept", "accept", "accept", "fail"])
 LETTERS = ["late", "confirmed", "refused"]
 """What becomes of a dead letter for the time being; a late one may be any of it later, or never."""
+STANDS_STILL = 60.0
 SHARES = [set(each) for count in range(4) for each in combinations(PARTITIONS, count)]
 COMMANDS: list[Command] = [Pause(), Resume(), Stop()]
 
@@ -43,6 +44,7 @@ MEANWHILE = st.sampled_from(
         *REQUESTS,
         *(("command", command) for command in COMMANDS for _ in range(35)),
         *(("rebalance", share, lost) for share in SHARES for lost in (False, True) for _ in range(7)),
+        *(("stand still", polls) for polls in (None, 0, 1, 3) for _ in range(7)),
     ]
 )
 
@@ -265,6 +267,13 @@ class SinkMachine(RuleBasedStateMachine):
         self.world.rebalance(share, cooperative=cooperative)
         self.step(2)
 
+    @rule(polls=st.sampled_from([None, 0, 1, 3]), silent=st.integers(0, 2))
+    def stand_still(self, polls: int | None, silent: int) -> None:
+        """The process stands still, and another run may have its partitions; the group does not always say so."""
+        self.world.silent_group = silent
+        self._do(("stand still", polls))
+        self.step(2)
+
     @rule(seconds=st.sampled_from([1, 10, 130]))
     def wait(self, seconds: int) -> None:
         """Time passes, up to where the answer to a commit is waited for no longer."""
@@ -289,6 +298,8 @@ class SinkMachine(RuleBasedStateMachine):
                 self.world.inbox.put(command)
             case ("rebalance", share, lost):
                 self.world.rebalance(share, lost)
+            case ("stand still", polls):
+                self.world.stand_still(STANDS_STILL, polls)
 
     def _report_one(self, number: int, letter: str) -> None:
         """Have the task report one of its last records."""

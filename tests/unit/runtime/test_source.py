@@ -511,6 +511,41 @@ def test_nothing_is_taken_while_nobody_knows_whether_the_host_is_there(mood: str
     assert run.world.stored == {"a": 2}
 
 
+@pytest.mark.parametrize("mood", ["failing", "slow", "silent"])
+def test_a_source_that_stood_still_takes_nothing_before_a_position_is_stored(mood: str) -> None:
+    """Its host may stand still no longer either, and be heard, and not know that another leads."""
+    run = begin(OK)
+    run.producer.answer(T0, 1)
+    run.world.now += 3
+    run.turn()
+    assert run.world.stored.pop("a") == 1
+    run.link.mood = mood
+    run.world.now += 60
+    run.hand_over(("a", rows(OK)))
+    for _ in range(3):
+        run.world.now += 1
+        run.turn()
+    assert sum(map(len, run.world.log.values())) + run.producer.in_flight == 1
+    run.link.mood = "well"
+    run.world.now += 1
+    run.turn()
+    assert run.world.stored == {"a": 1}
+    drain(run)
+    assert run.world.stored == {"a": 2}
+
+
+def test_a_source_that_stood_still_goes_on_where_nothing_of_it_is_stored() -> None:
+    """There is nothing to ask by, and an idle one asks once."""
+    run = Run(World())
+    run.world.now += 60
+    run.hand_over(("a", rows(OK)))
+    run.turn()
+    run.turn()
+    assert run.producer.in_flight == 1
+    drain(run)
+    assert run.world.stored == {"a": 1}
+
+
 def test_a_store_that_is_gone_with_its_host_stores_nothing() -> None:
     """The loop learns of its host's end right after."""
     run = begin(OK)

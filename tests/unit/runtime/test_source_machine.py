@@ -78,6 +78,7 @@ class SourceMachine(RuleBasedStateMachine):
             run.answer_hold,
             lambda: setattr(run.topics, "are_known", not run.topics.are_known),
             *(lambda mood=mood: setattr(run.link, "mood", mood) for mood in moods),
+            self.stand_still,
         ]
         bad: list[Callable[[], None]] = [lambda: run.inbox.put(Stop())]
         bad += [run.lose_host] if not run.link.is_lost else []
@@ -87,6 +88,10 @@ class SourceMachine(RuleBasedStateMachine):
         odd = [lambda place=place: producer.write_unanswered(place) for place in busy]
         odd += [lambda place=place: producer.expire(place) for place in busy[:1]]
         return answers * 2 + usual * 3 + odd + bad
+
+    def stand_still(self) -> None:
+        """Let the process stand still for longer than any host is waited for."""
+        self.world.now += 60.0
 
     # The rules ------------------------------------------------------------------------------------------------
 
