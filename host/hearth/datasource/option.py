@@ -91,7 +91,7 @@ class DataSourceSettings(Settings):
         type=ConfigType.LONG,
         default=None,
         doc="Which batch a batch write is: rows have the same offsets whenever it is written again under the same "
-        "number. The time of the write unless given; a streaming write has the number of its micro-batch.",
+        "number. By the time of the write unless given; a streaming write has the number of its micro-batch.",
     )
     flush_ms: int = key(
         "hearth.flush.ms",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ import orjson
 from pyspark.sql.types import StructType
 
 from hearth.config.sink_key import TOPICS
+from hearth.datasource.batch_number import MOST, OPTION, next_number
 from hearth.datasource.dead_letter_file import absolute
 from hearth.datasource.option import Options
 from hearth.datasource.planning import planned
@@ -27,9 +27,6 @@ from hearth_stage.form import codec_of
 TOPIC = "topic"
 DEFAULT_TOPIC = "hearth"
 """The topic of rows that name none, where the options name none either."""
-MOST_BATCH_ID = (1 << 34) - 1
-FIRST_MOMENT, MOMENTS = 1_577_836_800, 8
-"""Batch writes are numbered by the eighths of a second since 2020, until 2088: none is over within one of these."""
 BETWEEN_PARTITIONS = 2.0
 """How many seconds a task is kept for the next partition of the same batch write."""
 _FLUSHING = re.compile(r"flush|rotat|commit|linger|batch|buffer|upload", re.IGNORECASE)
@@ -81,11 +78,11 @@ def _topic(config: Mapping[str, str]) -> str:
 
 
 def _batch_id(given: int | None) -> int:
-    """Return which batch a batch write is: the one that the user says, or one of its own by the time of the write."""
+    """Return which batch a batch write is: the one that the user says, or one that no other write here has."""
     if given is None:
-        return int((time.time() - FIRST_MOMENT) * MOMENTS) & MOST_BATCH_ID
-    if not 0 <= given <= MOST_BATCH_ID:
-        raise ConfigError("hearth.batch.id", given, f"Value must be from 0 to {MOST_BATCH_ID}")
+        return next_number()
+    if not 0 <= given <= MOST:
+        raise ConfigError(OPTION, given, f"Value must be from 0 to {MOST}")
     return given
 
 
