@@ -147,8 +147,10 @@ class Options:
         }
         if not config.get(CONNECTOR_CLASS, "").strip():
             raise ConfigError(
-                CONNECTOR_CLASS, None, "it is not set", hint=f'name the connector: .option("{CONNECTOR_CLASS}", ...)'
-            )
+                CONNECTOR_CLASS, None, "it is not set",
+                hint=f"name the connector: .option({CONNECTOR_CLASS!r}, ...); in SQL, where tables keep no options, "
+                f"FROM t WITH ({CONNECTOR_CLASS!r} = ...)",
+            )  # fmt: skip
         return cls(DataSourceSettings(own), config, frozenset(exact))
 
 

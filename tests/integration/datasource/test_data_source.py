@@ -52,6 +52,25 @@ def test_sql_reads_as_well_and_records_are_what_transformations_leave(spark: Spa
     spark.sql("DROP VIEW hoisted")
 
 
+def test_sql_reads_a_table_with_the_options_of_the_statement(spark: SparkSession, lines: Path) -> None:
+    """Its columns are probed, or as they are given; Spark tells a reader none of the table's options."""
+    given = options(lines)
+    of_table = ", ".join(f"'{name}' '{value}'" for name, value in given.items())
+    of_statement = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
+    spark.sql(f"CREATE TABLE probed USING hearth OPTIONS ({of_table})")
+    spark.sql("CREATE TABLE given (value STRING, source_offset STRING) USING hearth")
+    try:
+        found = spark.sql(f"SELECT count(DISTINCT value), max(topic) FROM probed WITH ({of_statement})").first()
+        assert tuple(found) == (1000, "t")
+        rows = spark.sql(f"SELECT * FROM given WITH ({of_statement}) WHERE source_offset = '{{\"position\":7}}'")
+        assert (rows.columns, rows.collect()) == (["value", "source_offset"], [("line 0", '{"position":7}')])
+        with pytest.raises(PySparkException, match=r"FROM t WITH \('connector\.class' = "):
+            spark.sql("SELECT * FROM probed").collect()
+    finally:
+        spark.sql("DROP TABLE probed")
+        spark.sql("DROP TABLE given")
+
+
 def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, lines: Path) -> None:
     """JSON whatever the converter, as a variant too; and bytes as the converter writes them."""
     text = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
