@@ -307,7 +307,8 @@ def identity_of(store: SpoolStore) -> str | None:
         members = orjson.loads(data)
         if members["format"] != FORMAT:
             raise SpoolDamaged(
-                f"the spool {store.address!r} is of format {members['format']}, this Hearth knows {FORMAT}"
+                f"the spool {store.address!r} is of format {members['format']}, this Hearth knows {FORMAT}",
+                hint="end the query with the Hearth that began it, or begin anew with an empty spool and checkpoint",
             )
         return str(members["id"])
     except (ValueError, KeyError, TypeError) as error:

@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hearth.datasource.segment import Segment, SegmentWriter, SpoolDamaged, batches_of
-from hearth.datasource.spool import Places, Spool, SpoolMismatch, offsets_at, partition_key
+from hearth.datasource.spool import FORMAT, Places, Spool, SpoolMismatch, offsets_at, partition_key
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.spool_store import SpoolInUse
 from hearth_api import ConfigError
 
 SCHEMA = pa.schema([pa.field("value", pa.int64())])
+GOLDEN = Path(__file__).parent / "golden"
 OTHER = pa.schema([pa.field("value", pa.string())])
 PARTITIONS = 3
 LARGE = 1_000_000
@@ -300,6 +301,30 @@ def test_damage_is_told(tmp_path: Path, damage: str) -> None:
         paths[1 if damage == "hole" else 2].unlink()
     with pytest.raises(SpoolDamaged):
         Spool.open(DirectoryStore(tmp_path), 0)
+
+
+def test_a_spool_of_this_format_is_read_as_it_lies_there(tmp_path: Path) -> None:
+    """Written once and kept: a spool waits for its query across versions of Hearth, and of Arrow."""
+    shutil.copytree(GOLDEN / f"spool-{FORMAT}", tmp_path / "spool")
+    spool = Spool.open(DirectoryStore(tmp_path / "spool"), 0)
+    assert (spool.id, spool.gone) == ("fdf676de-fdb2-4cdc-a632-dc6f5e7eb1ce", {0: 1})
+    waiting = spool.behind(spool.gone)
+    assert [(each.task, each.number, each.run) for each in waiting] == [(0, 2, 2), (0, 3, 2), (1, 1, 1)]
+    assert values(spool, waiting) == [4, 5, 6, 10]
+    assert spool.rows({0: 3, 1: 1}) == 7
+    assert spool.positions() == {'{"file":"a"}': '{"at":6}', '{"file":"b"}': '{"at":10}'}
+    assert spool.begin([0]) == 3
+    spool.close()
+
+
+def test_a_spool_of_another_format_stays_as_it_is(tmp_path: Path) -> None:
+    """Who knows it may go on with it."""
+    told = json.dumps({"id": "x", "format": FORMAT + 1})
+    (tmp_path / "spool.json").write_text(told)
+    with pytest.raises(SpoolDamaged, match=f"of format {FORMAT + 1}, this Hearth knows {FORMAT}") as raised:
+        Spool.open(DirectoryStore(tmp_path), 0)
+    assert "the Hearth that began it" in str(raised.value.hint)
+    assert (tmp_path / "spool.json").read_text() == told
 
 
 def test_rows_of_another_schema_are_not_read_as_if_they_were_not(tmp_path: Path) -> None:
