@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from hearth_api import ConfigError, ConnectError
 from hearth_stage.task_call import PollsEmpty, SourceStarted
 
 WAIT_SECONDS = 60.0
+AHEAD_BYTES = 1 << 25
 
 
 class Acknowledging(ConfigError):
@@ -74,30 +76,41 @@ class HearthReader(DataSourceReader):  # type: ignore[misc]
 def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
     """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
     from hearth.datasource.polled_rows import PolledRows
+    from hearth.datasource.read_ahead import ReadAhead
     from hearth.spark.environment_archive import unpacked
     from hearth.staging.place import BRIEF_STAGES
     from hearth.staging.polled_task import PolledTask, Transformed
 
-    plan, left = partition.plan, partition.most
+    plan = partition.plan
     task = PolledTask(
         here(plan, unpacked), _nothing_stored,
         empty_ms=partition.idle_ms, admit=refuse_acknowledging, open_stage=BRIEF_STAGES,
     )  # fmt: skip
     rows = PolledRows(plan, task, columns, partition.form)
-    with ExitStack() as opened:
-        task.open(opened)
-        while left is None or left > 0:
-            taken = task.take(WAIT_SECONDS)
-            if isinstance(taken, PollsEmpty):
-                return
-            if not isinstance(taken, Transformed):
-                continue
-            for count, batch in rows.of(taken):
-                if count:
-                    yield batch if left is None else batch.slice(0, left)
-                left = None if left is None else max(0, left - count)
-                if left == 0:
+    over = threading.Event()
+
+    def polled() -> Generator[Any, None, None]:
+        left = partition.most
+        with ExitStack() as opened:
+            task.open(opened)
+            while not over.is_set():
+                taken = task.take(WAIT_SECONDS)
+                if isinstance(taken, PollsEmpty):
                     return
+                if not isinstance(taken, Transformed):
+                    continue
+                for count, batch in rows.of(taken):
+                    if count:
+                        yield batch if left is None else batch.slice(0, left)
+                    left = None if left is None else max(0, left - count)
+                    if left == 0:
+                        return
+
+    def stop() -> None:
+        over.set()
+        task.wake()
+
+    yield from ReadAhead(polled(), lambda batch: batch.nbytes, AHEAD_BYTES, stop)
 
 
 def here(plan: PluginPlan, found: Any) -> PluginPlan:

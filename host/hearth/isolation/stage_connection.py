@@ -57,7 +57,8 @@ class StageConnection:
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
     longer than ``frame_limit``, columns are checked, texts are cut. Where it ``has_columns`` it is forked from a
-    process that has Arrow; where ``more_follow`` soon, that is so for the first one of an environment as well.
+    process that has Arrow; where ``more_follow`` soon, that is so for the first one of an environment as well, and
+    nobody waits for the end of one that is closed.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class StageConnection:
             self._enforcement.end()
             raise
         self._enforcement.begin(self.process)
+        self._is_brief = more_follow
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
         self.channel = Channel(
@@ -116,7 +118,10 @@ class StageConnection:
     def close(self, grace: float) -> None:
         """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
         self.channel.close()
-        self.await_end(grace)
+        if self._is_brief and grace > 0:
+            threading.Thread(target=self.await_end, args=[grace], name="stage-end").start()
+        else:
+            self.await_end(grace)
 
     def await_end(self, grace: float) -> int | None:
         """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""

@@ -317,6 +317,18 @@ def test_the_first_is_forked_where_more_follow(tmp_path: Path) -> None:
         server_of(first)
 
 
+def test_the_end_of_brief_work_is_not_waited_for(tmp_path: Path) -> None:
+    """It is seen to by a thread."""
+    environment = python_environment("test", host(), (str(tmp_path),))
+    stage = Stage.open(environment, "first", more_follow=True)
+    stage.await_hello()
+    os.kill(stage.pid, signal.SIGSTOP)
+    stage.close(grace=PATIENCE)
+    assert not stage.connection.process.has_ended
+    os.kill(stage.pid, signal.SIGCONT)
+    assert eventually(lambda: stage.connection.process.has_ended, PATIENCE)
+
+
 def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who wants a stage hears why, each time; the server ends when nobody does any more, though the thread goes on."""
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.5)

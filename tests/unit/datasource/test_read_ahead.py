@@ -1,0 +1,84 @@
+"""Taking ahead: in order, within bounds, and on one thread from beginning to end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+
+import pytest
+
+from hearth.datasource.read_ahead import ReadAhead
+from tests.patience import PATIENCE
+
+
+class Source:
+    """Yields numbers, each of one byte, and notes how far it has come and where it ran."""
+
+    def __init__(self, count: int, error: Exception | None = None) -> None:
+        self._count, self._error = count, error
+        self.made = threading.Semaphore(0)
+        self.threads: set[int] = set()
+        self.is_over = threading.Event()
+        self.has_ended = False
+
+    def numbers(self) -> Generator[int, None, None]:
+        """Yield them, until told to stop."""
+        try:
+            for number in range(self._count):
+                self.threads.add(threading.get_ident())
+                self.made.release()
+                yield number
+                if self.is_over.is_set():
+                    return
+            if self._error is not None:
+                raise self._error
+        finally:
+            self.threads.add(threading.get_ident())
+            self.has_ended = True
+
+    def ahead(self, most: int) -> ReadAhead[int]:
+        """Return what takes them ahead."""
+        return ReadAhead(self.numbers(), lambda _: 1, most, self.is_over.set)
+
+    def has_made(self, count: int) -> bool:
+        """Return whether so many more come to be made; waits for that."""
+        return all(self.made.acquire(timeout=PATIENCE) for _ in range(count))
+
+
+def test_all_of_it_comes_in_order_from_one_other_thread() -> None:
+    """Its end as well, which is over when this is."""
+    source = Source(1000)
+    assert list(source.ahead(7)) == list(range(1000))
+    assert source.has_ended
+    assert len(source.threads) == 1
+    assert threading.get_ident() not in source.threads
+
+
+def test_no_more_is_made_than_there_is_room_for() -> None:
+    """While nobody takes it; and one more for each that is taken."""
+    source = Source(1000)
+    taken = iter(source.ahead(5))
+    assert next(taken) == 0
+    assert source.has_made(6)
+    assert not source.made.acquire(timeout=0.05)
+    assert next(taken) == 1
+    assert source.has_made(1)
+    taken.close()  # type: ignore[attr-defined]
+
+
+def test_what_ends_it_comes_behind_what_was_made_before() -> None:
+    """Nothing that was made is lost for an error."""
+    taken = iter(Source(3, ValueError("broken")).ahead(100))
+    assert [next(taken) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="broken"):
+        next(taken)
+
+
+def test_who_wants_no_more_ends_it() -> None:
+    """And finds it over: whatever it held is free."""
+    source = Source(1000)
+    taken = iter(source.ahead(3))
+    next(taken)
+    taken.close()  # type: ignore[attr-defined]
+    assert source.has_ended
+    assert len(source.threads) == 1
