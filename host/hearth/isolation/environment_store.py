@@ -9,9 +9,11 @@ step (invariant 5).
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,6 +33,8 @@ from hearth.isolation.lock import Lock
 PYLOCK = "pylock.toml"
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
+LOOK_SECONDS = 1.0
+"""How long an environment that was found whole counts as that: a hundred connectors ask three times each."""
 
 
 class Installable(Protocol):
@@ -99,21 +103,32 @@ def host_environment() -> Environment:
 
 def user_environments(admission: Admission | None = None, is_offline: bool = False) -> EnvironmentStore:
     """Return the environments that all of this user's hosts and commands share, with what the store is given."""
-    return EnvironmentStore(cache_directory("environments"), admission, is_offline)
+    return EnvironmentStore(cache_directory("environments"), admission, is_offline, LOOK_SECONDS)
 
 
 class EnvironmentStore:
     """The environments below one directory; several processes may use it at once."""
 
-    def __init__(self, root: Path, admission: Admission | None = None, is_offline: bool = False) -> None:
+    def __init__(
+        self,
+        root: Path,
+        admission: Admission | None = None,
+        is_offline: bool = False,
+        look_seconds: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Keep environments in a directory; without an ``admission`` every bundle may have one.
 
-        With ``is_offline`` nothing that a bundle needs comes from the package index.
+        With ``is_offline`` nothing that a bundle needs comes from the package index. Whether all files of one are
+        there is looked at when that was not done for ``look_seconds``.
         """
         self._root = root.absolute()
         self.inventory = EnvironmentInventory(self._root)
         self._admission = admission
         self._is_offline = is_offline
+        self._look_seconds, self._clock = look_seconds, clock
+        self._looked: dict[str, float] = {}
+        """When an environment was found whole, by its key."""
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle, building it when there is none that is whole.
@@ -182,9 +197,12 @@ class EnvironmentStore:
 
     def _whole(self, key: str, name: str, build: Callable[[Path], None]) -> Path:
         """Return the site directory of a key; builds it when it is missing or not as it was built."""
-        target = self._root / key
+        target, now = self._root / key, self._clock()
         self._make_root()
+        if now < self._looked.get(key, -math.inf) + self._look_seconds and (target / SITE).is_dir():
+            return target / SITE
         if is_whole(target, key):
+            self._looked[key] = now
             return target / SITE
         try:
             with FileLock(self._root / f"{key}.lock", timeout=WAIT_SECONDS, mode=0o644):

@@ -34,11 +34,12 @@ def is_whole(target: Path, key: str) -> bool:
     """
     try:
         fingerprint = json.loads((target / _FINGERPRINT).read_text(encoding="utf-8"))
+        found = [target.lstat(), (target / SITE).lstat()]
     except (OSError, ValueError):
         return False
     entries = list(_entries(target / SITE))
     expected = {"format": _FORMAT, "key": key, "files": _hash(target / SITE, entries)}
-    found = [target.lstat(), (target / SITE).lstat(), *(traits for _, traits in entries)]
+    found += [traits for _, traits in entries]
     return bool(fingerprint == expected) and not any(map(_is_open_to_others, found))
 
 

@@ -124,6 +124,22 @@ def _no_umask() -> Iterator[None]:
     os.umask(before)
 
 
+def test_environment_that_was_found_whole_just_now_is_not_looked_at_again(tmp_path: Path) -> None:
+    """A hundred connectors ask for it within a second. One that is gone is built at once all the same."""
+    now = [0.0]
+    store = EnvironmentStore(tmp_path / "environments", look_seconds=1.0, clock=lambda: now[0])
+    bundle = _demo(tmp_path / "demo", code="X = 1")
+    module = Path(store.ensure(bundle).paths[0]) / "demo.py"
+    store.ensure(bundle)
+    module.unlink()
+    for now[0], is_mended in ((0.9, False), (1.0, True)):
+        store.ensure(bundle)
+        assert module.exists() is is_mended
+    shutil.rmtree(module.parent)
+    store.ensure(bundle)
+    assert module.exists()
+
+
 @pytest.mark.usefixtures("_no_umask")
 @pytest.mark.parametrize("layout", ["wheels", "packages"])
 def test_nobody_else_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
