@@ -20,7 +20,7 @@ from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
 from hearth.spark.address import silence_of
 from hearth.spark.executor import run
-from hearth.spark.gateway import installed_spark, jvm_variables, start_jvm
+from hearth.spark.gateway import ARGUMENTS, installed_spark, jvm_variables, start_jvm
 from hearth.spark.host_archive import IMPORT_PATH as HOST_PATH
 from hearth.spark.job import JobFailed, Jobs, Submit
 from hearth.spark.spare_daemon import SpareDaemon, is_wanted
@@ -129,15 +129,16 @@ class Driver:
             return
         if not self.is_prepared:
             self.prepare()
-        from pyspark import SparkConf, SparkContext
+        from pyspark import SparkContext
 
         own, gateway = {**self._own, **settings}, self._gateway
-        configuration = SparkConf().setAll(list(own.items()))
         try:
             if self._application is not None:
                 self.context.stop()
             jobs = self.jobs = self.jobs or self._opened(gateway.jvm, own["spark.master"])
-            self.context: Any = SparkContext(conf=configuration, gateway=gateway)
+            self.context: Any = SparkContext(
+                conf=_configuration(gateway.jvm, {**self._unknown(), **settings}), gateway=gateway
+            )
             self.run_task: Submit = jobs.prepared(self.context, run)
             if self._is_stopped():
                 raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
@@ -146,6 +147,14 @@ class Driver:
             reason = reason_of(error)  # which py4j asks the JVM for, so while there is one
             self._end_jvm(ENDING_SECONDS)
             raise DriverFailed(reason) from error
+
+    def _unknown(self) -> dict[str, str]:
+        """Return the settings that its JVM may know otherwise, although it was started with them.
+
+        Spark's script trims them, and puts before them what it finds in its arguments.
+        """
+        has_arguments = ARGUMENTS in os.environ
+        return {key: text for key, text in self._own.items() if has_arguments or text != text.strip()}
 
     def _opened(self, jvm: Any, master: str) -> Jobs:
         """Return the jobs of a JVM that is new; raises NotAdmitted where its master refuses it."""
@@ -229,6 +238,19 @@ class Driver:
         except subprocess.TimeoutExpired:
             jvm.kill()
             jvm.wait()
+
+
+def _configuration(jvm: Any, settings: Mapping[str, str]) -> Any:
+    """Return the configuration with which its JVM was started, and these settings.
+
+    pyspark reads all of it to find the variables of executors, in three calls of the JVM for each setting.
+    """
+    from pyspark import SparkConf
+
+    configuration: Any = SparkConf(_jvm=jvm).setAll(list(settings.items()))
+    named = configuration._jconf.getAllWithPrefix
+    configuration.getAll = lambda: [(f"{_VARIABLE}{each._1()}", each._2()) for each in named(_VARIABLE)]
+    return configuration
 
 
 def driver_archive() -> ClassArchive:

@@ -20,6 +20,8 @@ from hearth_api import ConnectError
 
 LOOK_SECONDS = 0.02
 
+ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""Holds further arguments of Spark's script, which are pyspark's users' own."""
 _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 """Of the JVM that Spark's script asks for the command of the other one, and that ends with its answer."""
@@ -68,7 +70,7 @@ def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[byte
 
 def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Popen[bytes]:
     """Return the process of a JVM that will write down how it is reached."""
-    rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    rest = shlex.split(os.environ.get(ARGUMENTS, "pyspark-shell"))
     with tempfile.TemporaryFile() as properties:
         properties.write(render(settings).encode("latin-1"))
         properties.flush()

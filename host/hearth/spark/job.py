@@ -55,9 +55,9 @@ class Jobs:
         They are collected in the job group of the thread that submits them. What they have in common is made here: to
         make an RDD of pyspark takes more than thirty calls of the JVM, and a job that is prepared takes eleven.
         """
-        from pyspark.core.rdd import _wrap_function
+        from pyspark.core.rdd import RDD, _wrap_function
 
-        rdd = context.parallelize([None], 1).mapPartitions(function)
+        rdd = RDD(context._jsc.emptyRDD(), context, context.serializer).mapPartitions(function)
         write, read = rdd._prev_jrdd_deserializer.serializer.dumps, rdd._jrdd_deserializer.serializer.loads
         wrapped = _wrap_function(context, rdd.func, rdd._prev_jrdd_deserializer, rdd._jrdd_deserializer)
         as_seq = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala

@@ -40,9 +40,11 @@ def seek_admission(jvm: Any, master: str) -> None:
 
     The JVM's settings count, which are the worker's and those of Spark's own files.
     """
-    settings = {pair._1(): pair._2() for pair in jvm.org.apache.spark.SparkConf().getAll()}
     endpoint = first_answering(master)
-    if endpoint is None or is_on(settings, "spark.ssl.rpc.enabled"):
+    if endpoint is None:
+        return
+    settings = {pair._1(): pair._2() for pair in jvm.org.apache.spark.SparkConf().getAll()}
+    if is_on(settings, "spark.ssl.rpc.enabled"):
         return
     if not is_on(settings, AUTHENTICATE):
         reason = _without_secret(_refusal(jvm, settings, endpoint))
