@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import json
 import socket
-import struct
 from dataclasses import asdict, dataclass
 
 from hearth_stage.limit import NO_LIMITS, Limits
 
 MOST_BYTES = 4096
 """Longest message of either side."""
-_CREDENTIALS = struct.Struct("3i")
 
 
 @dataclass(frozen=True)
@@ -63,10 +61,3 @@ class ForkAnswer:
         except ConnectionError:
             return None
         return cls(**json.loads(data)) if data else None
-
-
-def user_of(control: socket.socket) -> int:
-    """Return the user id of the process at the other end: each side serves, and believes, its own user alone."""
-    credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(credentials)[1]
-    return user

@@ -23,10 +23,11 @@ from typing import NoReturn
 
 import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
-from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest, user_of
+from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest
 from hearth_stage.forked import ITS_END, die_with, entitle
 from hearth_stage.limit import LimitNotKept
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.peer_user import user_of
 from hearth_stage.preload import LoadedFiles
 from hearth_stage.shared_memory import share_memory
 from hearth_stage.single_thread import single_threaded, threads

@@ -31,7 +31,8 @@ from typing import cast
 from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
-from hearth_stage.fork_answer import ForkAnswer, ForkRequest, user_of
+from hearth_stage.fork_answer import ForkAnswer, ForkRequest
+from hearth_stage.peer_user import user_of
 
 FORK_SECONDS = 10.0
 """How long a fork server may take to answer; most of that is its own start."""

@@ -31,8 +31,8 @@ from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.task import run_task
 from hearth.runtime.task_log import TaskLog
 from hearth_execution.failure import cut
-from hearth_stage.fork_answer import user_of
 from hearth_stage.forked import ITS_END, die_with, entitle
+from hearth_stage.peer_user import user_of
 from hearth_stage.single_thread import threads
 
 log = logging.getLogger(__name__)

@@ -2,8 +2,9 @@
 
 ``spark_launcher`` runs on the host and submits tasks to the Spark that ``spark_application`` starts, and starts again,
 with what ``spark_setting`` says; ``executor`` is what Spark calls in an executor; ``daemon`` is the process from which
-Spark forks its Python workers, warm, ``spare_daemon`` loads one while the JVM starts, and ``prewarm`` has one started
-in each executor of a cluster; ``executor_artifact`` sends executors on other machines what they lack,
+Spark's Python workers are forked, warm: ``worker_daemon`` loads what they need and ``worker_fork`` forks them.
+``spare_daemon`` has that loaded while the JVM starts, to which ``hand_over`` leaves the place, and ``prewarm`` has one
+started in each executor of a cluster; ``executor_artifact`` sends executors on other machines what they lack,
 ``environment_archive`` environments among it. ``gateway`` starts the JVM, ``standalone_master`` finds out whether the
 master lets this host in, ``address`` knows where executors find it, ``slot`` tells of tasks that wait. No record flows
 through the JVM, so the RDD interface is enough and Catalyst never wakes.

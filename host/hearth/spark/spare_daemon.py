@@ -20,14 +20,11 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from hearth_stage.fork_answer import user_of
+from hearth.spark.hand_over import ADDRESS, LIFE, STANDARD, TAKEN
+from hearth_stage.peer_user import user_of
 
-ADDRESS, LIFE = "HEARTH_SPARE_DAEMON", "HEARTH_SPARE_LIFE"
-"""Where Spark's daemon finds the spare, and by which descriptor the spare sees that nobody wants it any more."""
 MODULE = "hearth.spark.daemon"
-_STANDARD = (0, 1, 2)
 _READ_BYTES = 1 << 16
-_TAKEN = b"t"
 
 
 class SpareDaemon:
@@ -75,28 +72,6 @@ def is_wanted(settings: Mapping[str, str], spark_home: str | None, installed: st
     return is_here and is_ours and sys.platform == "linux" and settings.get("spark.python.use.daemon") != "false"
 
 
-def hand_over() -> None:
-    """Hand the place of this process, which Spark has started, to the spare, if there is one; then do not return."""
-    address = os.environ.pop(ADDRESS, None)
-    if address is None or LIFE in os.environ:
-        return
-    with socket.socket(socket.AF_UNIX) as control:
-        try:
-            control.connect(address.replace("@", "\0", 1))
-            if user_of(control) != os.geteuid():
-                return
-            told = json.dumps([os.getppid(), sys.argv, dict(os.environ)]).encode()
-            socket.send_fds(control, [told[:1]], _STANDARD)
-            control.sendall(told[1:])
-            control.shutdown(socket.SHUT_WR)
-            if control.recv(1) != _TAKEN:
-                return
-        except OSError:
-            return
-        os.dup2(control.fileno(), 0)
-    os.execlp("cat", "cat")  # noqa: S606 - it waits for the end, and needs next to no memory
-
-
 def take_place() -> int:
     """Wait in the spare for the place of Spark's daemon; returns the process id of the JVM that has started that.
 
@@ -124,12 +99,12 @@ def take_place() -> int:
 
 def _take(control: socket.socket) -> int:
     """Become what the process at the other end was, once that knows that it need not go on."""
-    first, descriptors, _, _ = socket.recv_fds(control, 1, len(_STANDARD))
+    first, descriptors, _, _ = socket.recv_fds(control, 1, len(STANDARD))
     try:
         rest = iter(lambda: control.recv(_READ_BYTES), b"")
         parent, arguments, variables = json.loads(b"".join([first, *rest]))
-        control.send(_TAKEN, socket.MSG_NOSIGNAL)
-        for given, standard in zip(descriptors, _STANDARD, strict=True):
+        control.send(TAKEN, socket.MSG_NOSIGNAL)
+        for given, standard in zip(descriptors, STANDARD, strict=True):
             os.dup2(given, standard)
     finally:
         for given in descriptors:
@@ -145,8 +120,3 @@ def begin_apart() -> None:
     os.setpgid(0, 0)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-
-
-def is_spare() -> bool:
-    """Return whether this process was started as a spare."""
-    return LIFE in os.environ

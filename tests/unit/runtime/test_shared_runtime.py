@@ -36,7 +36,7 @@ from hearth.isolation.forked_process import meeting_place
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.task_log import begin_task_log
-from hearth.spark.daemon import adopt_orphans
+from hearth.spark.worker_daemon import adopt_orphans
 
 def say(**facts):
     os.write(1, (json.dumps({**facts, "pid": os.getpid()}) + "\\n").encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from hearth.spark.daemon import without_zips
+from hearth.spark.worker_daemon import without_zips
 
 
 @pytest.fixture
