@@ -196,11 +196,11 @@ class Ledger:
         """Prove in addition that no line arrived twice, and that all of them are committed soon."""
         self.prove(timeout)
         assert self.at_topic.repeats == self.at_sink.repeats == self.torn == 0, str(self)
-        self.prove_all_committed()
+        self.prove_all_committed(timeout)
 
-    def prove_all_committed(self) -> None:
+    def prove_all_committed(self, timeout: float = PATIENCE) -> None:
         """Prove that everything is committed, or soon is."""
-        assert eventually(self.is_all_committed, PATIENCE), str(self)
+        assert eventually(self.is_all_committed, timeout), str(self)
 
     def is_all_committed(self) -> bool:
         """Return whether a start after now would repeat nothing; False when the broker did not answer."""

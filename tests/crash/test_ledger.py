@@ -79,7 +79,7 @@ def test_exactly_once_is_proved_when_everything_is_there_and_committed(ledger: L
     commit(ledger, 3 * WIDTH)
     ledger.prove()
     with pytest.raises(AssertionError, match="3 lines written"):
-        ledger.prove_exactly_once()
+        ledger.prove_exactly_once(timeout=1.0)
 
 
 def test_a_lost_line_is_noticed(ledger: Ledger, topics: Topics) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from tests.crash.process import Process, tree
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE
 
 PASSWORD = "the-password-of-the-connector"
 RPC_REQUEST, RPC_FAILURE = 3, 5
+SILENT_SECONDS = 10.0
+"""After so long a port answers no more, as one of the gateway does that speaks another language."""
 
 
 def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: str, tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def refusal_of(port: int) -> str:
     """Say something to one of Spark's transports without having proved to be anybody, and return its answer."""
     body = b"hello"
     head = struct.pack(">bqi", RPC_REQUEST, 1, len(body))
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=SILENT_SECONDS) as connection:
         connection.sendall(struct.pack(">q", 8 + len(head) + len(body)) + head + body)
         try:
             answer = connection.recv(1 << 16)
