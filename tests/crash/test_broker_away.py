@@ -53,7 +53,7 @@ def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker
         topics.create(name)
         append(file, range(FIRST))
         host.run({"name": name, "connector.class": "FileStreamSource", "file": str(file), "topic": name})
-        assert eventually(partial(_has, topics, name, FIRST), 60), host.last_words()
+        assert eventually(partial(_has, topics, name, FIRST), PATIENCE), host.last_words()
     stages = [holder(file) for file in files.values()]
     away.kill()
     for file in files.values():
@@ -64,7 +64,7 @@ def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker
     assert host.rest.call("POST", "/connectors/restarted/tasks/0/restart").status == 204
     await_end(stages[1:])
     away.start()
-    assert eventually(partial(_has, topics, "restarted", FIRST + MORE), 60), host.last_words()
+    assert eventually(partial(_has, topics, "restarted", FIRST + MORE), PATIENCE), host.last_words()
     pass_time(3)
     for name, count in (("deleted", FIRST), ("restarted", FIRST + MORE)):
         assert [record.value for record in topics.read(name)] == [str(each).encode() for each in range(count)]

@@ -11,6 +11,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.machine import HERE, THERE, Machine, other_machine
 from tests.integration.numbered_lines import NumberedLines
+from tests.patience import PATIENCE
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import RestClient, eventually
 from tests.reservation import reserve_port
@@ -71,7 +72,7 @@ def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
     ):
         first = stack.enter_context(closing(FarHost(tmp_path / "far", far, machine)))
         first.start()
-        assert eventually(lambda: first.has_said("this host leads its cluster"), 60), first.last_words()
+        assert eventually(lambda: first.has_said("this host leads its cluster"), PATIENCE), first.last_words()
         second = HearthDistributed(tmp_path / "near", broker.bootstrap_servers, GROUP, SETTINGS)
         with second, NumberedLines(tmp_path, GROUP) as lines:
             for config in lines.configs():
@@ -82,10 +83,10 @@ def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
             lines.arrivals.forget_gaps()
             machine.carry(False)
             cut = time.monotonic()
-            assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, 60), second.last_words()
+            assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, PATIENCE), second.last_words()
             assert lines.flows(), second.last_words()
             print(f"lines {time.monotonic() - cut:.1f} s after the cut, a gap of {lines.arrivals.longest_gap:.1f} s")
-            assert eventually(lambda: first.has_said("this host leads no more"), 60), first.last_words()
+            assert eventually(lambda: first.has_said("this host leads no more"), PATIENCE), first.last_words()
             time.sleep(60)
             machine.carry(True)
             assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, 1)

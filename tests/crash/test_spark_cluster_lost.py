@@ -16,6 +16,7 @@ from tests.bench.cluster import SparkCluster
 from tests.crash.kept_host import KeptHost
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -38,7 +39,7 @@ class Parts:
         arrivals.forget_gaps()
         act()
         assert self.lines.flows(120), self.told()
-        assert eventually(self._is_calm, 60), self.told()
+        assert eventually(self._is_calm, PATIENCE), self.told()
         return arrivals.longest_gap
 
     def _is_calm(self) -> bool:
@@ -80,8 +81,8 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
         for config in lines.configs():
             assert hosts[-1].rest.create(config).status == 201
         assert lines.flows(), parts.told()
-        assert eventually(parts._is_calm, 60), parts.told()
-        assert eventually(lambda: spark.registered() >= size, 60), parts.told()
+        assert eventually(parts._is_calm, PATIENCE), parts.told()
+        assert eventually(lambda: spark.registered() >= size, PATIENCE), parts.told()
         yield parts
 
 
@@ -115,7 +116,7 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
             assert time.monotonic() - stopped < STOP_SECONDS, parts.told()
         finally:
             os.kill(leader.pid, signal.SIGCONT)
-        assert eventually(lambda: "leads no more" in leader.last_words(), 30), leader.last_words()
+        assert eventually(lambda: "leads no more" in leader.last_words(), PATIENCE), leader.last_words()
         assert parts.lines.flows(), parts.told()
         rest = {each.pid: each for each in tree(leader.pid)}
         leader.stop()

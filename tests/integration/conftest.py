@@ -15,6 +15,7 @@ from hearth.broker import KafkaBroker
 from hearth.foundation.certificate import make_identity
 from tests.bundles.build import plugin_path
 from tests.crash.process import await_end, tree
+from tests.patience import PATIENCE
 from tests.peer.hearth_connect import HearthConnect, file_bundle
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
@@ -71,7 +72,7 @@ class Host(HearthConnect):
 
     def spark_page(self) -> str:
         """Return the address of Spark's own page, which is opened after the first tasks have begun."""
-        assert eventually(lambda: listens(self._spark_port), 30)
+        assert eventually(lambda: listens(self._spark_port), PATIENCE)
         return f"http://127.0.0.1:{self._spark_port}"
 
 

@@ -72,7 +72,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_
     listener = Committing(consumer)
     consumer.listen(listener)
     consumer.subscribe(["frozen"])
-    assert eventually(lambda: bool(consumer.poll(100)), 30)
+    assert eventually(lambda: bool(consumer.poll(100)), PATIENCE)
     assert own_broker.pid is not None
     os.kill(own_broker.pid, signal.SIGSTOP)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
@@ -36,7 +37,7 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
         "errors.deadletterqueue.context.headers.enable": "true",
     }
     host.run(config)
-    assert eventually(lambda: topics.count(dead) >= len(JAVA), 30), host.rest.status(name)
+    assert eventually(lambda: topics.count(dead) >= len(JAVA), PATIENCE), host.rest.status(name)
     found = topics.read(dead)
     for record, (key, value, own, place, error, message) in zip(found, JAVA, strict=True):
         assert (record.key, record.value) == (key, value)

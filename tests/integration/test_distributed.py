@@ -134,7 +134,7 @@ def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]
             refusals.append(answer)
         return answer.status < 300
 
-    assert eventually(is_accepted, 60, every=0.1), refusals
+    assert eventually(is_accepted, PATIENCE, every=0.1), refusals
     return refusals
 
 
@@ -153,12 +153,12 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         try:
-            assert eventually(lambda: cluster.leads(second, f"{group}-sink"), 40), second.last_words()
+            assert eventually(lambda: cluster.leads(second, f"{group}-sink"), PATIENCE), second.last_words()
             time.sleep(60)
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
-        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), 30)
+        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), PATIENCE)
         time.sleep(5)
         for name in (f"{group}-source", f"{group}-sink"):
             assert cluster.leads(second, name), first.last_words()

@@ -51,7 +51,7 @@ def good_neighbour(host: Host, topics: Topics, name: str) -> Iterator[None]:
 
 def trace_of(host: Host, name: str) -> str:
     """Wait until the task is FAILED while its connector runs, and return the trace."""
-    host.wait_for_state(name, "FAILED", 40)
+    host.wait_for_state(name, "FAILED", PATIENCE)
     assert host.rest.states(name) == ["RUNNING", "FAILED"]
     return str(host.rest.status(name)["tasks"][0]["trace"])
 
@@ -89,7 +89,7 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
         config = misbehaving(name, SOURCE, misbehave_how="hog", misbehave_where="poll", misbehave_after="3")
         assert host.rest.create({**config, **limited}).status == 201
         stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
-        assert eventually(lambda: stays in host.last_words(), 60), host.last_words()
+        assert eventually(lambda: stays in host.last_words(), PATIENCE), host.last_words()
         trace = trace_of(host, name)
     assert trace.startswith(f"the stage process of {name}-0 was ended: it used ")
     assert "bytes of memory, more than plugin.limits.memory.bytes=134217728\nin it: " + SOURCE in trace
@@ -102,7 +102,7 @@ def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics,
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="poll", misbehave_after="3")
     assert host.rest.create({**config, **restarts}).status == 201
     stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
-    assert eventually(lambda: stays in host.last_words(), 40)
+    assert eventually(lambda: stays in host.last_words(), PATIENCE)
     assert f"task {name}-0 restarts by itself in 0.05 s: restart 1 of at most 1 in a row" in host.last_words()
     assert "raised in poll as configured" in trace_of(host, name)
     assert topics.count(name) == 6
@@ -120,7 +120,7 @@ def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
     assert [record.value for record in topics.read(name)] == [b"0", b"1"]
     host.delete(name)
     host.run(misbehaving(f"{name}-all", SOURCE, misbehave_how="misfit", errors_tolerance="all"))
-    assert eventually(lambda: topics.count(f"{name}-all") > 6, 30)
+    assert eventually(lambda: topics.count(f"{name}-all") > 6, PATIENCE)
     found = [int(record.value or b"") for record in topics.read(f"{name}-all")]
     assert found == [number for number in range(found[-1] + 1) if number % 3 != 2]
 
@@ -186,7 +186,7 @@ def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Top
         host.wait_for_state(name, "RUNNING")
     began = time.monotonic()
     host.delete(name, timeout=60)
-    assert eventually(lambda: not started_since(host, before), 60), started_since(host, before)
+    assert eventually(lambda: not started_since(host, before), PATIENCE), started_since(host, before)
     assert time.monotonic() - began < 60
 
 
@@ -200,7 +200,7 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
 ) -> None:
     """FAILED stays until a user restarts it; then the source takes up where it had committed."""
     host.run(misbehaving(name, SOURCE))
-    assert eventually(lambda: topics.count(name) > 20, 30)
+    assert eventually(lambda: topics.count(name) > 20, PATIENCE)
     before = {each.pid for each in tree(host.pid)}
     stage = stage_of(host, name)
     os.kill(stage.pid, signal.SIGKILL)
@@ -208,7 +208,7 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
     held = topics.count(name)
     assert host.rest.call("POST", f"/connectors/{name}/tasks/0/restart").status == 204
     host.wait_for_state(name, "RUNNING")
-    assert eventually(lambda: topics.count(name) > held + 20, 30)
+    assert eventually(lambda: topics.count(name) > held + 20, PATIENCE)
     seen = dict.fromkeys(int(record.value or b"-1") for record in topics.read(name))
     assert list(seen) == list(range(len(seen))), before
 

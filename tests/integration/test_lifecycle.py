@@ -46,7 +46,7 @@ class Lines:
     def await_all(self) -> None:
         """Wait until what was written has arrived: every line, in order, exactly once."""
         wanted = "".join(f"line {number}\n" for number in range(self.written))
-        eventually(lambda: self.arrived() >= self.written, 30)
+        eventually(lambda: self.arrived() >= self.written, PATIENCE)
         assert self.sink_file.read_text() == wanted
 
     def arrived(self) -> int:
@@ -166,7 +166,7 @@ def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics)
     changed = {**config, "topic": f"{lines.name}-new"}
     assert lines.host.rest.call("PUT", f"/connectors/{lines.source}/config", changed).status == 200
     lines.write()
-    assert eventually(lambda: topics.count(f"{lines.name}-new") == 10, 30)
+    assert eventually(lambda: topics.count(f"{lines.name}-new") == 10, PATIENCE)
     assert topics.read(f"{lines.name}-new")[0] == Record(None, b"line 10")
 
 
@@ -195,8 +195,8 @@ def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, n
     topics.create(name)
     config = {"name": name, "connector.class": MISBEHAVING, "topic": name, "tasks.max": "20"}
     assert host.rest.create(config).status == 201
-    assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, 60), host.rest.states(name)
-    assert eventually(lambda: len([next_ for next_ in next_numbers(host, name) if next_ > 5]) == 20, 30)
+    assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, PATIENCE), host.rest.states(name)
+    assert eventually(lambda: len([next_ for next_ in next_numbers(host, name) if next_ > 5]) == 20, PATIENCE)
     assert max(Counter(each.parent for each in stages(host.pid)).values()) == 19
 
 

@@ -102,7 +102,7 @@ def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
     reading = {"transforms": "read", "transforms.read.type": "ReadOrder"}
     host.run({"name": f"{name}-source", **source, **reading})
     host.run({"name": f"{name}-sink", "connector.class": "OrderSink", "topics": name, "file": str(written)})
-    assert eventually(lambda: written.exists() and written.read_text().count("\n") == len(ORDERS), 30)
+    assert eventually(lambda: written.exists() and written.read_text().count("\n") == len(ORDERS), PATIENCE)
     statuses = [host.rest.status(f"{name}-{each}") for each in ("source", "sink")]
     assert [each["tasks"][0]["state"] for each in statuses] == ["RUNNING"] * 2
     assert [each["tasks"][0]["version"] for each in statuses] == ["15.2.0", "0.6.7"]
@@ -130,7 +130,7 @@ def test_a_package_that_needs_an_older_arrow_takes_columns_of_the_hosts(
     to = {"dataset": str(dataset), "journal": str(journal)}
     host.run({"name": f"{name}-sink", "connector.class": "LanceSink", "topics": name, **to})
     wanted = [f"number {number}" for number in range(1000)]
-    assert eventually(lambda: journal.exists() and wanted[-1] in journal.read_text(), 30)
+    assert eventually(lambda: journal.exists() and wanted[-1] in journal.read_text(), PATIENCE)
     found = json.loads(journal.read_text())
     assert found["values"] == wanted
     assert (found["lance"], found["pyarrow"]) == ("0.10.18", "15.0.0")

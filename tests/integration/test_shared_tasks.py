@@ -65,7 +65,7 @@ class Shared:
     def go_on(self) -> bool:
         """Return whether all of them write; none has lost a number or changed the order of two."""
         before = {each: self._topics.count(each) for each in self.neighbours}
-        assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), 30)
+        assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), PATIENCE)
         for each in self.neighbours:
             found = self.numbers(each)
             assert sorted(set(found)) == list(range(max(found) + 1)), "a number is missing"
@@ -79,7 +79,7 @@ class Shared:
 
     def trace(self, name: str) -> str:
         """Wait until a task is FAILED, and return its trace."""
-        self._host.wait_for_state(name, "FAILED", 60)
+        self._host.wait_for_state(name, "FAILED", PATIENCE)
         return str(self._host.rest.status(name)["tasks"][0]["trace"])
 
 
@@ -114,7 +114,7 @@ def test_tasks_of_an_environment_share_a_process_and_a_stage(
 def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Shared, victim: str) -> None:
     """Whichever of the two is killed under load: all begin anew, and go on where they stored that they were."""
     killed = shared.runtime if victim == "runtime" else shared.stages[0]
-    assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), 30)
+    assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), PATIENCE)
     os.kill(killed.pid, signal.SIGKILL)
     assert eventually(lambda: not killed.is_alive, PATIENCE)
     for each in shared.neighbours:

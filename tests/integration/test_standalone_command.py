@@ -20,6 +20,7 @@ from hearth.foundation.properties import render
 from hearth_api import ConfigError
 from tests.crash.process import await_end, tree
 from tests.integration.thread_host import ThreadHost
+from tests.patience import PATIENCE
 from tests.peer.hearth_connect import file_bundle, hearth_environment
 from tests.peer.rest import eventually
 
@@ -174,7 +175,9 @@ def test_a_host_that_ends_while_spark_starts_leaves_nothing(
     folder = tmp_path / "temporary"
     folder.mkdir()
     with command.start(TMPDIR=str(folder)) as process:
-        assert eventually(lambda: any("SparkSubmit" in each.command for each in tree(process.pid)), 60, every=0.01)
+        assert eventually(
+            lambda: any("SparkSubmit" in each.command for each in tree(process.pid)), PATIENCE, every=0.01
+        )
         everyone = tree(process.pid)
         process.send_signal(number)
         process.communicate(timeout=60)

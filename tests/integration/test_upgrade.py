@@ -160,7 +160,7 @@ class Running:
 
     def await_version(self, version: str) -> None:
         """Wait until records of a version of the bundle arrive, and everything runs."""
-        assert eventually(lambda: self.last() == version, 30), (self.last(), self.ask("GET", "/status").text)
+        assert eventually(lambda: self.last() == version, PATIENCE), (self.last(), self.ask("GET", "/status").text)
         self.host.wait_for_state(self.name, "RUNNING")
 
     def last(self) -> str | None:

@@ -6,6 +6,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
@@ -17,7 +18,7 @@ def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, t
     (host.secrets / name).write_text(str(secret))
     variable = f"${{dir:{host.secrets}:{name}}}"
     host.run({"name": name, "connector.class": "FileStreamSource", "file": variable, "topic": name, "tpoic": "x"})
-    assert eventually(lambda: topics.count(name) == 1, 30)
+    assert eventually(lambda: topics.count(name) == 1, PATIENCE)
     shown = [host.rest.call("GET", f"/connectors/{name}{path}").text for path in ("", "/status", "/tasks")]
     assert variable in shown[0]
     assert variable in shown[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.conftest import Host
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
@@ -28,5 +29,5 @@ def test_tasks_run_with_what_their_connector_names(host: Host, name: str, topics
 
 def _written(topics: Topics, topic: str) -> bytes | None:
     """Return the one record of a topic."""
-    assert eventually(lambda: topics.count(topic) == 1, 30)
+    assert eventually(lambda: topics.count(topic) == 1, PATIENCE)
     return topics.read(topic)[0].value

@@ -15,6 +15,7 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from hearth.broker import KafkaBroker
+from tests.patience import PATIENCE
 from tests.peer.distributed import JavaDistributed
 from tests.peer.kept import GOLDEN
 from tests.peer.rest import eventually
@@ -56,9 +57,9 @@ def story(worker: JavaDistributed) -> None:
     }  # fmt: skip
     worker.run(source)
     call = worker.rest.call
-    assert eventually(lambda: call("GET", f"/connectors/{SOURCE}/offsets").json["offsets"], 30)
+    assert eventually(lambda: call("GET", f"/connectors/{SOURCE}/offsets").json["offsets"], PATIENCE)
     assert call("POST", "/connectors", {"name": SINK, "config": sink, "initial_state": "PAUSED"}).status == 201
-    assert eventually(lambda: worker.rest.states(SINK) == ["PAUSED"], 30)
+    assert eventually(lambda: worker.rest.states(SINK) == ["PAUSED"], PATIENCE)
     assert call("PUT", f"/connectors/{SINK}/resume").status == 202
     worker.wait_for_state(SINK, "FAILED")  # the lines are no JSON
     assert call("POST", f"/connectors/{SINK}/restart?includeTasks=true&onlyFailed=true").status == 202
@@ -66,7 +67,7 @@ def story(worker: JavaDistributed) -> None:
     worker.run({**source, "name": GONE})
     assert call("DELETE", f"/connectors/{GONE}").status == 204
     assert call("PUT", f"/connectors/{SOURCE}/stop").status == 204
-    assert eventually(lambda: worker.rest.states(SOURCE) == ["STOPPED"], 30)
+    assert eventually(lambda: worker.rest.states(SOURCE) == ["STOPPED"], PATIENCE)
     changed = {"offsets": [{"partition": {"filename": "é", "n": 1}, "offset": {"position": 7, "part": 2.5}}]}
     assert call("PATCH", f"/connectors/{SOURCE}/offsets", changed).status == 200
     gone = {"offsets": [{"partition": {"filename": str(text)}, "offset": None}]}

@@ -69,7 +69,7 @@ class Worker(ABC):
         reached = eventually(lambda: set(self.rest.states(name)[1:]) == {state}, timeout)
         assert reached, f"{self.side}: {name} is not {state}: {self.rest.status(name)}\n{self.last_words()}"
 
-    def delete(self, name: str, timeout: float = 30.0) -> None:
+    def delete(self, name: str, timeout: float = 60.0) -> None:
         """Delete a connector; what it had in hand is delivered and committed first."""
         answer = self.rest.call("DELETE", f"/connectors/{quote(name, safe='')}")
         assert answer.status == 204, answer.text

@@ -14,6 +14,7 @@ from hearth.datasource.row_form import first_offset
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.datasource.writing import UPSERT, kept, write
+from tests.patience import PATIENCE
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
 from tests.unit.test_readme import block
@@ -141,7 +142,7 @@ def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
     eventually(has_batches, 120)
     query.stop()
     assert seen
-    eventually(lambda: not stages(os.getpid()), 30)
+    eventually(lambda: not stages(os.getpid()), PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from tests.bundles.build import plain_wheel
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.unit.herder.fake import Bench
 
@@ -94,7 +95,7 @@ class Moody:
         self.run(where)
         self.hang(where)
         answer = self.herder.restart_connector("c")
-        assert eventually((self._root / "hangs").exists, 30)
+        assert eventually((self._root / "hangs").exists, PATIENCE)
         return answer
 
     @property

@@ -14,6 +14,7 @@ from hearth.config.variable import Variables
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError
 from hearth_api.worker import ConfigData, ConfigProvider
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 from tests.unit.herder.fake import Bench
 
@@ -180,7 +181,7 @@ def test_a_connector_begins_anew_when_its_values_expire(bench: Bench, vault: Vau
     assert len(bench.spark.runs) == runs
     vault.value = "second"
     alarms[-1].act()
-    assert eventually(lambda: bench.spark.newest("c", 0).plan.task_config["file"] == "second", 30)
+    assert eventually(lambda: bench.spark.newest("c", 0).plan.task_config["file"] == "second", PATIENCE)
     bench.herder.delete("c").result(30)
     assert all(each.is_off for each in alarms)
 
