@@ -36,6 +36,13 @@ class Sink:
         answer = self.host.rest.call("PUT", f"/connectors/{self.name}/config", self.config(**changed))
         assert answer.status in (200, 201), answer.text
 
+    def arrive(self, *topics: str) -> None:
+        """Mark topics and wait until the marks are there; say what the host says where they are not."""
+        try:
+            self.marking.arrive(*topics)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.host.rest.status(self.name)}\n{self.host.last_words()}") from None
+
     def restart(self, what: str) -> None:
         """Restart something, which has to be taken."""
         answer = self.host.rest.call("POST", f"/connectors/{self.name}/{what}")
@@ -53,18 +60,18 @@ def test_topics_are_added_and_taken_away(sink: Sink) -> None:
     marking = sink.marking
     a, b, c = (marking.topic(suffix) for suffix in "abc")
     sink.put(topics=a)
-    marking.arrive(a)
+    sink.arrive(a)
     sink.put(topics=f"{a},{b}")
-    marking.arrive(a, b)
+    sink.arrive(a, b)
     sink.put(topics=c)
-    marking.arrive(c)
+    sink.arrive(c)
     waiting = marking.mark(a)
     sink.put(topics_regex=f"{marking.name}-[bc]")
-    marking.arrive(b, c)
+    sink.arrive(b, c)
     marking.arrived_once(besides=waiting)
     sink.put(topics_regex=f"{marking.name}-[a-d]")
-    marking.arrive(a, b, c)
-    marking.arrive(marking.topic("d"))
+    sink.arrive(a, b, c)
+    sink.arrive(marking.topic("d"))
     marking.arrived_once()
 
 
@@ -73,9 +80,9 @@ def test_tasks_are_added_and_taken_away(sink: Sink) -> None:
     topic = sink.marking.topic("a")
     for tasks in ("1", "3", "2", "1"):
         sink.put(topics=topic, tasks_max=tasks)
-        sink.marking.arrive(topic)
+        sink.arrive(topic)
         sink.restart("tasks/0/restart")
-        sink.marking.arrive(topic)
+        sink.arrive(topic)
     sink.marking.arrived_once()
 
 
@@ -84,11 +91,11 @@ def test_a_sink_of_the_same_name_is_another_sink(sink: Sink) -> None:
     marking = sink.marking
     a, b = marking.topic("a"), marking.topic("b")
     sink.put(topics=a, tasks_max="2")
-    marking.arrive(a)
+    sink.arrive(a)
     sink.host.delete(sink.name)
     marking.mark(a, b)
     assert sink.host.rest.create(sink.config(topics=f"{a},{b}")).status == 201
-    marking.arrive(a, b)
+    sink.arrive(a, b)
     marking.arrived_once()
 
 
@@ -97,8 +104,8 @@ def test_a_restart_may_come_before_the_last_one_has_joined(sink: Sink, what: str
     """Three in a row: whichever run was just joining is not waited for."""
     topic = sink.marking.topic("a")
     sink.put(topics=topic, tasks_max="2")
-    sink.marking.arrive(topic)
+    sink.arrive(topic)
     for _ in range(3):
         sink.restart(what)
-    sink.marking.arrive(topic)
+    sink.arrive(topic)
     sink.marking.arrived_once()
