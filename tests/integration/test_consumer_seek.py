@@ -14,6 +14,7 @@ from hearth.broker import KafkaBroker
 from hearth.kafka.consumer import Consumer
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
+from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
 
 STANDSTILL = 0.5
@@ -42,7 +43,7 @@ class Seeking:
 
     def poll_until(self, value: bytes) -> None:
         """Read until a value comes."""
-        give_up_at = time.monotonic() + 30
+        give_up_at = time.monotonic() + PATIENCE
         while value not in self.values[-5000:] and time.monotonic() < give_up_at:
             self.values += [each for part in self.consumer.poll(20) for each in part.value.to_pylist()]
 

@@ -222,7 +222,7 @@ class Bench:
 
     def configs_hold(self, name: str) -> None:
         """Wait until the configuration of a connector was found valid and is stored."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while self.configs.snapshot().find(name) is None:
             assert time.monotonic() < deadline, f"{name} is never stored"
             time.sleep(0.02)
