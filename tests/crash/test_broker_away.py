@@ -44,7 +44,6 @@ def append(path: Path, numbers: range) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker, pipeline: Pipeline) -> None:
     """A deleted connector sends nothing more; lines of a restarted one come in order, not between those of before."""
     host, topics = pipeline.host, Topics(away.bootstrap_servers)
@@ -79,7 +78,6 @@ def _has(topics: Topics, name: str, count: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.long)])
 def test_a_broker_that_comes_back_finds_every_line(away: KafkaBroker, pipeline: Pipeline, seconds: int) -> None:
     """Tasks neither fail nor lose anything while their broker is dead, and commit again when it is back."""

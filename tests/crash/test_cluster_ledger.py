@@ -173,7 +173,6 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_nothing_is_lost_in_a_few_acts(tmp_path: Path, broker: KafkaBroker) -> None:
     """The same in short: two hosts, each with a local Spark, whose source writes exactly once."""
     with closing(Journal(tmp_path / "journal.txt")) as journal:

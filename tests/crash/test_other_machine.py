@@ -23,7 +23,6 @@ def machine() -> Iterator[Machine]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_tasks_on_another_machine_find_their_host_and_end_when_the_network_does(
     tmp_path: Path, broker: KafkaBroker, machine: Machine
 ) -> None:

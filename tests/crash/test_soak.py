@@ -50,7 +50,6 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> MakeWorker:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("plan", SHORT, ids=lambda plan: f"seed-{plan.seed}")
 def test_nothing_is_lost_while_everything_goes_wrong(plan: Plan, tmp_path: Path) -> None:
     """Invariants 1 to 4 and 8 under acts, faults and kills that follow a seed."""

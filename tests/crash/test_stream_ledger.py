@@ -26,7 +26,6 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> None:
     """The short form: two kills, and everything of the second run before the last one."""
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 1, environment())) as ledger:

@@ -19,7 +19,7 @@ from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 BUSY = {
     "name": "busy",

@@ -62,7 +62,6 @@ class Committing:
         self.answers += self._consumer.commit_answers(500)
 
 
-@pytest.mark.timeout(180)
 def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_broker: KafkaBroker) -> None:
     """Neither the commit nor the group is waited for longer than the caller says."""
     Topics(own_broker.bootstrap_servers).create("frozen")

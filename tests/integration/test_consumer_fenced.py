@@ -63,7 +63,6 @@ class Member:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_a_late_commit_of_its_own_does_not_end_a_consumer(
     own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:

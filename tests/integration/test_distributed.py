@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import Answer, eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
 MOST_SECONDS = 8.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from py4j.java_gateway import get_field
 
 from hearth.broker.jar import fetch_jars
@@ -22,7 +21,6 @@ CLASSES = {
 }
 
 
-@pytest.mark.timeout(300)  # the first run fetches the broker's jars
 def test_the_definitions_are_what_java_tells() -> None:
     """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows what it added."""
     with java(fetch_jars()) as jvm:

@@ -17,8 +17,6 @@ from hearth.broker import KafkaBroker
 from hearth.cli.local import LocalHost
 from tests.reservation import reserve_port
 
-pytestmark = pytest.mark.timeout(300)
-
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 TOPIC = "counted-numbers"
 

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 from tests.peer.hearth_connect import file_bundle, hearth_environment
 from tests.peer.rest import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 

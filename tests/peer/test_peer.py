@@ -24,7 +24,7 @@ from tests.peer.topic import Topics
 from tests.peer.validation_cases import VALIDATION_CASES
 from tests.peer.worker import Worker
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 
 def hearth(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:

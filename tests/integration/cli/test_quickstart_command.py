@@ -23,8 +23,6 @@ from tests.bundles import build
 from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
-pytestmark = pytest.mark.timeout(300)
-
 MARK = "HEARTH_TEST_RUN"
 """A variable by which every descendant of a run is found, whoever its parent is by now."""
 

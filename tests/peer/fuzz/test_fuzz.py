@@ -39,7 +39,6 @@ def told(differences: Iterator[Difference]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_records_become_what_java_makes_of_them() -> None:
     """20,000 records: what is sent or put, byte for byte, what is dropped, what fails, where and in which words.
 

@@ -17,7 +17,7 @@ from tests.profile import machine_settings
 from tests.unit.runtime.source_world import APART, TOGETHER, Run, World
 from tests.unit.runtime.test_source_machine import SourceMachine
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 SHARE = 8
 """The machine of sources without transactions does most of the searching; so much of it is enough for what differs."""

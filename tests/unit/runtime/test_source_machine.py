@@ -14,7 +14,7 @@ from hearth.runtime.source import JOINED_ROWS
 from tests.profile import machine_settings
 from tests.unit.runtime.source_world import APART, BAD, CROWDED, DROPPED, FAILING, HUGE, OK, TOGETHER, Run, World
 
-pytestmark = pytest.mark.timeout(600)  # half a minute of work, which a busy machine may make several of
+pytestmark = pytest.mark.timeout(900)  # half a minute of work, which a busy machine may make several of
 
 PLACES = [("t", 0), ("t", 1), ("u", 0)]
 
