@@ -22,6 +22,8 @@ LONGEST_FIRST = (
     "tests/unit/herder/test_reconciler_machine.py",
     "tests/unit/rest/test_attack.py",
     "tests/unit/discovery/test_hostile.py",
+    "tests/unit/plugins/test_two_forms.py",
+    "tests/unit/spark/test_scaling.py",
 )
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
