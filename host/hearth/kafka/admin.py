@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import weakref
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -10,6 +12,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec
 
+from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.kafka_error import KafkaError, is_refusal
 from hearth_api import ConnectError, RetriableError
 
@@ -18,16 +21,21 @@ CREATE_SECONDS = 60
 FORBIDDEN = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 """What a broker answers who may not do what he asks for."""
 
-_unanswered: list[tuple[AdminClient, Future[Any]]] = []
+_unanswered: dict[Future[Any], AdminClient] = {}
 """Clients that wait for an answer: confluent-kafka crashes when one of them is collected."""
 
 
 class TopicAdmin:
-    """Asks the broker about topics and has it make some; -1 leaves a number to the broker."""
+    """Asks the broker about topics and has it make some; -1 leaves a number to the broker.
+
+    Its client ends with it, unless that waits for an answer.
+    """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._refusal: KafkaException | None = None
-        self._client = AdminClient({**config, "error_cb": self._on_error})
+        self._refusal = _Refusal()
+        own = {"logger": logging.getLogger(CLIENT), "error_cb": self._refusal.note}
+        self._client = AdminClient({**config, **own})
+        weakref.finalize(self, _forget_answered).atexit = False
 
     def look(self, topic: str) -> Future[Any]:
         """Ask about a topic; the future raises ``KafkaException``, also where there is none of this name."""
@@ -95,16 +103,30 @@ class TopicAdmin:
     def check(self) -> None:
         """Raise ``KafkaException`` when credentials or certificates were refused, which no later answer will tell."""
         self._client.poll(0)
-        if self._refusal is not None:
-            raise self._refusal
-
-    def _on_error(self, error: Any) -> None:
-        if is_refusal(error.code(), error.str(), has_worked=False):
-            self._refusal = KafkaException(error)
+        if self._refusal.error is not None:
+            raise self._refusal.error
 
     def _kept(self, answer: Future[Any]) -> Future[Any]:
-        _unanswered[:] = [*(each for each in _unanswered if not each[1].done()), (self._client, answer)]
+        _forget_answered()
+        _unanswered[answer] = self._client
         return answer
+
+
+class _Refusal:
+    """Why a broker refuses a client for good; it is no part of who asks, or that would not go before the client."""
+
+    error: KafkaException | None = None
+
+    def note(self, error: Any) -> None:
+        """Take note of an error of the client, where it is one that stays."""
+        if is_refusal(error.code(), error.str(), has_worked=False):
+            self.error = KafkaException(error)
+
+
+def _forget_answered() -> None:
+    for answer in list(_unanswered):
+        if answer.done():
+            _unanswered.pop(answer, None)
 
 
 def is_there(error: BaseException | None) -> bool:

@@ -45,7 +45,7 @@ class FarOffsetTopic:
         self.rows = OffsetRows()
         self._prepare = prepare
         quiet = {"logger": logging.getLogger(CLIENT)}
-        self._admin = TopicAdmin({**topic.clients["admin"], **quiet})
+        self._admin = TopicAdmin(topic.clients["admin"])
         self._producer = Producer({**topic.clients["producer"], **quiet})
         self._reader = TopicReader(topic.clients["consumer"], self._admin)
         self._opening = threading.Lock()

@@ -18,7 +18,6 @@ from hearth.config.distributed_key import (
     STATUS_STORAGE,
     STATUS_TOPIC,
 )
-from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.client import ROLES, access_of, internal_config, offset_config
 from hearth.kafka.topic_reader import TopicReader
@@ -65,8 +64,7 @@ class TopicStores:
         self.followed = 0
         """The offset behind the session key that was there when this host claimed the right; 0 without one."""
         settings, base = worker.originals, worker.client_base
-        quiet = {"logger": logging.getLogger(CLIENT)}
-        self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config | quiet)
+        self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config)
         self._writer = TopicWriter(internal_config("producer", settings, f"{base}statuses").config)
         writing = {**settings, "transactional.id": worker.transactional_id}
         self._producer = FencedProducer(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -34,6 +36,20 @@ def test_topic_is_there_once_it_was_made(admin: TopicAdmin) -> None:
     await_topic(admin, topic)
     partitions = admin.look(topic).result(LOOK_SECONDS).partitions
     assert [(each.id, len(each.replicas)) for each in partitions] == [(0, 1), (1, 1), (2, 1)]
+
+
+def test_the_client_ends_with_who_asks(broker: KafkaBroker, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody is left that looks for a broker which has gone; no collection is waited for."""
+    own = TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
+    assert not own.exists(next(_names))
+    client = weakref.ref(own._client)
+    gc.disable()
+    try:
+        del own
+        assert client() is None
+    finally:
+        gc.enable()
+    assert capfd.readouterr().err == "", "and says so past the log"
 
 
 def test_topic_that_is_there_is_fine_as_it_is(admin: TopicAdmin) -> None:
