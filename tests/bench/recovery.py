@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tests.bench.bench import Bench, running, settle
@@ -31,7 +31,9 @@ _CLUSTER_METRICS = (
     Metric("killed", "s after SIGKILL of the leading host", "lower", goal=8.0, absolute=True, format="{:.2f}"),
     Metric("stopped", "s after it was stopped in order", "lower", goal=8.0, absolute=True, format="{:.2f}"),
     Metric("spark", "s after SIGKILL on a Spark cluster", "lower", goal=8.0, absolute=True, format="{:.2f}"),
+    Metric("rolling", "s at most, all hosts restarted there", "lower", goal=8.0, absolute=True, format="{:.2f}"),
 )
+_ROUNDS = 3
 _HOSTS = {"java": 2, "hearth": 3}
 
 
@@ -64,6 +66,8 @@ def measure_cluster(bench: Bench) -> Result:
         if side == "hearth":
             with SparkCluster(bench.folder / bench.fresh("spark"), workers=2, jvm_options=()) as spark:
                 values["spark"] = _end_leader(bench, side, "killed", spark)
+                settle()
+                values["rolling"] = _restart_all(bench, side, spark)
             settle()
         result.add(side, **values)
         told = ", ".join(f"{name} {each:.2f} s" for name, each in values.items())
@@ -73,12 +77,34 @@ def measure_cluster(bench: Bench) -> Result:
 
 def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = None) -> float:
     """Return the seconds from the end of the host that was there first to the end of the standstill."""
+    with _hosts(bench, side, spark) as (pipeline, hosts):
+        since = time.monotonic()
+        hosts[0].kill() if end == "killed" else hosts[0].stop()
+        return _standstill(pipeline, since, _CLUSTER_TIMEOUT)
+
+
+def _restart_all(bench: Bench, side: str, spark: SparkCluster) -> float:
+    """Return the longest silence while hosts are restarted one after the other, each as soon as lines flow again."""
+    with _hosts(bench, side, spark) as (pipeline, hosts), _silence(pipeline) as longest:
+        for host in [*hosts] * _ROUNDS:
+            host.stop()
+            host.start()
+            _wait_for(pipeline, pipeline.appended + 1)
+        return longest()
+
+
+@contextmanager
+def _hosts(
+    bench: Bench, side: str, spark: SparkCluster | None
+) -> Iterator[tuple[Pipeline, Sequence[JavaDistributed | HearthDistributed]]]:
+    """Have a cluster of hosts, the first of which leads, and lines that flow."""
     pipeline, group = Pipeline(bench, "bench-s"), bench.fresh("group")
     kind = JavaDistributed if side == "java" else HearthDistributed
     settings = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
     settings |= {} if spark is None else spark.settings()
     servers = bench.broker.bootstrap_servers
     hosts = [kind(bench.folder / bench.fresh(side), servers, group, settings) for _ in range(_HOSTS[side])]
+    before = 0 if spark is None else spark.registered()
     with ExitStack() as stack:
         for host in hosts:
             stack.callback(host.stop)
@@ -87,13 +113,10 @@ def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = 
         stack.enter_context(_appending(pipeline))
         _wait_for(pipeline, 1)
         if spark is not None:
-            assert eventually(lambda: spark.registered() >= len(hosts), _TIMEOUT), "not all hosts stand by"
+            assert eventually(lambda: spark.registered() >= before + len(hosts), _TIMEOUT), "not all hosts stand by"
         time.sleep(_BEFORE)
-        since = time.monotonic()
-        hosts[0].kill() if end == "killed" else hosts[0].stop()
-        seconds = _standstill(pipeline, since, _CLUSTER_TIMEOUT)
+        yield pipeline, hosts
     pipeline.remove()
-    return seconds
 
 
 def _kill_worker(bench: Bench, side: str) -> float:
@@ -140,6 +163,28 @@ def _appending(pipeline: Pipeline) -> Iterator[None]:
     thread.start()
     try:
         yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _silence(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
+    """Look all the time for output; what is given returns the longest time that there was none."""
+    stop, longest = threading.Event(), 0.0
+
+    def look() -> None:
+        nonlocal longest
+        size, last = pipeline.output_size(), time.monotonic()
+        while not stop.wait(_POLL):
+            before, size, now = size, pipeline.output_size(), time.monotonic()
+            longest = max(longest, now - last)
+            last = last if size == before else now
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield lambda: longest
     finally:
         stop.set()
         thread.join()

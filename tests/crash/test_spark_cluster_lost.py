@@ -18,6 +18,7 @@ from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
 from tests.patience import PATIENCE
 from tests.peer.rest import eventually
+from tests.reservation import reserve_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -123,6 +124,23 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
         await_end(list(rest.values()))
         assert parts.lines.is_complete(), parts.told()
         assert parts.lines.arrivals.faults == []
+
+
+def test_hosts_are_restarted_one_after_the_other(tmp_path: Path) -> None:
+    """Each as soon as lines flow again; a broker waits for more members of a group that is empty, as by default."""
+    settings = {"group.initial.rebalance.delay.ms": "3000"}
+    with (
+        KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20, settings=settings) as broker,
+        running(tmp_path, broker, 3, {}) as parts,
+    ):
+        parts.lines.arrivals.forget_gaps()
+        for host in parts.hosts * 3:
+            host.stop()
+            host.start()
+            assert parts.lines.flows(120), parts.told()
+        print(f"no line for {parts.lines.arrivals.longest_gap:.1f} s at most")
+        assert parts.lines.is_complete(), parts.told()
+        assert (parts.lines.arrivals.faults, parts.lines.arrivals.repeats) == ([], 0)
 
 
 def leads(host: KeptHost) -> bool:

@@ -30,7 +30,7 @@ from hearth.storage import ConfiguredConnector
 from hearth.storage.topic_store import TopicStores
 from hearth_api import ConnectError
 
-LONGEST_HEARTBEAT_MS = 1000
+LONGEST_HEARTBEAT_MS = 500
 """How often a host says at least that it is there: that is how it hears that there is something to hand over."""
 
 
@@ -124,7 +124,7 @@ class DistributedHost(Host):
             rotation.end()
             if not is_local(application.settings):
                 application.begin_stop()  # its master may know it no more, and another would take what is needed
-            reconciler.follow()
+            reconciler.follow(is_followed=self._is_followed())
             if is_local(application.settings):
                 return
             if self._is_leaving:  # whoever leads next ends what is left of it, and does not wait for its JVM
@@ -175,6 +175,15 @@ class DistributedHost(Host):
         except OSError:
             return False
         return True
+
+    def _is_followed(self) -> bool:
+        """Return whether another host leads when this one does no more, as far as its group is known."""
+        if not self._is_leaving:
+            return True
+        try:
+            return any(not self._group.is_own(each) for each in self._group.hosts())
+        except KafkaException:
+            return False
 
     def _term(self, followed: int) -> Term:
         return Term(f"{self.cluster_id}/{self._cluster.group_id}", followed)

@@ -66,10 +66,11 @@ class Reconciler(ConfigListener):
         for name in self._with.configs.snapshot().connectors():
             self.on_change(name)
 
-    def follow(self) -> None:
+    def follow(self, *, is_followed: bool = False) -> None:
         """Run nothing any more, and wait until everything has ended.
 
-        It does not wait for the connectors' queues: what hangs there is ended with its process.
+        Where another host leads at once, tasks leave to its tasks what they share with them. It does not wait for the
+        connectors' queues: what hangs there is ended with its process.
         """
         with self._lock:
             self._generations = None
@@ -78,7 +79,7 @@ class Reconciler(ConfigListener):
         if not over:
             return
         with ThreadPoolExecutor(len(over), thread_name_prefix="end") as threads:
-            ends = [threads.submit(supervisor.end) for supervisor in over]
+            ends = [threads.submit(supervisor.end, is_followed=is_followed) for supervisor in over]
         for end in ends:
             if error := end.exception():
                 log.error("a connector did not end as it should: %s", error, exc_info=error)

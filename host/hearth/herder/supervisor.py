@@ -174,14 +174,14 @@ class Supervisor:
             task = None if self._is_over else self._tasks.get(number)
         return task is not None and task.move()
 
-    def end(self) -> None:
-        """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
+    def end(self, *, is_followed: bool = False) -> None:
+        """Stop the tasks, then the instance, and wait until they have ended; nothing begins here afterwards."""
         with self._lock:
             self._is_over = True
             run = self._run
         with self._ending, about(label_of(self.name)):  # whoever comes second waits for the first
             self._reload_after(None)
-            self._stop_tasks()
+            self._stop_tasks(are_followed=is_followed)
             if run is not None:
                 run.shut_down()
 

@@ -350,6 +350,13 @@ class TestEnd:
         bench.settle("c")
         bench.await_task("c", State.RUNNING)
         assert bench.spark.runs[1].generation > bench.spark.runs[0].generation
+
+    def test_tasks_of_a_host_that_another_follows_leave_their_group_to_those_of_the_other(self, bench: Bench) -> None:
+        """Brokers wait for more members when a group that was empty has one (group.initial.rebalance.delay.ms)."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        bench.herder.reconciler.follow(is_followed=True)
+        assert bench.spark.commands == [("c", 0, "replace")]
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
     def test_nothing_begins_after_the_end(self, tmp_path: Path) -> None:
