@@ -288,6 +288,19 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
         assert elsewhere.offsets.get("o", asked) == [{"o": "own, later"}, None]
 
 
+def test_a_connector_goes_on_in_another_cluster_that_names_its_topic(leader: Host, broker: KafkaBroker) -> None:
+    """It is known by its name, and back again: what counts is in the topic that both of them name."""
+    named = {"offsets.storage.topic": "stores-moving"}
+    leader.configs.put_connector("m", named)
+    leader.offsets.put("m", [({"p": 1}, {"o": 1})])
+    with closing(Host(broker, next(_groups))) as other:
+        other.claim()
+        other.configs.put_connector("m", named)
+        assert other.offsets.get("m", [{"p": 1}]) == [{"o": 1}]
+        other.offsets.put("m", [({"p": 1}, {"o": 2})])
+    assert leader.offsets.get("m", [{"p": 1}]) == [{"o": 2}]
+
+
 def overrides(servers: str, topic: str | None = None) -> dict[str, str]:
     """Return what has a connector's clients go to a Kafka, by its addresses."""
     given = {f"{client}.override.bootstrap.servers": servers for client in ("producer", "consumer", "admin")}

@@ -142,7 +142,7 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
 @pytest.mark.long
 def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
     """Over a Spark cluster of their own: the leading one is killed as is said, and lines go on; nothing is left."""
-    with running(tmp_path, "--hosts", "2", "--lines", "50") as run:
+    with running(tmp_path, "--hosts", "3", "--lines", "50") as run:
         shown = run.read_until("tasks run in the name of the host at ")
         leader = shown.rpartition("the host at ")[2].strip()
         (pid,) = re.findall(rf"kill -9 (\d+)  # the host at http://{leader}", shown)

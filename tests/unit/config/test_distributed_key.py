@@ -55,6 +55,14 @@ def test_names_of_clients_and_of_the_right_to_write_are_javas() -> None:
     assert DistributedConfig(SAMPLE).transactional_id == "connect-cluster-connect-cluster"
 
 
+@pytest.mark.parametrize(("support", "is_exact"), [("disabled", False), ("PREPARING", False), ("Enabled", True)])
+def test_sources_write_exactly_once_where_that_is_enabled(support: str, is_exact: bool) -> None:
+    """A cluster that prepares for it has a leader that can be fenced, and so has every other here."""
+    worker = DistributedConfig({**SAMPLE, "exactly.once.source.support": support})
+    assert worker.is_exactly_once is is_exact
+    assert worker.transactional_id == "connect-cluster-connect-cluster"
+
+
 @pytest.mark.parametrize("missing", ["group.id", *(f"{each}.storage.topic" for each in ("config", "status"))])
 def test_a_missing_key_is_named(missing: str) -> None:
     """Kafka's sentence."""
