@@ -12,11 +12,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.dataset
+
+from hearth.datasource.row_form import MOST_ROWS
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "tests.crash.stream_query"
@@ -30,11 +33,13 @@ END_SECONDS = 600.0
 class Verdict:
     """What is in the two sinks: lines that are missing, lines that are there again; and who was killed how often.
 
-    ``again`` is how many rows came once more to the sink that upserts, which kept them once.
+    ``again`` is how many rows came once more to the sink that upserts, which kept them once; ``replayed`` of how many
+    micro-batches.
     """
 
     lines: int = 0
     again: int = 0
+    replayed: int = 0
     lost: dict[str, int] = field(default_factory=dict)
     twice: dict[str, int] = field(default_factory=dict)
     killed: Counter[str] = field(default_factory=Counter)
@@ -56,6 +61,7 @@ class StreamLedger:
         self._environment = environment
         self._lines = folder / "lines"
         self._lines.touch()
+        self._database = f"file:{folder / 'rows.db'}?mode=ro"
         self._count = 0
         self._is_over = threading.Event()
         self._killed: Counter[str] = Counter()
@@ -64,19 +70,30 @@ class StreamLedger:
 
     def run(self, kills: int) -> Verdict:
         """Kill so many processes at random moments; returns what came of it."""
-        feeder = threading.Thread(target=self._feed, daemon=True)
-        feeder.start()
-        try:
+        with self._fed():
             while self._killed.total() < kills:
-                self._run_program()
+                if self._run_program():
+                    self._pause(self._random.random() * 6)
                 self._pause(self._random.choice((0.0, 0.3, 1.0, 4.0)) * self._random.random())
                 self._kill_one()
-        finally:
-            self._is_over.set()
-            feeder.join()
-        (self._folder / "done").touch()
-        self._finish()
-        return self._verdict()
+        return self._judged()
+
+    def run_between_commits(self, kills: int) -> Verdict:
+        """Kill Spark so often when the sink that upserts has committed a micro-batch, and Spark has not.
+
+        Each of them is another one, so all of them are replayed. A kill that comes too late does not count.
+        """
+        behind = -1
+        with self._fed():
+            while self._killed["between"] < kills:
+                self._run_program()
+                batch = self._await_commit(behind)
+                if batch is None:
+                    continue
+                behind = batch
+                self._kill_jvm()
+                self._killed["between" if self._committed() < batch else "behind"] += 1
+        return self._judged()
 
     def close(self) -> None:
         """End what still runs."""
@@ -93,6 +110,23 @@ class StreamLedger:
         places = {int(said["place"].rpartition(":")[2]) for said in found if said.get("place")}
         return sorted(process for process in places if kind_of(process) == "task")
 
+    @contextmanager
+    def _fed(self) -> Iterator[None]:
+        """Have lines come, until the kills are over."""
+        feeder = threading.Thread(target=self._feed, daemon=True)
+        feeder.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            feeder.join()
+
+    def _judged(self) -> Verdict:
+        """Have all that is there read, and return what came of it."""
+        (self._folder / "done").touch()
+        self._finish()
+        return self._verdict()
+
     def _feed(self) -> None:
         with self._lines.open("a") as file:
             while not self._is_over.is_set():
@@ -102,10 +136,10 @@ class StreamLedger:
                 self._count += LINES_AT_ONCE
                 time.sleep(0.05)
 
-    def _run_program(self) -> None:
-        """Start the program unless it runs, and wait until its queries have begun."""
+    def _run_program(self) -> bool:
+        """Start the program unless it runs, and wait until its queries have begun; returns whether it was started."""
         if self._program is not None and self._program.poll() is None:
-            return
+            return False
         if self._program is not None:
             self.close()
         (self._folder / "running").unlink(missing_ok=True)
@@ -120,7 +154,7 @@ class StreamLedger:
             time.sleep(0.05)
         self._false_starts = 0 if (self._folder / "running").exists() else self._false_starts + 1
         assert self._false_starts < MOST_FALSE_STARTS, self.last_words
-        self._pause(self._random.random() * 6)
+        return True
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -141,6 +175,42 @@ class StreamLedger:
             os.kill(self._random.choice(kinds[kind]), signal.SIGKILL)
             self._killed[kind] += 1
 
+    def _await_commit(self, behind: int) -> int | None:
+        """Wait until the sink has a later micro-batch, which Spark has not noted; ``None`` if that never comes.
+
+        The sink commits it as a whole, so its last row says that all of it is there.
+        """
+        while self._program is not None and self._program.poll() is None:
+            batch = self._upserted()
+            if batch > behind and batch > self._committed():
+                return batch
+            time.sleep(0.002)
+        return None
+
+    def _upserted(self) -> int:
+        """Return the last micro-batch of which the sink has new rows, -1 for none."""
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self._database, uri=True)) as database:
+            for (offset,) in database.execute("SELECT offset FROM written ORDER BY rowid DESC LIMIT 1"):
+                return int(offset) // MOST_ROWS
+        return -1
+
+    def _committed(self) -> int:
+        """Return the last micro-batch that Spark has noted as done, -1 for none."""
+        with suppress(FileNotFoundError):
+            names = os.listdir(self._folder / "checkpoint-rows" / "commits")
+            return max((int(name) for name in names if name.isdecimal()), default=-1)
+        return -1
+
+    def _kill_jvm(self) -> None:
+        """Kill Spark, and wait until it is gone: then it notes nothing any more."""
+        assert self._program is not None
+        for process in descendants(self._program.pid):
+            if kind_of(process) == "JVM":
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+                while kind_of(process) == "JVM":
+                    time.sleep(0.001)
+
     def _finish(self) -> None:
         """Let the program read all that is there; queries that have begun before the end was to be seen go on."""
         self.close()
@@ -156,8 +226,9 @@ class StreamLedger:
         database = sqlite3.connect(self._folder / "rows.db")
         rows = [row for (row,) in database.execute("SELECT value FROM written")]
         ((again,),) = database.execute("SELECT sum(times - 1) FROM written")
+        ((replayed,),) = database.execute(f"SELECT count(DISTINCT offset / {MOST_ROWS}) FROM written WHERE times > 1")
         database.close()
-        verdict = Verdict(self._count, again, killed=self._killed)
+        verdict = Verdict(self._count, again, replayed, killed=self._killed)
         for name, found in (("parquet", written.to_pylist()), ("rows", rows)):
             counts = Counter(found)
             verdict.lost[name] = len(wanted - counts.keys())

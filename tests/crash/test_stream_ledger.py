@@ -47,3 +47,14 @@ def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, 
     while ledger.tasks:
         assert time.monotonic() < until, "tasks are there after their read has ended"
         time.sleep(0.2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_each_line_is_upserted_once_after_fifty_kills_between_the_commits_of_sink_and_spark(tmp_path: Path) -> None:
+    """What the sink has already comes again, under the same offsets."""
+    with closing(StreamLedger(tmp_path, bundles(), "local[3]", 3, environment())) as ledger:
+        verdict = ledger.run_between_commits(50)
+        print(verdict)
+        assert verdict.is_clean, verdict
+        assert verdict.replayed >= 50, verdict
