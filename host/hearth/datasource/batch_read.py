@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -77,13 +77,13 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
     """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
     from hearth.datasource.polled_rows import PolledRows
     from hearth.datasource.read_ahead import ReadAhead
-    from hearth.spark.environment_archive import unpacked
+    from hearth.spark.environment_archive import here
     from hearth.staging.place import BRIEF_STAGES
     from hearth.staging.polled_task import PolledTask, Transformed
 
     plan = partition.plan
     task = PolledTask(
-        here(plan, unpacked), _nothing_stored,
+        here(plan), _nothing_stored,
         empty_ms=partition.idle_ms, admit=refuse_acknowledging, open_stage=BRIEF_STAGES,
     )  # fmt: skip
     rows = PolledRows(plan, task, columns, partition.form)
@@ -111,11 +111,6 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
         task.wake()
 
     yield from ReadAhead(polled(), lambda batch: batch.nbytes, AHEAD_BYTES, stop)
-
-
-def here(plan: PluginPlan, found: Any) -> PluginPlan:
-    """Return a plan with its environments where this machine has them."""
-    return replace(plan, environments={key: found(each) for key, each in plan.environments.items()})
 
 
 def refuse_acknowledging(started: SourceStarted) -> None:

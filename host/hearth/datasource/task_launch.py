@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql.datasource import InputPartition
@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from hearth.datasource.spool import identity_of
 from hearth.datasource.spool_control import RUNS, Said, said_name, written
 from hearth.datasource.spool_location import spool_store
+from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import ConfigError, ConnectError
 
@@ -77,7 +78,7 @@ def launch(task: SpoolingLaunch) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout, process.stdin:
-        pickle.dump(task, process.stdin)
+        pickle.dump(replace(task, plan=here(task.plan)), process.stdin)
         process.stdin.close()
         if not process.stdout.read(1):
             raise ConnectError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from hearth.datasource.instruction import instructive
 from hearth.datasource.kept_task import KeptTasks, is_worker_kept
 from hearth.datasource.row_form import RowForm
 from hearth.datasource.written_task import Forbearance, WrittenTask
-from hearth.spark.environment_archive import unpacked
+from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
 
 _BATCH_ID, _QUERY = "streaming.sql.batchId", "sql.streaming.queryId"
@@ -84,8 +84,5 @@ class WritePlan:
             return task.write(chain([first], rows), form, partition, batch_id, letters)
 
     def _begun(self, number: int) -> WrittenTask:
-        plan = self.plans[number]
-        here = {key: unpacked(environment) for key, environment in plan.environments.items()}
-        return WrittenTask(
-            replace(plan, environments=here), self.forbearance, has_letters=self.dead_letters is not None
-        )
+        plan = here(self.plans[number])
+        return WrittenTask(plan, self.forbearance, has_letters=self.dead_letters is not None)

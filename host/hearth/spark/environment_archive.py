@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hearth.isolation.environment import Environment
+from hearth.staging.plugin_plan import PluginPlan
 
 
 def ship(context: Any, environment: Environment) -> None:
@@ -34,3 +36,8 @@ def unpacked(environment: Environment) -> Environment:
     from pyspark import SparkFiles
 
     return environment.copied(Path(SparkFiles.getRootDirectory(), environment.key))
+
+
+def here(plan: PluginPlan) -> PluginPlan:
+    """Return a plan whose environments are those that are found on this machine."""
+    return replace(plan, environments={key: unpacked(each) for key, each in plan.environments.items()})

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from hearth.spark import install
 from hearth.spark.gateway import installed_spark
 from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.integration.datasource.writing import UPSERT, kept, session, write
-from tests.peer.hearth_connect import ROOT
+from tests.peer.hearth_connect import ROOT, file_bundle
 
 OF_SPARK = ("pyspark", "py4j", "pyarrow", "numpy", "numpy.libs")
 """What whoever uses Spark's Python data sources has on every executor."""
@@ -34,25 +36,53 @@ def bare(folder: Path, hidden: list[Path]) -> list[str]:
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{command} && exec "$@"', "sh"]
 
 
-@pytest.mark.long
-def test_bundles_and_hearth_travel_to_executors_that_have_neither(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two workers of a real master, which have Python and what Spark needs: a mount of theirs hides all else."""
+@pytest.fixture
+def bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Provide a plugin.path with a source and a sink, whose environments are those of a home of its own."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    return f"{plugin_path('upsert')},{file_bundle()}"
+
+
+@pytest.fixture
+def spark(tmp_path: Path, bundles: str) -> Iterator[SparkSession]:
+    """Provide a session on two workers of a real master: a mount hides all but Python and what Spark needs."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("a mount of one's own takes root and util-linux")
-    home, database = tmp_path / "home", tmp_path / "d.sqlite"
-    home.mkdir()
-    bundles = plugin_path("upsert")
-    monkeypatch.setenv("HEARTH_HOME", str(home))
-    through = bare(tmp_path / "kept", [home, bundles])
+    through = bare(tmp_path / "kept", [tmp_path / "home", *map(Path, bundles.split(","))])
     with (
         SparkCluster(tmp_path / "cluster", 2, through=through) as cluster,
-        session(cluster.url, {"spark.executor.cores": "1", "spark.cores.max": "2"}) as spark,
+        session(cluster.url, {"spark.executor.cores": "1", "spark.cores.max": "2"}) as opened,
     ):
-        rows = spark.range(1000, numPartitions=4).selectExpr("cast(id AS string) AS value")
-        with pytest.raises(Exception, match=r"No module named 'hearth"):
-            write(rows, str(bundles), connector__class=UPSERT, databaseFile=database)
-        assert install(spark, str(bundles)) == ["upsert"]
-        write(rows, str(bundles), connector__class=UPSERT, databaseFile=database)
-        assert sorted(int(each[3]) for each in kept(database)) == list(range(1000))
+        yield opened
+
+
+@pytest.mark.long
+def test_bundles_and_hearth_travel_to_executors_that_have_neither(
+    spark: SparkSession, bundles: str, tmp_path: Path
+) -> None:
+    """What is written and read there, at once and as a stream whose tasks run beside the driver or there as well."""
+    database, lines = tmp_path / "d.sqlite", tmp_path / "lines.txt"
+    rows = spark.range(1000, numPartitions=4).selectExpr("cast(id AS string) AS value")
+    with pytest.raises(Exception, match=r"No module named 'hearth"):
+        write(rows, bundles, connector__class=UPSERT, databaseFile=database)
+    assert sorted(install(spark, bundles)) == ["hearth-file", "upsert"]
+    write(rows, bundles, connector__class=UPSERT, databaseFile=database)
+    assert sorted(int(each[3]) for each in kept(database)) == list(range(1000))
+
+    written = [f"line {number}" for number in range(1000)]
+    lines.write_text("".join(f"{line}\n" for line in written))
+    source = {"plugin.path": bundles, "connector.class": "FileStreamSource", "file": str(lines), "topic": "t"}
+    read = spark.read.format("hearth").options(**source).load()
+    assert sorted(row.value for row in read.collect()) == sorted(written)
+    for where in ("driver", "executors"):
+        own, copy = tmp_path / where, tmp_path / f"{where}.sqlite"
+        stream = spark.readStream.format("hearth").options(**source).option("hearth.tasks.on", where)
+        query = (
+            stream.option("hearth.spool", str(own / "spool")).schema("value string").load()
+            .writeStream.format("hearth").option("plugin.path", bundles).option("connector.class", UPSERT)
+            .option("databaseFile", str(copy)).option("checkpointLocation", str(own / "checkpoint"))
+            .trigger(availableNow=True).start()
+        )  # fmt: skip
+        query.awaitTermination()
+        assert sorted(each[3] for each in kept(copy)) == sorted(written)

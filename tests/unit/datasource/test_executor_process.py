@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark import SparkFiles
 
 from hearth.datasource import executor_task, planning
 from hearth.datasource.instruction import DataSourceFailed
@@ -132,6 +133,24 @@ def test_what_there_is_comes_once_and_the_next_read_goes_on(reader: Make) -> Non
     second = reader(last="50")
     seen, end = drained(second, end)
     assert seen == list(range(36, 51))
+
+
+def test_a_task_runs_in_the_environment_that_spark_has_brought(
+    reader: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The executor does not have what the driver has."""
+    brought = tmp_path / "brought" / "acting" / "0"
+    brought.mkdir(parents=True)
+    read = reader(last="35")
+    (tmp_path / "acting.py").rename(brought / "acting.py")
+    plans = planning.planned().plans  # type: ignore[call-arg]
+    missing = {key: replace(each, paths=(str(tmp_path / "away"),)) for key, each in plans[0].environments.items()}
+    monkeypatch.setattr(
+        planning, "planned", lambda *_: SimpleNamespace(plans=(replace(plans[0], environments=missing),))
+    )
+    monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path / "brought"))
+    seen, _ = drained(read, read.initialOffset())
+    assert seen == list(range(1, 36))
 
 
 def test_a_launch_that_is_repeated_launches_nothing(reader: Make, tmp_path: Path) -> None:
