@@ -30,7 +30,7 @@ class ReadAhead(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         """Yield what is made, once, and raise at last what ended that."""
-        thread = threading.Thread(target=self._run, name="read-ahead")
+        thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)  # a process may end before it
         thread.start()
         try:
             while (made := self._next()) is not None:
