@@ -87,6 +87,7 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
 @click.argument("cases", metavar="[CASE ...]", nargs=-1, type=click.Choice(list(CASES)))
 @click.option("--pairs", default=3, show_default=True, help="Runs of each side; the ratio is the median of the pairs.")
 @click.option("--records", default=3_000_000, show_default=True, help="Lines moved in a run of cases a to d.")
+@click.option("--rows", default=2_000_000, show_default=True, help="Rows of cases w, x, z and through.")
 @click.option("--only", type=click.Choice(SIDES), help="Run one side only; there are no ratios then.")
 @click.option(
     "--connectors",
@@ -110,6 +111,7 @@ def main(
     cases: tuple[str, ...],
     pairs: int,
     records: int,
+    rows: int,
     only: str | None,
     connectors: Sequence[int],
     hearth: Mapping[str, str],
@@ -137,7 +139,7 @@ def main(
         with broker:
             bench = Bench(
                 Path(folder), broker, pairs, records, Topics(broker.bootstrap_servers), [only] if only else SIDES,
-                connectors, hearth,
+                connectors, hearth, rows,
             )  # fmt: skip
             results = [_run(case, bench, as_json) for case in cases or USUAL]
     if as_json:

@@ -41,6 +41,8 @@ class Bench:
     """How many connectors there are in the runs of case i."""
     hearth: Mapping[str, str] = field(default_factory=dict)
     """Further worker properties of Hearth's side."""
+    rows: int = 2_000_000
+    """How many rows there are in those DataFrames that are measured by a rate."""
     _number: int = field(default=0)
 
     def say(self, text: str) -> None:

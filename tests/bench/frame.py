@@ -13,10 +13,9 @@ from tests.bench.bench import Bench
 from tests.bench.result import Metric, Result
 from tests.peer.hearth_connect import ROOT, file_bundle
 
-ROWS = 2_000_000
 _CASES = {
     "w": (
-        f"batch read of {ROWS:,} lines of 100 bytes, to nowhere",
+        "batch read of {rows:,} lines of 100 bytes, to nowhere",
         (
             Metric("whole", "rows/s, all columns", goal=2_000_000, absolute=True, format="{:,.0f}"),
             Metric("value", "rows/s, values alone", format="{:,.0f}"),
@@ -27,7 +26,7 @@ _CASES = {
         ),
     ),
     "x": (
-        f"streaming read of {ROWS:,} lines with the trigger availableNow, to nowhere; case a is the way to Kafka",
+        "streaming read of {rows:,} lines with the trigger availableNow, to nowhere; case through is by way of Kafka",
         (
             Metric("rate", "rows/s, from start to end of the query", format="{:,.0f}"),
             Metric("cpu", "CPU us a row", "lower", format="{:.2f}"),
@@ -46,7 +45,7 @@ _CASES = {
 def measure(case: str, bench: Bench) -> Result:
     """Run a case in a session of its own, as often as there are pairs."""
     title, metrics = _CASES[case]
-    result = Result(case, title, metrics)
+    result = Result(case, title.format(rows=bench.rows), metrics)
     for run in range(1, bench.pairs + 1):
         found = run_session(case, bench)
         result.add("hearth", **found)
@@ -58,7 +57,7 @@ def run_session(case: str, bench: Bench, *more: str) -> dict[str, float]:
     """Run a case once, with what it is told beyond what all are, and return what it found."""
     folder = bench.folder / bench.fresh(f"frame-{case}")
     folder.mkdir()
-    told = [case, str(folder), str(file_bundle()), str(ROWS), *more]
+    told = [case, str(folder), str(file_bundle()), str(bench.rows), *more]
     command = [sys.executable, "-m", "tests.bench.frame_session", *told]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.bench.bench import Bench, settle
-from tests.bench.frame import ROWS, run_session
+from tests.bench.frame import run_session
 from tests.bench.result import Metric, Result
 from tests.bench.throughput import CASES, Source, fill
 
@@ -23,8 +23,9 @@ _METRICS = (
 
 def measure(bench: Bench) -> Result:
     """Go both ways, as often as there are pairs."""
-    own = replace(bench, records=ROWS)
-    result = Result("through", f"{ROWS:,} lines of 100 bytes through Kafka to nowhere; case w is without", _METRICS)
+    own = replace(bench, records=bench.rows)
+    title = f"{bench.rows:,} lines of 100 bytes through Kafka to nowhere; cases w and x are without"
+    result = Result("through", title, _METRICS)
     source, topic = Source(own, CASES[0]), bench.fresh("through")
     bench.topics.create(topic)
     fill(own, topic, (b"", b""))

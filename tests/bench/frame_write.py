@@ -16,7 +16,6 @@ from tests.bench.result import Metric, Result
 from tests.integration.datasource.writing import session, write
 from tests.peer.hearth_connect import file_bundle
 
-ROWS = 2_000_000
 LINE_BYTES = 100
 PARTITIONS = 3
 _METRICS = (
@@ -27,20 +26,20 @@ _METRICS = (
 
 def measure(bench: Bench) -> Result:
     """Write with each side in turn."""
-    result = Result("z", f"{ROWS // 1_000_000} M rows of {LINE_BYTES} bytes written to a file", _METRICS,
+    result = Result("z", f"{bench.rows:,} rows of {LINE_BYTES} bytes written to a file", _METRICS,
                     ("write.text", "hearth"))  # fmt: skip
     bundles = str(file_bundle())
     with session(f"local[{PARTITIONS}]", {"spark.driver.memory": "2g"}) as spark:
-        rows = spark.range(ROWS, numPartitions=PARTITIONS)
+        rows = spark.range(bench.rows, numPartitions=PARTITIONS)
         lines = rows.selectExpr(f"rpad(cast(id AS string), {LINE_BYTES - 1}, 'x') AS value").persist()
-        assert lines.count() == ROWS
+        assert lines.count() == bench.rows
         sides: dict[str, Callable[[Path], None]] = {
             "write.text": lambda path: lines.write.text(str(path)),
             "hearth": lambda path: write(lines, bundles, connector__class="FileStreamSink", file=path),
         }
         for pair in range(bench.pairs + 1):
             for side, act in sides.items():
-                rate = ROWS / _timed(bench, act) / 1000
+                rate = bench.rows / _timed(bench, act) / 1000
                 if pair:
                     result.add(side, rate=rate, **({"goal": rate} if side == "hearth" else {}))
                     bench.say(f"z {pair}/{bench.pairs} {side}: {rate:,.0f} thousand rows a second")
@@ -56,7 +55,7 @@ def _timed(bench: Bench, act: Callable[[Path], None]) -> float:
     if path.is_dir():
         shutil.rmtree(path)
     else:
-        assert _lines(path) == ROWS
+        assert _lines(path) == bench.rows
         path.unlink()
     return seconds
 
