@@ -32,13 +32,14 @@ def main(url: str, bundles: str, folder: Path) -> None:
     }
     read.select("value").write.format("hearth").mode("append").options(**sink, file=str(folder / "out.txt")).save()
 
-    streamed = spark.readStream.format("hearth").options(**source).option("hearth.spool", str(folder / "spool"))
-    query = (
-        streamed.schema("value string").load().writeStream.format("hearth")
-        .options(**sink, file=str(folder / "copy.txt")).option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True).start()
-    )  # fmt: skip
-    found["ended"] = query.awaitTermination(120)
+    for where in ("driver", "executors"):
+        streamed = spark.readStream.format("hearth").options(**source).option("hearth.tasks.on", where)
+        query = (
+            streamed.option("hearth.spool", str(folder / f"spool-{where}")).schema("value string").load()
+            .writeStream.format("hearth").options(**sink, file=str(folder / f"{where}.txt"))
+            .option("checkpointLocation", str(folder / f"checkpoint-{where}")).trigger(availableNow=True).start()
+        )  # fmt: skip
+        found[where] = query.awaitTermination(120)
     try:
         spark.read.format("hearth").options(**source | {"connector.class": "NoSuchSource"}).load().collect()
     except PySparkException as error:

@@ -54,7 +54,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.long
 def test_a_client_of_spark_connect_reads_and_writes(server: str, tmp_path: Path) -> None:
-    """At once and as a stream; what is wrong is told to the client as well."""
+    """At once, and as streams whose tasks run in either place; what is wrong is told to the client as well."""
     packages, folder = tmp_path / "packages", tmp_path / "folder"
     folder.mkdir()
     install = ["install", "-q", "--require-hashes", "--no-deps", "--only-binary", ":all:", "--target", str(packages)]
@@ -67,8 +67,8 @@ def test_a_client_of_spark_connect_reads_and_writes(server: str, tmp_path: Path)
     found = json.loads(done.stdout.splitlines()[-1])
     expected = [f"line {number}" for number in range(1000)]
     assert found["columns"][:3] == ["topic", "key", "value"]
-    assert (found["rows"], found["ended"]) == (1000, True)
+    assert (found["rows"], found["driver"], found["executors"]) == (1000, True, True)
     assert found["first"] in expected
     assert "NoSuchSource" in found["error"]
-    for name in ("out.txt", "copy.txt"):
+    for name in ("out.txt", "driver.txt", "executors.txt"):
         assert sorted((folder / name).read_text().splitlines()) == sorted(expected)
