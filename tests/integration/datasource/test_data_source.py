@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ def test_a_stream_ends_with_what_there_is_and_goes_on(
 ) -> None:
     """Each line once, in whichever of the runs, wherever its task ran."""
     seen: list[str] = []
+    progress: list[int] = []
 
     def run() -> None:
         given = options(lines, hearth__spool=tmp_path / "spool", hearth__tasks__on=where)
@@ -99,12 +101,14 @@ def test_a_stream_ends_with_what_there_is_and_goes_on(
             .option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
         )  # fmt: skip
         query.awaitTermination()
+        progress.append(json.loads(query.lastProgress["sources"][0]["latestOffset"])["rows"])
 
     run()
     with lines.open("a") as file:
         file.write("one more\n")
     run()
     assert seen == [*(f"line {number}" for number in range(1000)), "one more"]
+    assert progress == [1000, 1001]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,12 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from hearth.datasource import planning
+from hearth.datasource import planning, spool
 from hearth.datasource.instruction import DataSourceFailed
 from hearth.datasource.segment import Segment
 from hearth.datasource.stream_read import HearthStreamReader, SegmentPartition, packed
+from tests.patience import PATIENCE
+from tests.peer.rest import eventually
 from tests.unit.datasource.acting_source import acting_plan
 
 SCHEMA = StructType(
@@ -128,6 +130,26 @@ def test_micro_batches_have_as_many_rows_as_they_may(reader: Make) -> None:
     batches, _ = drained(read, read.initialOffset(), limit)
     assert flat(batches) == list(range(1, 101))
     assert max(map(len, batches)) <= 20
+
+
+def test_a_full_spool_holds_its_tasks_up(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until Spark has committed some of what waits for it; all comes once in the end."""
+    monkeypatch.setattr(spool, "MOST_ROWS", 30)
+    read = reader(last="300", options={"hearth.max.records.per.trigger": "10"})
+    read.prepareForTriggerAvailableNow()
+    start = read.initialOffset()
+    read.latestOffset(start, ALL)
+    assert eventually(lambda: waiting(read) >= 30, PATIENCE)
+    assert not eventually(lambda: waiting(read) > 40, 0.5)
+    batches, _ = drained(read, start)
+    assert flat(batches) == list(range(1, 301))
+
+
+def waiting(reader: HearthStreamReader) -> int:
+    """Return how many rows tasks have brought by now."""
+    reached = reader.reportLatestOffset()
+    assert reached is not None
+    return int(reached["rows"])
 
 
 def test_tasks_share_the_work(reader: Make) -> None:
