@@ -28,6 +28,7 @@ from hearth.kafka.library import (
     PRODUCER,
     library,
 )
+from hearth.kafka.linger import Linger
 from hearth.kafka.message_unit import (
     KEY,
     OPAQUE,
@@ -56,6 +57,8 @@ NO_TIMESTAMP = -1
 
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
+_HURRY_MS = 1
+"""How long librdkafka is told to send at once what it has: its thread must have seen it by then."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,8 @@ class Producer:
         self._most_bytes = kbytes * 1024
         # The bounds are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
         limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
-        self._config = {"batch.size": DEFAULT_BATCH_BYTES, **config, **limits}
+        self._linger = Linger.of(config)
+        self._config = {"batch.size": DEFAULT_BATCH_BYTES, **self._linger.lengthened(config), **limits}
         self._batch_bytes = int(self._config["batch.size"])
         self._is_batch_too_large = False
         self._writes_zero = False
@@ -178,6 +182,7 @@ class Producer:
             errors = self._send_rows(outgoing, sequence)
         self._messages += len(outgoing.value)
         self._bytes += outgoing.size
+        self._linger.sent()
         refused = np.flatnonzero(errors) if errors is not None else ()
         if len(refused) == 0:
             return None
@@ -188,12 +193,13 @@ class Producer:
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
         """Collect what was delivered, waiting up to ``wait_ms`` for the first of it, or until ``wake``.
 
+        Who waits has nothing to send: rows that have waited ``linger.ms`` for company are sent without it then.
         Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
         delivered: list[int] = []
         try:
-            while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
+            while self._failure is None and (event := self._next_event(wait_ms)):
                 if not self._take_event(event):
                     delivered.append(event)
                 wait_ms = 0
@@ -309,6 +315,21 @@ class Producer:
             topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
         return topic
 
+    def _next_event(self, wait_ms: int) -> int | None:
+        """Wait for an event; while rows are on their way no longer than they are to wait for company."""
+        if not self._messages or ((left := self._linger.left_ms) >= wait_ms and not self._linger.is_late):
+            return self._polled(wait_ms)
+        event = self._polled(left)
+        if event or self._linger.left_ms:
+            return event
+        self._library.flush(self._client, _HURRY_MS)
+        self._linger.hurried()
+        return self._polled(0)
+
+    def _polled(self, wait_ms: int) -> int | None:
+        event: int | None = self._library.queue_poll(self._queue, wait_ms)
+        return event
+
     def _take_event(self, event: int) -> bool:
         """Take in an event and free it, unless it tells of messages, which it holds."""
         kind = self._library.event_type(event)
@@ -323,6 +344,7 @@ class Producer:
 
     def _report(self, events: list[int]) -> DeliveryReport:
         """Return what became of the messages of all events: many small ones cost no more than one."""
+        self._linger.told()
         counts = list(map(self._library.event_message_count, events))
         pointers = np.empty(sum(counts), np.int64)
         for event, count, end in zip(events, counts, accumulate(counts)):

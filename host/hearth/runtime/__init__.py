@@ -25,11 +25,11 @@ Below these lies what carries whatever it is given. Between loops and plugins, w
 ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
 ``hearth.link.encryption``, with what is said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and
 ``hearth_stage.task_call``, and the headers of Kafka's records as ``hearth_execution.raw_header`` holds them. Between
-the two clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
-``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way, in every round
-``subscription`` is asked whether topics came or went, ``context_request`` what a sink's task asked for,
-``partition_flow`` which partitions rest, ``guarantee`` whether a commit is due, and ``standstill`` whether somebody
-has to be asked first whether this run still counts; the ``observer`` hears what became of records. The author API is
-everybody's, and not counted.
+the two clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.linger``, ``hearth.kafka.commit_queue``,
+``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``.
+Beside the way, in every round ``subscription`` is asked whether topics came or went, ``context_request`` what a sink's
+task asked for, ``partition_flow`` which partitions rest, ``guarantee`` whether a commit is due, and ``standstill``
+whether somebody has to be asked first whether this run still counts; the ``observer`` hears what became of records.
+The author API is everybody's, and not counted.
 A test holds these paragraphs and what runs together.
 """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -321,6 +324,63 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
     for _ in range(2):
         with pytest.raises(KafkaError, match="fenced by a test"):
             producer.poll(int(PATIENCE * 1000))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what threads have taken from /proc")
+def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open) -> None:
+    """One request at a time is on its way to a partition; librdkafka does not ask all the time whether it is back."""
+    before = set(threads())
+    producer = open_producer(enable_idempotence="true", linger_ms="5", test_mock_num_brokers="1")
+    answers_after(producer, milliseconds=800)
+    send(producer, Outgoing("t", binary(*[b"v" * 303] * 6_000)), numbers(6_000))
+    finish(producer)
+    taken = sum(seconds for thread, seconds in threads().items() if thread not in before)
+    assert taken < 0.4, f"{taken:.2f} s in the two seconds of its two requests"
+
+
+@pytest.mark.parametrize("linger", ["0", "5", "50"])
+def test_rows_are_hurried_by_who_waits(
+    open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch, linger: str
+) -> None:
+    """Whoever waits has nothing more to send, so a row waits no longer than that for company."""
+    monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # no row goes by itself
+    topic, producer = new_topic(), open_producer(enable_idempotence="true", linger_ms=linger)
+    for row in range(3):
+        send(producer, Outgoing(topic, binary(b"v")), numbers(1, row))
+        assert producer.poll(0) == []
+        assert outcome(finish(producer)) == {row: (0, 0, row)}
+
+
+def test_rows_of_who_never_waits_are_hurried_as_well(
+    open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows wait a little longer: there may be more to send."""
+    monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # no row goes by itself
+    producer = open_producer(enable_idempotence="true", linger_ms="5")
+    send(producer, Outgoing(new_topic(), binary(b"v")), numbers(1))
+    deadline = time.monotonic() + PATIENCE
+    while producer.in_flight and time.monotonic() < deadline:
+        producer.poll(0)
+        time.sleep(0.005)
+    assert producer.in_flight == 0
+
+
+def threads() -> dict[str, float]:
+    """Return the CPU seconds that each thread of this process has taken."""
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/self/task/{thread}/stat").read_text().rpartition(") ")[2].split()
+            found[thread] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def answers_after(producer: Producer, milliseconds: int) -> None:
+    """Have the broker of a producer that brings its own take so long for each answer."""
+    rdkafka = ctypes.CDLL(library_module._packaged_path() or library_module._loaded_path())
+    rdkafka.rd_kafka_handle_mock_cluster.restype = ctypes.c_void_p
+    cluster = ctypes.c_void_p(rdkafka.rd_kafka_handle_mock_cluster(ctypes.c_void_p(producer._client)))
+    assert rdkafka.rd_kafka_mock_broker_set_rtt(cluster, 1, milliseconds) == 0
 
 
 def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: NewTopic) -> None:

@@ -1,0 +1,88 @@
+"""How long rows wait for company: ``linger.ms``, kept by who sends them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+
+DEFAULT_MS = 5
+"""Java's ``linger.ms``, and librdkafka's."""
+LONGEST_MS = 1_000
+"""How long librdkafka is to keep rows whose request is not full, unless it is told to send them before."""
+_ENDS = ("message.timeout.ms", "transaction.timeout.ms")
+"""What must be longer."""
+_LEAST_SECONDS = 0.001
+_MOST_SECONDS = 1.0
+_BESIDE_SECONDS = 0.1
+"""How long rows wait at most while others come back all the time, as those of a partition that gets few, or while
+their sender has other things to do."""
+
+
+class Linger:
+    """Says when librdkafka is to send what it has, full request or not.
+
+    librdkafka would do so itself. But the one request that an idempotent producer may have on its way to a partition
+    keeps the next rows back, and where these have waited for ``linger.ms`` its thread asks without a pause whether
+    they may go: a whole processor, and the lock that ``produce_batch`` needs for each row. So it is told to wait for
+    much longer, and rows are hurried by who has nothing more to send: at once where nothing was hurried and nothing
+    came back for ``linger.ms``, and again, after twice as long each time, while nothing comes back. Where requests are
+    full they come back all the time, so they need nobody to hurry them.
+    """
+
+    def __init__(self, milliseconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = max(milliseconds / 1000, _LEAST_SECONDS)
+        self._clock = clock
+        self._told = self._hurried = clock() - _BESIDE_SECONDS
+        """When something came back, and when rows were hurried."""
+        self._tries = 0
+        """How often the same rows were hurried."""
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Linger:
+        """Return what a producer's configuration asks for; what is no number is for librdkafka to refuse."""
+        asked = _number(config.get("linger.ms"))
+        return cls(DEFAULT_MS if asked is None else asked)
+
+    @staticmethod
+    def lengthened(config: Mapping[str, str]) -> dict[str, str]:
+        """Return the configuration for librdkafka; without keys it stays with a partition for as long as it would."""
+        asked = _number(config.get("linger.ms", str(DEFAULT_MS)))
+        longest = min([LONGEST_MS, *(end / 2 for key in _ENDS if (end := _number(config.get(key))))])
+        if asked is None or asked >= longest:
+            return dict(config)
+        return {"sticky.partitioning.linger.ms": f"{2 * asked:.0f}", **config, "linger.ms": f"{longest:g}"}
+
+    @property
+    def left_ms(self) -> int:
+        """Return how many milliseconds rows that are on their way may wait for company."""
+        return max(0, math.ceil((self._due() - self._clock()) * 1000 - 0.001))
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether they have waited for so long that also who does not wait hurries them."""
+        return self._clock() >= self._due() + _BESIDE_SECONDS
+
+    def sent(self) -> None:
+        """Take note that rows were handed to librdkafka."""
+        self._tries = 0
+
+    def told(self) -> None:
+        """Take note that something came back."""
+        self._told, self._tries = self._clock(), 0
+
+    def hurried(self) -> None:
+        """Take note that librdkafka was told to send what it has."""
+        self._hurried, self._tries = self._clock(), min(self._tries + 1, 20)
+
+    def _due(self) -> float:
+        if self._tries:
+            return self._hurried + min(math.ldexp(self._seconds, self._tries), _MOST_SECONDS)
+        return max(self._hurried, min(self._told, self._hurried + _BESIDE_SECONDS)) + self._seconds
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

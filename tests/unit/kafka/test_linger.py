@@ -1,0 +1,123 @@
+"""How long rows wait for company, against a clock that stands still."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.kafka.linger import LONGEST_MS, Linger
+
+
+class Clock:
+    """A clock that is moved by hand; in seconds."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Return a clock."""
+    return Clock()
+
+
+def test_rows_go_at_once_where_nothing_went_before(clock: Clock) -> None:
+    """Who has nothing more to send need not wait: company would have to come from elsewhere."""
+    linger = Linger(5, clock)
+    linger.sent()
+    assert linger.left_ms == 0
+
+
+def test_rows_that_follow_go_together(clock: Clock) -> None:
+    """No more than one early request in ``linger.ms``, however many small sends there are."""
+    linger = Linger(5, clock)
+    for _ in range(4):
+        linger.sent()
+        linger.hurried()
+        assert linger.left_ms == 10
+        linger.sent()
+        assert linger.left_ms == 5
+        clock.now += 0.003
+        assert linger.left_ms == 2
+        clock.now += 0.002
+        assert linger.left_ms == 0
+
+
+def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
+    """Where requests are full they come back all the time; rows for another partition are hurried now and then."""
+    linger = Linger(5, clock)
+    linger.sent()
+    linger.hurried()
+    hurried = 0
+    for _ in range(1000):
+        linger.sent()
+        linger.told()
+        clock.now += 0.004
+        if linger.left_ms == 0:
+            linger.hurried()
+            hurried += 1
+    assert 4 / 0.110 <= hurried <= 4 / 0.1
+
+
+def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -> None:
+    """A broker that is away for an hour is not asked for two hundred times a second, one that is back at once."""
+    linger = Linger(5, clock)
+    linger.sent()
+    waits = []
+    for _ in range(40):
+        waits.append(linger.left_ms)
+        clock.now += linger.left_ms / 1000
+        linger.hurried()
+    assert waits[:5] == [0, 10, 20, 40, 80]
+    assert waits[8:] == [1000] * 32
+    linger.told()
+    assert linger.left_ms == 5
+
+
+def test_who_does_not_wait_hurries_them_later(clock: Clock) -> None:
+    """Whoever only looks what came back may have more to send, but not for long."""
+    linger = Linger(5, clock)
+    linger.told()
+    linger.sent()
+    clock.now += 0.1
+    assert (linger.left_ms, linger.is_late) == (0, False)
+    clock.now += 0.006
+    assert linger.is_late
+    linger.hurried()
+    assert not linger.is_late
+
+
+def test_no_linger_at_all_is_a_millisecond(clock: Clock) -> None:
+    """Each wait of the producer hurries then, but not without end."""
+    linger = Linger.of({"linger.ms": "0"})
+    assert Linger(0, clock).left_ms == 0
+    linger.hurried()
+    assert linger.left_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("config", "linger", "sticky"),
+    [
+        ({}, LONGEST_MS, "10"),
+        ({"linger.ms": "5"}, LONGEST_MS, "10"),
+        ({"linger.ms": "0"}, LONGEST_MS, "0"),
+        ({"linger.ms": "0.5"}, LONGEST_MS, "1"),
+        ({"linger.ms": "5", "sticky.partitioning.linger.ms": "7"}, LONGEST_MS, "7"),
+        ({"linger.ms": "5", "message.timeout.ms": "50"}, 25, "10"),
+        ({"linger.ms": "5", "message.timeout.ms": "8"}, 5, None),
+        ({"linger.ms": "5", "message.timeout.ms": "2000", "transaction.timeout.ms": "1000"}, 500, "10"),
+        ({"linger.ms": "20000"}, 20000, None),
+    ],
+)
+def test_librdkafka_is_told_to_wait_longer(config: dict[str, str], linger: float, sticky: str | None) -> None:
+    """As far as that is longer, and rows do not time out by then; the partitioner's time is what it would be."""
+    given = Linger.lengthened(config)
+    assert float(given.get("linger.ms", "5")) == linger
+    assert given.get("sticky.partitioning.linger.ms") == sticky
+
+
+def test_what_is_no_number_is_left_to_librdkafka() -> None:
+    """It says what is wrong with it."""
+    assert Linger.lengthened({"linger.ms": "soon"}) == {"linger.ms": "soon"}
+    assert Linger.of({"linger.ms": "soon"}).left_ms == 0
