@@ -39,6 +39,7 @@ from hearth.kafka.message_unit import (
     HeaderCells,
     MessageUnits,
 )
+from hearth_execution.failure import cut
 from hearth_execution.raw_header import raw_column
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,8 @@ NO_TIMESTAMP = -1
 
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
+_SHOWN = 300
+"""Characters that are shown of a name."""
 _HURRY_MS = 1
 """How long librdkafka is told to send at once what it has: its thread must have seen it by then."""
 
@@ -312,7 +315,10 @@ class Producer:
     def _topic(self, name: str) -> int:
         topic = self._topics.get(name)
         if topic is None:
-            topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
+            topic = self._library.topic_new(self._client, name.encode(), None)
+            if not topic:
+                raise KafkaError(self._library.last_error(), f"librdkafka takes no topic {cut(name, _SHOWN)!r}")
+            self._topics[name] = topic
         return topic
 
     def _next_event(self, wait_ms: int) -> int | None:

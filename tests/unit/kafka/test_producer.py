@@ -314,6 +314,14 @@ def test_setting_librdkafka_does_not_know_is_named() -> None:
         Producer({"linger.ms": "soon"})
 
 
+def test_a_topic_that_librdkafka_does_not_take_is_named(open_producer: Open) -> None:
+    """It has no room for a name of more than 512 characters, and says so by an address that is none."""
+    producer = open_producer()
+    with pytest.raises(KafkaError, match="takes no topic 'ttt"):
+        send(producer, Outgoing("t" * 600, binary(b"a")), numbers(1))
+    assert producer.in_flight == 0
+
+
 def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) -> None:
     """An error after which librdkafka delivers nothing more is raised by ``poll``, not met in silence."""
     producer = open_producer(enable_idempotence="true")
