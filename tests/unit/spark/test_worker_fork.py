@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.peer.rest import eventually
 
 SECRET = "what Spark shows its workers"
-WAIT = 30.0
+WAIT = PATIENCE
 _PROGRAM = """
 import os
 from hearth.spark.worker_fork import fork_workers
