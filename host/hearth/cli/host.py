@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import hearth
+from hearth.cli.worker_file import plugin_path
 from hearth.config import StandaloneConfig, WorkerConfig
-from hearth.discovery import Catalogue, Survey, default_plugin_path, split_plugin_path
+from hearth.discovery import Catalogue, Survey
 from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
@@ -84,13 +84,21 @@ class Host(ABC):
     as soon as little stands against this host: its ports are its own, and its plugins are there.
     """
 
-    def __init__(self, worker: WorkerConfig, say: Callable[[str], None], free_port: bool = False) -> None:
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        say: Callable[[str], None],
+        free_port: bool = False,
+        launcher: SparkLauncher | None = None,
+    ) -> None:
+        """A ``launcher`` may be preparing Spark already."""
         self._worker = worker
         self._say = say
         self._free_port = free_port
         self._failed = threading.Event()
         self._failure: ConnectError | None = None
-        self._stops: list[Callable[[], None]] = []
+        self._preparing = launcher
+        self._stops: list[Callable[[], None]] = [] if launcher is None else [launcher.stop]
         self.health = Health()
         self.cluster_id: str
         self.herder: Herder
@@ -115,7 +123,8 @@ class Host(ABC):
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
         find_java()
-        launcher = SparkLauncher(worker.originals, self._fail_without_spark, worker.capacity)
+        launcher = self._preparing or SparkLauncher(worker.originals, capacity=worker.capacity)
+        launcher.application.on_error = self._fail_without_spark
         self._stops.append(launcher.stop)
         self._warm(launcher)
         self.cluster_id = cluster_id = cluster.wait()
@@ -237,8 +246,14 @@ class Host(ABC):
 class StandaloneHost(Host):
     """One host that works alone, with an offset file of its own, and leads from the start."""
 
-    def __init__(self, worker: StandaloneConfig, say: Callable[[str], None], free_port: bool = False) -> None:
-        super().__init__(worker, say, free_port)
+    def __init__(
+        self,
+        worker: StandaloneConfig,
+        say: Callable[[str], None],
+        free_port: bool = False,
+        launcher: SparkLauncher | None = None,
+    ) -> None:
+        super().__init__(worker, say, free_port, launcher)
         self._offset_file = worker.offset_file
 
     def _claim(self) -> None:
@@ -253,14 +268,6 @@ class StandaloneHost(Host):
 
     def _begin(self, equipment: Equipment) -> None:
         self.herder.reconciler.lead(self._offsets.begin_term())
-
-
-def plugin_path(given: Sequence[str] | None) -> list[Path]:
-    """Return where a worker looks for plugins: what its plugin.path says, else where they lie by default."""
-    if given is not None:
-        return split_plugin_path(",".join(given))
-    own = default_plugin_path()
-    return [own] if own.is_dir() else []
 
 
 def _in_background(job: Callable[[], T]) -> Future[T]:

@@ -15,11 +15,10 @@ from typing import Any, cast
 import click
 
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
-from hearth.cli.host import plugin_path
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.standalone_command import STANDALONE
-from hearth.cli.worker_file import read_worker
+from hearth.cli.worker_file import plugin_path, read_worker
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import Survey
 from hearth.discovery.trust import trust_of

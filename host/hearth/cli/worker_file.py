@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hearth.cli.host import plugin_path
 from hearth.config import WorkerConfig
 from hearth.config.confinement_key import PASSED, withheld_credentials
 from hearth.config.variable import Resolved, has_variable
-from hearth.discovery import Catalogue, discover
+from hearth.discovery import Catalogue, default_plugin_path, discover, split_plugin_path
 from hearth.discovery.trust import trust_of
 from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.properties import load
@@ -127,3 +126,11 @@ def _idle_providers(config: WorkerConfig) -> Iterator[str]:
         name = below.partition(".")[0]
         if is_below and name not in listed:
             yield f"{key} has no effect: {name!r} is not in {PROVIDERS}{did_you_mean(name, listed)}"
+
+
+def plugin_path(given: Sequence[str] | None) -> list[Path]:
+    """Return where a worker looks for plugins: what its plugin.path says, else where they lie by default."""
+    if given is not None:
+        return split_plugin_path(",".join(given))
+    own = default_plugin_path()
+    return [own] if own.is_dir() else []

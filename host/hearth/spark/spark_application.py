@@ -37,7 +37,6 @@ class SparkApplication:
         self,
         worker: Mapping[str, str],
         tasks: Tasks,
-        on_error: Callable[[str], None] | None = None,
         capacity: Capacity | None = None,
     ) -> None:
         """With a ``capacity`` it says how many executors there are; ``tasks`` are what runs on them."""
@@ -60,7 +59,8 @@ class SparkApplication:
         self._autoscaler: Autoscaler | None = None
         self._opens_page = is_local(self.settings) and PAGE not in worker
         self._given = [key for key in worker if key.startswith("spark.")]
-        self._on_error = on_error or (lambda text: log.error("%s", text))
+        self.on_error: Callable[[str], None] = lambda text: log.error("%s", text)
+        """Hears why Spark did not start."""
         self._ready = threading.Event()
         self._term: Term | None = None
         self._prepared: Driver | None = None
@@ -99,8 +99,9 @@ class SparkApplication:
         """
         with self._lock:
             self._is_begun = True
-        if self._starter is not None:
-            self._starter.join()  # what was still starting when it was stopped has cleared away after itself
+        preparing = self._starter
+        if preparing is not None and self._stopping.is_set():
+            preparing.join()  # what was still starting when it was stopped has cleared away after itself
         with self._lock:
             self._term, self.failure = term, None
             self.artifacts.begin_anew()
@@ -111,7 +112,7 @@ class SparkApplication:
         if self._is_capacity_idle:
             log.warning("%s, %s and %s have no effect with spark.master=%s: all tasks run in one executor, on this "
                         "machine", COUNT, LEAST, MOST, self.settings["spark.master"])  # fmt: skip
-        self._begin()
+        self._begin(preparing)
 
     def wait_until_ready(self, timeout: float | None = None) -> bool:
         """Wait until Spark takes tasks, or does not start; returns whether it takes them."""
@@ -154,11 +155,13 @@ class SparkApplication:
         """Return what an application is begun with beside what all are."""
         return {} if term is None else {**term.settings(), **(NONE_YET if self.can_stand_by else {})}
 
-    def _begin(self) -> None:
-        self._starter = threading.Thread(target=self._start, name="spark-start", daemon=True)
+    def _begin(self, preparing: threading.Thread | None = None) -> None:
+        self._starter = threading.Thread(target=self._start, args=[preparing], name="spark-start", daemon=True)
         self._starter.start()
 
-    def _start(self) -> None:
+    def _start(self, preparing: threading.Thread | None) -> None:
+        if preparing is not None:
+            preparing.join()
         with self._lock:
             if self._stopping.is_set():
                 return
@@ -205,7 +208,7 @@ class SparkApplication:
             self.driver, self.failure = None, reason
         self._ready.set()
         if not self._stopping.is_set():
-            self._on_error(reason)
+            self.on_error(reason)
 
     # While it runs --------------------------------------------------------------------------------------------
 

@@ -33,12 +33,11 @@ class SparkLauncher:
     def __init__(
         self,
         worker: Mapping[str, str],
-        on_error: Callable[[str], None] | None = None,
         capacity: Capacity | None = None,
     ) -> None:
         """With a ``capacity`` it says on which executor a task runs."""
         self._tasks = _Tasks()
-        self.application = SparkApplication(worker, self._tasks, on_error, capacity)
+        self.application = SparkApplication(worker, self._tasks, capacity)
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
         self._wanted: dict[str, _Launch] = {}
         """What is launched and not submitted yet, by its job group."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -94,6 +95,22 @@ class Standby:
         def stop(self, grace: float) -> None:
             """Stop it."""
             self.told.append("stop")
+
+
+def test_a_start_waits_elsewhere_for_the_jvm_that_is_being_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host goes on meanwhile, and has no second one."""
+    standby, goes_on = Standby(monkeypatch), threading.Event()
+    prepare = Standby.Driver.prepare
+    monkeypatch.setattr(Standby.Driver, "prepare", lambda driver: goes_on.wait(PATIENCE) and prepare(driver))
+    spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
+    spark.prepare()
+    assert eventually(lambda: bool(standby.drivers), PATIENCE)
+    spark.start()
+    assert standby.drivers[0].told == []
+    goes_on.set()
+    assert spark.wait_until_ready(PATIENCE)
+    assert [driver.told for driver in standby.drivers] == [["prepare", "start"]]
+    spark.stop()
 
 
 @pytest.mark.parametrize("dies", [False, True])
