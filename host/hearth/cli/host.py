@@ -91,14 +91,14 @@ class Host(ABC):
         free_port: bool = False,
         launcher: SparkLauncher | None = None,
     ) -> None:
-        """A ``launcher`` may be preparing Spark already."""
+        """A ``launcher`` may be preparing Spark already; who has made it stops it, whatever comes of this host."""
         self._worker = worker
         self._say = say
         self._free_port = free_port
         self._failed = threading.Event()
         self._failure: ConnectError | None = None
         self._preparing = launcher
-        self._stops: list[Callable[[], None]] = [] if launcher is None else [launcher.stop]
+        self._stops: list[Callable[[], None]] = []
         self.health = Health()
         self.cluster_id: str
         self.herder: Herder

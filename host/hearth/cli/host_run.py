@@ -7,10 +7,13 @@ import os
 import signal
 from collections.abc import Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from hearth.cli.connector_file import ConnectorFile
-from hearth.cli.host import Host
 from hearth_api import ConfigError, ConnectError
+
+if TYPE_CHECKING:
+    from hearth.cli.host import Host
 
 INTERRUPTED = 130
 

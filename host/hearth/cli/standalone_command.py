@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from hearth.cli.connector_file import read_connector_file
+from hearth.cli.host_run import interrupt_on_signals, run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.prepared_spark import preparing_launcher
 from hearth.cli.worker_file import Mode, read_worker
@@ -44,8 +45,11 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_
     begin(**log_as)
     config = read_worker(worker, STANDALONE)
     files = [read_connector_file(path) for path in connectors]
+    interrupt_on_signals()
     launcher = preparing_launcher(config)
-    from hearth.cli.host import StandaloneHost  # which takes as long to be loaded as a third of Spark's JVM to start
-    from hearth.cli.host_run import run_host
+    try:
+        from hearth.cli.host import StandaloneHost  # which takes as long to be loaded as a third of Spark's JVM
 
-    run_host(StandaloneHost(config, click.echo, free_port, launcher), files)
+        run_host(StandaloneHost(config, click.echo, free_port, launcher), files)
+    finally:
+        launcher.stop()

@@ -135,7 +135,8 @@ class SparkApplication:
         try:
             driver.prepare()
         except Exception as error:
-            log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
+            if not driver.is_over.is_set():
+                log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
 
     def _stand_by(self, preparing: threading.Thread, term: Term) -> None:
         preparing.join()

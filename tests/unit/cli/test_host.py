@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,8 @@ def test_spark_that_was_begun_ends_with_a_host_that_does_not_start(
     told: list[str] = []
 
     class Spark:
-        def __init__(self, *_: Any) -> None:
+        def __init__(self, *_: Any, **_named: Any) -> None:
+            self.application = SimpleNamespace()
             self.start = lambda: told.append("start")
             self.stop = lambda: told.append("stop")
 
