@@ -19,6 +19,14 @@ from tests.peer.topic import Record, Topics
 _PROCESS = re.compile(r"runs in process (\d+)")
 
 
+def is_there(pid: int) -> bool:
+    """Return whether a process is alive."""
+    try:
+        return find(pid).is_alive
+    except ProcessLookupError:
+        return False
+
+
 class Shared:
     """Connectors whose tasks share processes, as sources of numbers without end."""
 
@@ -38,11 +46,24 @@ class Shared:
             self._host.wait_for_state(each, "RUNNING")
 
     def runtimes(self, *names: str) -> set[int]:
-        """Return the processes in which the tasks of connectors, or of the neighbours, run according to the log."""
-        lines = self._host.last_words().splitlines()
-        found = {each: [_PROCESS.search(line) for line in lines if f"[{each}|task-0] the task runs" in line]
-                 for each in names or self.neighbours}  # fmt: skip
-        return {int(own[-1][1]) for own in found.values() if own[-1] is not None}
+        """Return the processes in which the tasks of connectors, or of the neighbours, run according to the log.
+
+        A task that runs may be heard to do so before its log is.
+        """
+        found: dict[str, int | None] = {}
+
+        def are_told() -> bool:
+            found.update({each: self._told(each) for each in names or self.neighbours})
+            return all(pid is not None and is_there(pid) for pid in found.values())
+
+        assert eventually(are_told, PATIENCE), f"{found}\n{self._host.last_words()}"
+        return {pid for pid in found.values() if pid is not None}
+
+    def _told(self, name: str) -> int | None:
+        """Return the process in which a task runs that was told last."""
+        lines = [line for line in self._host.last_words().splitlines() if f"[{name}|task-0] the task runs" in line]
+        told = _PROCESS.search(lines[-1]) if lines else None
+        return None if told is None else int(told[1])
 
     @property
     def runtime(self) -> Process:
