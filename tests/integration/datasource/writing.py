@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,20 +21,21 @@ UPSERT = "org.example.upsert.UpsertSinkConnector"
 def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Provide a session of Spark, told of nothing but its own Python."""
     os.environ["PYSPARK_PYTHON"] = spark_python()
-    own = {
-        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": mkdtemp(prefix="warehouse-"),
-        **(settings or {}),
-    }  # fmt: skip
-    builder = SparkSession.builder.master(master).appName("write")
-    for name, value in own.items():
-        builder = builder.config(name, value)
-    opened = builder.getOrCreate()
-    try:
-        opened.sparkContext.setLogLevel("OFF")
-        yield opened
-    finally:
-        opened.stop()
+    with TemporaryDirectory(prefix="warehouse-", ignore_cleanup_errors=True) as warehouse:
+        own = {
+            "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": warehouse,
+            **(settings or {}),
+        }  # fmt: skip
+        builder = SparkSession.builder.master(master).appName("write")
+        for name, value in own.items():
+            builder = builder.config(name, value)
+        opened = builder.getOrCreate()
+        try:
+            opened.sparkContext.setLogLevel("OFF")
+            yield opened
+        finally:
+            opened.stop()
 
 
 def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -> None:
