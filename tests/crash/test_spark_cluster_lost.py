@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
 GROUP = "spark-lost"
-STOP_SECONDS = 30.0
 KEEPS = {"spark.deploy.recoveryMode": "FILESYSTEM"}
 
 
@@ -110,11 +109,9 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
         print(f"lines stood still for {parts.standstill(first.kill):.1f} s after the leading host was killed")
         leader = next(each for each in (second, third) if leads(each))
         os.kill(leader.pid, signal.SIGSTOP)
-        stopped = time.monotonic()
         try:
             seconds = parts.standstill(lambda: time.sleep(1))
             print(f"lines stood still for {seconds:.1f} s after the leading host was stopped")
-            assert time.monotonic() - stopped < STOP_SECONDS, parts.told()
         finally:
             os.kill(leader.pid, signal.SIGCONT)
         assert eventually(lambda: "leads no more" in leader.last_words(), PATIENCE), leader.last_words()
