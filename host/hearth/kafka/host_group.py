@@ -250,6 +250,12 @@ class HostGroup:
         self._on_change(holds)
 
     def _described(self) -> list[Any]:
+        """Ask the coordinator for the members, right behind an answer of a broker.
+
+        librdkafka ends the process where the connection breaks just as it is to be asked (librdkafka issue 4605), so
+        nobody is asked as long as brokers are away.
+        """
+        self._admin.describe_cluster(request_timeout=LOOK_SECONDS).result()
         answer = self._admin.describe_consumer_groups([self._group], request_timeout=LOOK_SECONDS)
         return list(answer[self._group].result().members)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from hearth.broker import KafkaBroker
 from hearth.kafka import host_group
@@ -129,6 +130,32 @@ def test_a_session_that_brokers_do_not_allow_is_refused(hosts: Hosts) -> None:
     """With the key that says so."""
     with pytest.raises(ConfigError, match=r"group\.id='short' does not take a member with this session\.timeout\.ms"):
         hosts.new("short", 1, session_ms=1000).join(hosts.refusals.append)
+
+
+class Away:
+    """Brokers that are away, of whose group nothing may be asked: that would end the process now and then."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+
+    def describe_cluster(self, request_timeout: float) -> Future[None]:
+        """Get no answer."""
+        answer: Future[None] = Future()
+        answer.set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT)))
+        return answer
+
+    def describe_consumer_groups(self, *_: object, **__: object) -> None:
+        """Count a question."""
+        self.questions += 1
+
+
+def test_brokers_that_are_away_are_not_asked_for_a_group(hosts: Hosts) -> None:
+    """It is not known then who leads."""
+    group, away = hosts.new("away", 1), Away()
+    group._admin = away
+    with pytest.raises(KafkaException):
+        group.hosts()
+    assert away.questions == 0
 
 
 def java_member(broker: KafkaBroker, group: str) -> socket.socket:
