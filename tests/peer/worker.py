@@ -12,6 +12,7 @@ from tests.peer.rest import RestClient, eventually
 from tests.reservation import reserve_port
 
 _START_TIMEOUT = 90.0
+_NOBODY_LEADS = "no known leader URL"
 GRACE = 30.0
 """Seconds an orderly stop may take."""
 
@@ -60,9 +61,16 @@ class Worker(ABC):
 
     def run(self, config: Mapping[str, str], timeout: float = 60.0) -> None:
         """Create a connector and wait until it and its tasks run."""
-        answer = self.rest.create(dict(config))
-        assert answer.status == 201, answer.text
+        refusals: list[str] = []
+        assert eventually(lambda: self._creates(config, refusals), timeout), refusals[-1]
         self.wait_for_state(config["name"], "RUNNING", timeout)
+
+    def _creates(self, config: Mapping[str, str], refusals: list[str]) -> bool:
+        """Create a connector; returns whether that was possible, and not while nobody leads the worker's cluster."""
+        answer = self.rest.create(dict(config))
+        refusals.append(answer.text)
+        assert answer.status == 201 or _NOBODY_LEADS in answer.text, answer.text
+        return answer.status == 201
 
     def wait_for_state(self, name: str, state: str, timeout: float = 60.0) -> None:
         """Wait until the connector's tasks, of which there is at least one, are in a state."""
