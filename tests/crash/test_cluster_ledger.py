@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
 
 from hearth.broker import KafkaBroker
 from tests.bench.cluster import SparkCluster
@@ -52,7 +53,11 @@ class StoredPositions:
 
     def __call__(self) -> dict[int, int]:
         """Return what is committed at this moment."""
-        self._tail.read(self._take)
+        try:
+            self._tail.read(self._take)
+        except KafkaException:
+            self._tail.renew()
+            raise
         return dict(self._found)
 
     def close(self) -> None:

@@ -313,8 +313,8 @@ class SourceJudge:
     def look(self) -> bool:
         """Compare the stored positions with what the topic has; False when the broker did not answer."""
         with self._lock:
-            stored = self._stored()
             try:
+                stored = self._stored()
                 self._tail.read(self._take)
             except KafkaException as error:
                 self.silence = str(error)
