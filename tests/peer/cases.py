@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.peer.case import WHEN, Case, converter, objects, of, predicates, struct, structs, texts, transforms
 from tests.peer.chained_cases import CHAINED_CASES
+from tests.peer.distributed import GROUP, cluster_settings
 from tests.peer.error_cases import ERRORS
 from tests.peer.topic import Record
 
@@ -15,6 +16,7 @@ WORKERS = {
         **converter("value", "json", schemas_enable=False),
         **converter("header", "simple"),
     },
+    "cluster": cluster_settings(GROUP),
 }
 
 _STRINGS = {**converter("key", "string"), **converter("value", "string")}

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from tests.peer.case import Case
 from tests.peer.cases import CASES
 from tests.peer.client_story import STORIES, ClientStory, tell
+from tests.peer.cluster_cases import CLUSTER_CASES
 from tests.peer.kept import KeptAnswers, Named
 from tests.peer.rest_case import RestCase, play
 from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
@@ -46,8 +47,12 @@ class Outcomes(Comparison[Case]):
 class Answers(Comparison[RestCase]):
     """What a worker answers to requests, one after the other."""
 
+    def __init__(self, kind: str, cases: Sequence[RestCase], worker: str = "json") -> None:
+        super().__init__(kind, cases)
+        self._worker = worker
+
     def play(self, side: Side, cases: Sequence[RestCase]) -> dict[str, Any]:
-        worker = side.worker("json")
+        worker = side.worker(self._worker)
         return {case.name: side.neutral(play(case, worker)) for case in cases}
 
 
@@ -69,7 +74,8 @@ class Stories(Comparison[ClientStory]):
 OUTCOMES = Outcomes("outcome", CASES)
 ANSWERS = Answers("rest", (*REST_CASES, EVERY_PLUGIN))
 VALIDATIONS = Answers("validation", VALIDATION_CASES)
+CLUSTER = Answers("cluster", CLUSTER_CASES, "cluster")
 LIVES = Lives("sink_life", SINK_LIVES)
 TOLD = Stories("client_story", STORIES)
-COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, TOLD, LIVES, OUTCOMES)
+COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, TOLD, CLUSTER, LIVES, OUTCOMES)
 """In this order: a worker is stopped with what runs on it when the last of them are through."""

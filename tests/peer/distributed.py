@@ -8,6 +8,9 @@ from pathlib import Path
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.java_connect import SMALL_OPTIONS, JavaConnect
 
+GROUP = "connect-peers"
+"""One that a sink's consumers could have as well."""
+
 
 def cluster_settings(group: str) -> dict[str, str]:
     """Return the settings of a cluster of this name on a broker that stands alone."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from hearth.broker import KafkaBroker
 from tests.peer.cases import WORKERS
 from tests.peer.comparison import COMPARISONS
+from tests.peer.distributed import JavaDistributed
 from tests.peer.java_connect import JavaConnect
 from tests.peer.side import Side
 from tests.peer.topic import Topics
@@ -23,7 +24,9 @@ from tests.reservation import reserve_port
 
 
 def java(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
-    """Return a Java Connect."""
+    """Return a Java Connect, of a cluster where the settings are of one."""
+    if "group.id" in settings:
+        return JavaDistributed(folder, bootstrap_servers, settings["group.id"], settings)
     return JavaConnect(folder, bootstrap_servers, settings)
 
 

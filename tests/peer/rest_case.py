@@ -12,6 +12,8 @@ from tests.peer.rest import Answer, eventually
 from tests.peer.worker import Worker
 
 _DEADLINE = 60.0
+_UNSETTLED = ("Cannot complete request momentarily", "because a rebalance is expected")
+"""What a cluster says that has not settled: whoever is told so asks again."""
 _KAFKA = ("org.apache.kafka.", *"0123456789")
 _WORDS = {"worker_id": "a worker", "trace": "a trace"}
 
@@ -119,6 +121,8 @@ def _answer(step: Step, worker: Worker) -> Answer:
     def is_there() -> bool:
         path = step.path.replace("{port}", str(worker.port))
         answers.append(worker.rest.call(step.method, path, step.body, step.content_type, step.accept))
+        if any(words in answers[-1].text for words in _UNSETTLED):
+            return False
         return step.until is None or step.until in answers[-1].text
 
     assert eventually(is_there, _DEADLINE), f"{worker.side}: never {step.until!r}: {answers[-1]}"

@@ -22,7 +22,8 @@ _GET = (
 )
 
 
-def _create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step:
+def create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step:
+    """Return the creation of a connector."""
     return Step("POST", "/connectors", {"name": name, "config": config, **more})
 
 
@@ -39,7 +40,8 @@ _NO_OFFSETS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
+def alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
+    """Return the alteration of one offset."""
     body = {"offsets": [{"partition": partition, "offset": offset}]}
     return Step("PATCH", f"/connectors/{connector}/offsets", body, **more)
 
@@ -52,10 +54,10 @@ def _level(logger: str, level: Any, query: str = "") -> Step:
     return Step("PUT", f"/admin/loggers/{logger}{query}", {"level": level})
 
 
-def _refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
+def refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
     """Return a case in which a configuration is refused; None in the change removes a key."""
     config = {key: value for key, value in {**base, **change}.items() if value is not None}
-    return RestCase(name, (_create(config), Step("GET", "/connectors")))
+    return RestCase(name, (create(config), Step("GET", "/connectors")))
 
 
 _OTHER_TYPES = (None, "text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "*/*")
@@ -157,7 +159,7 @@ REST_CASES = (
     RestCase(
         "source-life",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("GET", "/connectors/c/status", state="RUNNING"),
             *_GET,
             Step("GET", "/connectors/c/tasks/0/status"),
@@ -174,23 +176,23 @@ REST_CASES = (
     ),
     RestCase(
         "sink-life",
-        (_create({**_SINK, "tasks.max": "2"}), Step("GET", "/connectors/c", state="RUNNING"), *_GET),
+        (create({**_SINK, "tasks.max": "2"}), Step("GET", "/connectors/c", state="RUNNING"), *_GET),
     ),
-    RestCase("created-twice", (_create(_SOURCE), _create(_SOURCE))),
-    RestCase("name-only-outside", (_create(_SOURCE), Step("GET", "/connectors/c/config"))),
-    RestCase("name-differs", (_create({**_SOURCE, "name": "d"}),)),
-    RestCase("name-with-spaces", (_create(_SOURCE, name=" c "), Step("GET", "/connectors"))),
-    RestCase("name-missing", (_create(_SOURCE, name=None),)),
-    RestCase("name-blank", (_create(_SOURCE, name="  "),)),
-    RestCase("name-to-encode", (_create(_SOURCE, name="a b ü+"), Step("GET", "/connectors"))),
-    RestCase("values-of-json-types", (_create({**_SOURCE, "tasks.max": 1, "batch.size": 5}), *_GET[:2])),
+    RestCase("created-twice", (create(_SOURCE), create(_SOURCE))),
+    RestCase("name-only-outside", (create(_SOURCE), Step("GET", "/connectors/c/config"))),
+    RestCase("name-differs", (create({**_SOURCE, "name": "d"}),)),
+    RestCase("name-with-spaces", (create(_SOURCE, name=" c "), Step("GET", "/connectors"))),
+    RestCase("name-missing", (create(_SOURCE, name=None),)),
+    RestCase("name-blank", (create(_SOURCE, name="  "),)),
+    RestCase("name-to-encode", (create(_SOURCE, name="a b ü+"), Step("GET", "/connectors"))),
+    RestCase("values-of-json-types", (create({**_SOURCE, "tasks.max": 1, "batch.size": 5}), *_GET[:2])),
     RestCase("config-missing", (Step("POST", "/connectors", {"name": "c"}, same="status"),)),
     RestCase("body-is-no-json", (Step("POST", "/connectors", "{", same="status"),)),
     RestCase("body-has-unknown-field", (Step("POST", "/connectors", {"name": "c", "zz": 1}, same="status"),)),
     RestCase(
         "paused-and-resumed",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("PUT", "/connectors/c/pause", state="RUNNING"),
             Step("GET", "/connectors/c/status", state="PAUSED"),
             Step("PUT", "/connectors/c/pause"),
@@ -201,7 +203,7 @@ REST_CASES = (
     RestCase(
         "stopped-and-resumed",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("PUT", "/connectors/c/stop", state="RUNNING"),
             Step("GET", "/connectors/c/status", state="NONE"),
             Step("GET", "/connectors/c"),
@@ -213,7 +215,7 @@ REST_CASES = (
     RestCase(
         "initially-paused",
         (
-            _create(_SOURCE, initial_state="PAUSED"),
+            create(_SOURCE, initial_state="PAUSED"),
             Step("GET", "/connectors/c"),
             Step("PUT", "/connectors/c/resume", state="NONE"),
             Step("GET", "/connectors/c/status", state="RUNNING"),
@@ -221,12 +223,12 @@ REST_CASES = (
     ),
     RestCase(
         "initially-stopped",
-        (_create(_SOURCE, initial_state="STOPPED"), Step("GET", "/connectors/c"), *_GET[1:3]),
+        (create(_SOURCE, initial_state="STOPPED"), Step("GET", "/connectors/c"), *_GET[1:3]),
     ),
     RestCase(
         "paused-stopped-and-changed-meanwhile",
         (
-            _create({**_SOURCE, "tasks.max": "2"}),
+            create({**_SOURCE, "tasks.max": "2"}),
             Step("PUT", "/connectors/c/pause", state="RUNNING"),
             Step("GET", "/connectors/c/tasks/0/status", state="PAUSED"),
             Step("POST", "/connectors/c/tasks/0/restart"),
@@ -255,7 +257,7 @@ REST_CASES = (
     RestCase(
         "failed-task-that-is-paused-and-stopped",
         (
-            _create({**_SINK, "file": "/nonexistent/out.txt"}),
+            create({**_SINK, "file": "/nonexistent/out.txt"}),
             Step("PUT", "/connectors/c/pause", state="FAILED"),
             Step("GET", "/connectors/c/status", until='"PAUSED"'),
             Step("PUT", "/connectors/c/resume"),
@@ -269,7 +271,7 @@ REST_CASES = (
     RestCase(
         "restarted",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("POST", "/connectors/c/restart", state="RUNNING"),
             Step("POST", "/connectors/c/tasks/0/restart", state="RUNNING"),
             Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING"),
@@ -293,7 +295,7 @@ REST_CASES = (
     RestCase(
         "failed-task",
         (
-            _create({**_SINK, "file": "/nonexistent/out.txt"}),
+            create({**_SINK, "file": "/nonexistent/out.txt"}),
             Step("GET", "/connectors/c/status", state="FAILED"),
             Step("GET", "/connectors/c/tasks/0/status"),
             Step("POST", "/connectors/c/tasks/0/restart"),
@@ -320,54 +322,54 @@ REST_CASES = (
     RestCase("class-is-no-connector", (Step("POST", "/connectors", {"name": "c", "config": {
         **_SOURCE, "connector.class": "org.apache.kafka.connect.json.JsonConverter"}}, same="status"),)),
     RestCase("class-missing", (Step("POST", "/connectors", {"name": "c", "config": {}}, same="status"),)),
-    _refused("source-topic-missing", {"topic": None}),
-    _refused("source-topic-blank", {"topic": ""}),
-    _refused("batch-size-no-number", {"batch.size": "many"}),
-    _refused("two-errors", {"batch.size": "many", "tasks.max": "0"}),
-    _refused("tasks-max-no-number", {"tasks.max": "x"}),
-    _refused("tasks-max-zero", {"tasks.max": "0"}),
-    _refused("sink-topics-missing", {"topics": None}, _SINK),
-    _refused("sink-topics-and-regex", {"topics.regex": "a.*"}, _SINK),
-    _refused("sink-regex-broken", {"topics": None, "topics.regex": "a("}, _SINK),
-    _refused("topic-group-regex-broken", {
+    refused("source-topic-missing", {"topic": None}),
+    refused("source-topic-blank", {"topic": ""}),
+    refused("batch-size-no-number", {"batch.size": "many"}),
+    refused("two-errors", {"batch.size": "many", "tasks.max": "0"}),
+    refused("tasks-max-no-number", {"tasks.max": "x"}),
+    refused("tasks-max-zero", {"tasks.max": "0"}),
+    refused("sink-topics-missing", {"topics": None}, _SINK),
+    refused("sink-topics-and-regex", {"topics.regex": "a.*"}, _SINK),
+    refused("sink-regex-broken", {"topics": None, "topics.regex": "a("}, _SINK),
+    refused("topic-group-regex-broken", {
         "topic.creation.groups": "g", "topic.creation.g.include": "ok,a(",
         "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}),
-    _refused("topic-group-without-default", {"topic.creation.groups": "g", "topic.creation.g.include": "a"}),
-    _refused("topic-group-partitions-zero", {
+    refused("topic-group-without-default", {"topic.creation.groups": "g", "topic.creation.g.include": "a"}),
+    refused("topic-group-partitions-zero", {
         "topic.creation.default.partitions": "0", "topic.creation.default.replication.factor": "1"}),
-    _refused("topic-groups-twice", {"topic.creation.groups": "g,g"}),
-    _refused("tasks-max-enforce-unknown", {"tasks.max.enforce": "maybe"}),
-    _refused("exactly-once-unknown", {"exactly.once.support": "maybe"}),
-    _refused("transaction-boundary-unknown", {"transaction.boundary": "never"}),
-    _refused("transaction-boundary-interval-negative", {"transaction.boundary.interval.ms": "-1"}),
-    _refused("offsets-topic-blank", {"offsets.storage.topic": ""}),
+    refused("topic-groups-twice", {"topic.creation.groups": "g,g"}),
+    refused("tasks-max-enforce-unknown", {"tasks.max.enforce": "maybe"}),
+    refused("exactly-once-unknown", {"exactly.once.support": "maybe"}),
+    refused("transaction-boundary-unknown", {"transaction.boundary": "never"}),
+    refused("transaction-boundary-interval-negative", {"transaction.boundary.interval.ms": "-1"}),
+    refused("offsets-topic-blank", {"offsets.storage.topic": ""}),
     RestCase("exactly-once-that-standalone-leaves-alone", (
-        _create({**_SOURCE, "exactly.once.support": "REQUIRED", "transaction.boundary": "Interval",
+        create({**_SOURCE, "exactly.once.support": "REQUIRED", "transaction.boundary": "Interval",
                  "transaction.boundary.interval.ms": "5", "offsets.storage.topic": "rest-offsets"}),
         Step("GET", "/connectors/c/status", state="RUNNING"), *_GET[:3])),
-    _refused("sink-topics-of-nothing", {"topics": " , "}, _SINK),
-    _refused("sink-topics-blank", {"topics": " "}, _SINK),
-    _refused("sink-regex-blank", {"topics": None, "topics.regex": " "}, _SINK),
-    _refused("dead-letters-match-input", {
+    refused("sink-topics-of-nothing", {"topics": " , "}, _SINK),
+    refused("sink-topics-blank", {"topics": " "}, _SINK),
+    refused("sink-regex-blank", {"topics": None, "topics.regex": " "}, _SINK),
+    refused("dead-letters-match-input", {
         "topics": None, "topics.regex": "rest-.*", "errors.deadletterqueue.topic.name": "rest-dead"}, _SINK),
-    _refused("tolerance-unknown", {"errors.tolerance": "some"}),
-    _refused("dead-letters-are-input", {"errors.deadletterqueue.topic.name": "rest-topic"}, _SINK),
-    _refused("transform-without-type", {"transforms": "t"}),
-    _refused("transform-twice", {
+    refused("tolerance-unknown", {"errors.tolerance": "some"}),
+    refused("dead-letters-are-input", {"errors.deadletterqueue.topic.name": "rest-topic"}, _SINK),
+    refused("transform-without-type", {"transforms": "t"}),
+    refused("transform-twice", {
         "transforms": "t,t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value",
         "transforms.t.field": "f"}),
-    _refused("transform-unknown", {"transforms": "t", "transforms.t.type": "HoistFeild$Value"}),
-    _refused("converter-unknown", {"value.converter": "org.example.Converter"}),
-    _refused("transform-field-missing", {
+    refused("transform-unknown", {"transforms": "t", "transforms.t.type": "HoistFeild$Value"}),
+    refused("converter-unknown", {"value.converter": "org.example.Converter"}),
+    refused("transform-field-missing", {
         "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value"}),
-    _refused("predicate-without-type", {"predicates": "p"}),
+    refused("predicate-without-type", {"predicates": "p"}),
     _typed("bodies-that-are-not-called-json", *_OTHER_TYPES),
     _typed("bodies-that-are-called-json", *_JSON_TYPES),
     RestCase("not-called-json", (Step(*_WRITES[0], content_type=None), Step(*_WRITES[0], content_type="text/plain"))),
     RestCase(
         "requests-that-claim-another-type",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("GET", "/connectors/c/status", state="RUNNING"),
             *(Step(*deed, "", content_type="text/plain") for deed in _DEEDS),
             Step("GET", "/", "", content_type="text/plain", same="status"),
@@ -383,7 +385,7 @@ REST_CASES = (
     RestCase(
         "tasks-that-cannot-be",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("POST", "/connectors/c/tasks/+0/restart", state="RUNNING"),
             Step("POST", "/connectors/c/tasks/00/restart", state="RUNNING"),
             *(
@@ -398,15 +400,15 @@ REST_CASES = (
     RestCase("text-of-more-than-20-million-characters", (Step("POST", "/connectors", {"name": "c", "config": {
         **_SOURCE, "file": "x" * 20_000_001}}, same="status"),)),
     RestCase("password-without-class", (
-        _create({"password": "secret", "tasks.max": "1"}),
+        create({"password": "secret", "tasks.max": "1"}),
         Step("PUT", "/connector-plugins/FileStreamSource/config/validate", {"password": "secret", "tasks.max": "1"}))),
-    RestCase("name-with-control-character", (_create(_SOURCE, name="c\x01d"),)),
-    RestCase("name-with-blanks", tuple(_create(_SOURCE, name=each) for each in (" c\t", "c\u00a0", "\u2003c"))),
+    RestCase("name-with-control-character", (create(_SOURCE, name="c\x01d"),)),
+    RestCase("name-with-blanks", tuple(create(_SOURCE, name=each) for each in (" c\t", "c\u00a0", "\u2003c"))),
     RestCase(
         "topics",
         (
-            _create(_WRITER, name="s"),
-            _create(_READER),
+            create(_WRITER, name="s"),
+            create(_READER),
             Step("GET", "/connectors/s/topics", until="rest-written"),
             Step("GET", "/connectors/c/topics/", until="rest-written"),
             Step("PUT", "/connectors/s/stop", state="RUNNING", of="s"),
@@ -421,27 +423,27 @@ REST_CASES = (
     RestCase(
         "source-offsets",
         (
-            _create(_WRITER, name="s"),
+            create(_WRITER, name="s"),
             Step("GET", "/connectors/s/offsets", until="position"),
             Step("DELETE", "/connectors/s/offsets"),
-            _alter("s", {"filename": _FILE}, {"position": 7}),
+            alter("s", {"filename": _FILE}, {"position": 7}),
             Step("PUT", "/connectors/s/pause", state="RUNNING", of="s"),
             Step("DELETE", "/connectors/s/offsets", state="PAUSED", of="s"),
             Step("PUT", "/connectors/s/stop"),
-            _alter("s", {"filename": _FILE}, {"position": 7}, state="NONE", of="s"),
+            alter("s", {"filename": _FILE}, {"position": 7}, state="NONE", of="s"),
             Step("GET", "/connectors/s/offsets"),
-            _alter("s", {"filename": _FILE}, None),
+            alter("s", {"filename": _FILE}, None),
             Step("GET", "/connectors/s/offsets/"),
-            _alter("s", {"filename": "other", "more": 1}, {"position": 3}),
-            _alter("s", {"filename": _FILE}, {"position": -3}),
-            _alter("s", {"filename": _FILE}, {"position": "7"}),
-            _alter("s", {"filename": _FILE}, {"position": 7.5}),
-            _alter("s", {"filename": _FILE}, {"other": 7}),
-            _alter("s", {"filename": _FILE}, {"position": [7]}),
-            _alter("s", {"filename": {"a": 1}}, {"position": 7}),
-            _alter("s", {"filename": _FILE}, {"position": 2**63}),
-            _alter("s", {"file": _FILE}, {"position": 7}),
-            _alter("s", None, {"position": 7}),
+            alter("s", {"filename": "other", "more": 1}, {"position": 3}),
+            alter("s", {"filename": _FILE}, {"position": -3}),
+            alter("s", {"filename": _FILE}, {"position": "7"}),
+            alter("s", {"filename": _FILE}, {"position": 7.5}),
+            alter("s", {"filename": _FILE}, {"other": 7}),
+            alter("s", {"filename": _FILE}, {"position": [7]}),
+            alter("s", {"filename": {"a": 1}}, {"position": 7}),
+            alter("s", {"filename": _FILE}, {"position": 2**63}),
+            alter("s", {"file": _FILE}, {"position": 7}),
+            alter("s", None, {"position": 7}),
             Step("GET", "/connectors/s/offsets"),
             Step("DELETE", "/connectors/s/offsets"),
             Step("DELETE", "/connectors/s/offsets", "", content_type="text/plain"),
@@ -452,29 +454,29 @@ REST_CASES = (
     RestCase(
         "sink-offsets",
         (
-            _create(_READER),
+            create(_READER),
             Step("GET", "/connectors/c/offsets", until="kafka_offset", same="status"),
             Step("DELETE", "/connectors/c/offsets"),
             Step("PUT", "/connectors/c/stop", state="RUNNING"),
             Step("DELETE", "/connectors/c/offsets", state="NONE"),
             Step("GET", "/connectors/c/offsets"),
-            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": 5}),
             Step("GET", "/connectors/c/offsets"),
-            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": "0"}, {"kafka_offset": "+7", "more": 1}),
+            alter("c", {"kafka_topic": "rest-written", "kafka_partition": "0"}, {"kafka_offset": "+7", "more": 1}),
             Step("GET", "/connectors/c/offsets"),
-            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, None),
+            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, None),
             Step("GET", "/connectors/c/offsets"),
-            _alter("c", None, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": "rest-written"}, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": None, "kafka_partition": 0}, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": None}, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": 1.5}, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": 2**31}, {"kafka_offset": 5}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"offset": 5}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None}),
-            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": True}),
-            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": -5}),
-            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 999}, {"kafka_offset": 5}),
+            alter("c", None, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "rest-written"}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": None, "kafka_partition": 0}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": None}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": 1.5}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": 2**31}, {"kafka_offset": 5}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"offset": 5}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None}),
+            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": True}),
+            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": -5}),
+            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 999}, {"kafka_offset": 5}),
             Step("DELETE", "/connectors/c/offsets"),
             Step("DELETE", "/connectors/c/offsets"),
             Step("GET", "/connectors/c/offsets"),
@@ -485,7 +487,7 @@ REST_CASES = (
         (
             Step("GET", "/connectors/c/offsets"),
             Step("DELETE", "/connectors/c/offsets"),
-            _alter("c", {"a": 1}, None),
+            alter("c", {"a": 1}, None),
             *(Step("PATCH", "/connectors/c/offsets", body) for body in _NO_OFFSETS),
             Step("PATCH", "/connectors/c/offsets", {}),
             Step("PATCH", "/connectors/c/offsets", {"offsets": None}),
@@ -496,7 +498,7 @@ REST_CASES = (
     RestCase(
         "expansions",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             *(
                 Step("GET", f"/connectors?{query}", state="RUNNING")
                 for query in ("expand", "expand=", "expand=other", "expand=info,status", "expand=INFO", "expand=other&"
@@ -506,7 +508,7 @@ REST_CASES = (
     ),
     *(
         RestCase(f"initial-state-{state!r}", (
-            _create(_SOURCE, initial_state=state),
+            create(_SOURCE, initial_state=state),
             Step("GET", "/connectors/c"),
             Step("GET", "/connectors?expand=status", same="status"),
         ))
@@ -523,7 +525,7 @@ REST_CASES = (
     RestCase(
         "another-name-in-the-configuration",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             _patched({"name": "other"}, state="RUNNING"),
             Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING", same="status"),
             Step("GET", "/connectors/c", state="RUNNING"),
@@ -534,7 +536,7 @@ REST_CASES = (
     RestCase(
         "task-that-cannot-be-launched",
         (
-            _create({**_READER, "tasks.max": "2"}),
+            create({**_READER, "tasks.max": "2"}),
             Step("PUT", "/connectors/c/pause", state="RUNNING"),
             _patched({"tasks.max": "1"}, state="PAUSED"),
             Step("POST", "/connectors/c/tasks/0/restart"),
@@ -559,7 +561,7 @@ REST_CASES = (
     RestCase(
         "restart-flags",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("GET", "/connectors/c/status", state="RUNNING"),
             *(
                 Step("POST", f"/connectors/c/restart?{query}", state="RUNNING", same="status")
@@ -624,7 +626,7 @@ REST_CASES = (
     RestCase(
         "parameters-of-paths",
         (
-            _create(_SOURCE),
+            create(_SOURCE),
             Step("GET", "/connectors/c;a=b", state="RUNNING"),
             Step("GET", "/connectors;a=b"),
             Step("GET", "/connectors/c;"),
@@ -639,7 +641,7 @@ REST_CASES = (
             _patched({"a": "b"}),
             _patched(None),
             _patched("null"),
-            _create(_SOURCE),
+            create(_SOURCE),
             _patched({"tasks.max": "1", "batch.size": "7"}, state="RUNNING"),
             _patched({"batch.size": None, "nobody": None}, state="RUNNING"),
             _patched({}, state="RUNNING"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hearth.config import DistributedConfig
 from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
@@ -60,6 +61,7 @@ class Herder:
         self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory, self._mask)
         self._with = equipment
         self._configs = equipment.configs
+        self._is_of_cluster = isinstance(equipment.planner.worker, DistributedConfig)
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(equipment, self._queues)
@@ -195,6 +197,10 @@ class Herder:
         self._refuse_unless_leading()
         self._configs.put_connector(name, config, target)
         log.info("the connector is %s", "created" if is_new else "configured anew")
+        if self._is_of_cluster:
+            # The reconciler hears of it from the store. As in Java a cluster answers when it is written,
+            # with the tasks there were; what becomes of it is seen in the status.
+            return Created(is_new, {**self.view.info(name), "config": self._mask.shown(name, config)})
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
 
@@ -230,7 +236,7 @@ class Herder:
         self.reconciler.reconcile(name)
 
     def _restart_connector(self, name: str) -> None:
-        self._entry(name)
+        self._restarted(name)
         self._refuse_unless_leading()
         self._configs.put_restart(RestartRequest(name))
         log.info("the connector is restarted")
@@ -238,9 +244,10 @@ class Herder:
 
     def _restart_task(self, name: str, task: int) -> None:
         """Launch a task anew; no other host could be asked for that in the store, as in Kafka Connect."""
-        entry = self._entry(name)
+        entry = self._restarted(name)
         if not 0 <= task < len(entry.tasks):
-            raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
+            told = f"Unknown task: {name}-{task}" if self._is_of_cluster else f"Task {name}-{task} not found"
+            raise NotFoundError(told, code="task.unknown")
         self._refuse_unless_leading()
         log.info("task %d is restarted", task)
         self.reconciler.reconcile(name, [task])
@@ -271,6 +278,13 @@ class Herder:
     def _settle(self, name: str) -> None:
         self._refuse_unless_leading()
         self.reconciler.reconcile(name)
+
+    def _restarted(self, name: str) -> ConfiguredConnector:
+        """Return a connector that is to be restarted; Java's cluster has words of its own where there is none."""
+        entry = self._configs.snapshot().find(name)
+        if entry is None and self._is_of_cluster:
+            raise NotFoundError(f"Unknown connector: {name}", code="connector.unknown")
+        return entry or self._entry(name)
 
     def _entry(self, name: str) -> ConfiguredConnector:
         entry = self._configs.snapshot().find(name)

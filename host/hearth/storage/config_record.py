@@ -59,11 +59,14 @@ def level_value(level: str) -> bytes:
 
 
 def parse_properties(value: Any) -> dict[str, str]:
-    """Return the configuration of a connector or a task; raises ValueError, as all readers here, for what is none."""
+    """Return the configuration of a connector or a task, in the order of the HashMap that Java reads it to.
+
+    Raises ValueError, as all readers here, for what is none.
+    """
     properties = _member(value, "properties", dict)
     if not all(text is None or isinstance(text, str) for text in properties.values()):
         raise ValueError("'properties' field should hold texts")
-    return dict(properties)
+    return hash_ordered(properties)
 
 
 def parse_target(value: Any) -> TargetState:

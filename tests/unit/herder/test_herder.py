@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from hearth.herder.task_link import TaskEvent
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
+from tests.unit.herder.catalogue import CLUSTER
 from tests.unit.herder.fake import Bench
 
 
@@ -320,6 +322,30 @@ class TestRestart:
             bench.herder.restart(RestartRequest("d")).result(30)
         with pytest.raises(NotFoundError, match="Task c-7 not found"):
             bench.herder.restart_task("c", 7).result(30)
+
+
+class TestCluster:
+    """What a host of a cluster answers in other words, or sooner, than a worker that is alone; as in Java."""
+
+    @pytest.fixture
+    def host(self, tmp_path: Path) -> Iterator[Bench]:
+        """Make the herder of a host, and stop it after the test."""
+        made = Bench(tmp_path, CLUSTER)
+        yield made
+        made.herder.shut_down()
+
+    def test_it_answers_when_a_connector_is_written(self, host: Bench) -> None:
+        """With the tasks there were, and the keys as they were asked for; its store tells it to go on."""
+        info = host.put("c", tasks_max="2")
+        assert (list(info["config"]), info["tasks"]) == (["name", "connector.class", "topic", "tasks.max"], [])
+
+    def test_it_has_words_of_its_own_for_what_cannot_be_restarted(self, host: Bench) -> None:
+        """Kafka's sentences."""
+        host.put("c")
+        with pytest.raises(NotFoundError, match="Unknown connector: d"):
+            host.herder.restart_connector("d").result(30)
+        with pytest.raises(NotFoundError, match="Unknown task: c-7"):
+            host.herder.restart_task("c", 7).result(30)
 
 
 class TestEnd:

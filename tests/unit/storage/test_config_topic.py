@@ -248,6 +248,16 @@ def test_new_tasks_have_to_be_fenced_until_that_is_written(topic: Topic) -> None
     assert (state.task_counts, state.pending_fencing) == ({"c": 1}, frozenset())
 
 
+def test_a_configuration_is_read_in_the_order_of_a_hash_map() -> None:
+    """As a Java worker answers it: it was created as connector.class, file, topic, tasks.max, batch.size, name."""
+    asked = {"connector.class": "C", "file": "f", "topic": "t", "tasks.max": "1", "batch.size": "7", "name": "c"}
+    topic = Topic()
+    topic.take("connector-c", config_value(asked))
+    entry = topic.store.snapshot().find("c")
+    assert entry is not None
+    assert list(entry.config) == ["connector.class", "file", "tasks.max", "batch.size", "name", "topic"]
+
+
 def test_what_java_wrote_is_written_alike() -> None:
     """Every record of a Java worker, read and written again, is the same to the byte."""
     topic = Topic()
@@ -271,7 +281,8 @@ def written(topic: Topic, key: str, value: Any) -> tuple[str, bytes]:
     if key.startswith("connector-"):
         entry = state.find(key.removeprefix("connector-"))
         assert entry is not None
-        return "connector", config_value(entry.config)
+        assert entry.config == value["properties"]
+        return "connector", config_value(value["properties"])
     if key.startswith("task-"):
         return "task", task_value(dict(sorted(value["properties"].items())))
     if key.startswith("commit-"):

@@ -95,8 +95,8 @@ def _against_boundaries(told: str | None) -> str | None:
 def _check_group(worker: DistributedConfig, config: Mapping[str, Any], values: dict[str, ConfigValue]) -> None:
     """A sink whose consumers joined the group of the hosts would be taken for one of them."""
     if _GROUP in config:
+        group = values.setdefault(_GROUP, ConfigValue(_GROUP, config[_GROUP]))
         if config[_GROUP] == worker.group_id:
-            group = values.setdefault(_GROUP, ConfigValue(_GROUP, config[_GROUP]))
             group.add_error_message(
                 f"Consumer group {worker.group_id} conflicts with Connect worker group {worker.group_id}"
             )

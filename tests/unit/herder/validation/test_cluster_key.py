@@ -115,6 +115,7 @@ def test_a_sink_may_not_join_the_hosts(config: Mapping[str, str], key: str, mess
     values = {"name": ConfigValue("name", "n")}
     check_cluster_keys(group, sink, {**given, "consumer.override.group.id": "other"}, values, unasked)
     assert values["name"].error_messages == []
+    assert values["consumer.override.group.id"].value == "other"
 
 
 def test_a_source_has_clients_for_its_offsets() -> None:
