@@ -92,8 +92,13 @@ def row_of(batches: Sequence[Batch], row: int) -> Batch:
 
 def rows_before(batches: Sequence[Batch], row: int) -> list[Batch]:
     """Return the rows of batches that have a smaller number."""
-    counts = [int(rows_of(batch).searchsorted(row)) for batch in batches]
-    return [batch.slice(0, count) for batch, count in zip(batches, counts) if count]
+    return rows_between(batches, 0, row)
+
+
+def rows_between(batches: Sequence[Batch], start: int, end: int) -> list[Batch]:
+    """Return the rows of batches that have these numbers, the last one excluded."""
+    bounds = [rows_of(batch).searchsorted((start, end)).tolist() for batch in batches]
+    return [batch.slice(first, last - first) for batch, (first, last) in zip(batches, bounds) if last > first]
 
 
 def in_order(parts: list[Batch]) -> list[Batch]:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from hearth_api.batch import Batch
 from hearth_api.batch import arrow as pa
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 MAX_FRAME = 1 << 31
 BUFFER_BYTES = 4 << 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -36,6 +37,9 @@ from hearth_stage.task_call import (
     StartSink,
     StopSink,
 )
+
+MOST_SECONDS = 0.05
+"""How long the puts of one call go on; the last of them may take as long as any."""
 
 
 class ConsumedRecords:
@@ -208,22 +212,43 @@ class StageSink:
         is_hoped_for = call.heard is None or (self._is_taken and call.heard == self._voice.said)
         self._is_taken = False
         if not is_hoped_for:
-            return PutDone(left_out=True)
-        failures = self._put(call)
-        self._is_taken = not failures
-        return PutDone(failures)
+            return PutDone(taken=0)
+        done = self._put_all(call)
+        self._is_taken = done.taken == max(1, len(call.ends)) and not done.failures
+        return done
+
+    def _put_all(self, call: Put) -> PutDone:
+        """Give the task one put after the other, as long as it takes them in silence and not much time is over.
+
+        For the time that a plugin may take is for one put, and a stop waits for no more than one that is slow.
+        """
+        rows = ConsumedRecords(consumed) if (consumed := call.split[1]) else None
+        began, seconds, taken = time.perf_counter(), 0.0, 0
+        failures: list[Failure] = []
+        for batches in call.puts():
+            if taken and (self._voice.said != call.heard or seconds > MOST_SECONDS):
+                break
+            try:
+                failures = self._put(batches, rows)
+            except Exception as error:
+                if not taken:
+                    raise
+                return PutDone(taken, error=ErrorInfo.of(error))
+            seconds = time.perf_counter() - began
+            if failures:
+                break
+            taken += 1
+        return PutDone(taken, failures, seconds=seconds)
 
     def leave_out(self) -> None:
         """Give the task nothing of what was to follow a put and has not begun; may be called from any thread."""
         self._voice.count()
 
-    def _put(self, call: Put) -> list[Failure]:
+    def _put(self, arrived: list[Batch], rows: ConsumedRecords | None) -> list[Failure]:
         """Run the stage's own steps and give the records to the task; returns the rows that failed.
 
         Where a record fails in a step and nothing is tolerated, nothing is put.
         """
-        arrived, consumed = call.split
-        rows = ConsumedRecords(consumed) if consumed else None
         task, _ = self._parts()
         failures: list[Failure] = []
         if isinstance(task, BatchSinkTask):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Annotated, Any
 
 from hearth_api import TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import are_numbered_together, is_numbered
+from hearth_execution.order import are_numbered_together, is_numbered, rows_between
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
@@ -224,10 +224,22 @@ class OpenPartitions(Call[None], op="sink.open"):
 
 @dataclass(frozen=True)
 class PutDone:
-    """The rows that failed in the stage's own steps; or that nothing was put, as it was not to follow what it did."""
+    """How many puts of a call the task took, one after the other, and what became of the one behind these.
 
+    ``failures`` are its rows that failed in the stage's own steps, where some have: it was put without these if that
+    is tolerated. ``error`` is what it raised, unless it was the first: that is raised by the call. Otherwise it was
+    left out, as all that come behind it. ``seconds`` is how long the task was at those that began.
+    """
+
+    taken: int = 1
     failures: list[Failure] = field(default_factory=list)
-    left_out: bool = False
+    error: ErrorInfo | None = None
+    seconds: float = 0.0
+
+    @property
+    def begun(self) -> int:
+        """Return how many puts have begun."""
+        return self.taken + (bool(self.failures) or self.error is not None)
 
 
 @dataclass(frozen=True)
@@ -236,17 +248,28 @@ class Put(Call[PutDone], op="sink.put"):
 
     With ``heard`` it is sent while the put before is not answered, and only counts where that one is taken as it was
     and no more than so much was said by then: requests of the task's context, reports, and what the runtime left out.
+    Such a call may be several puts: ``ends`` says of each behind which row number it ends, and what is true of a call
+    that follows another is true of each of them.
     """
 
     batches: list[Batch]
     consumed: int = 0
     heard: int | None = None
+    ends: list[int] = field(default_factory=list)
 
     @property
     def split(self) -> tuple[list[Batch], list[Batch]]:
         """Return the records to put, and the records as they were read."""
         first = len(self.batches) - self.consumed
         return self.batches[:first], self.batches[first:]
+
+    def puts(self) -> Iterator[list[Batch]]:
+        """Yield the records of each put."""
+        batches, _ = self.split
+        if not self.ends:
+            yield batches
+        for start, end in pairwise([0, *self.ends]):
+            yield rows_between(batches, start, end)
 
 
 @dataclass(frozen=True)

@@ -117,14 +117,12 @@ class ConsumedPositions:
                 position.put = position.kept = start
         self._coming.append(starts)
 
-    def read(self, deliveries: Iterable[Delivery]) -> None:
+    def read(self, delivery: Delivery) -> None:
         """Take in what became of the piece that was fetched first, as far as it is wanted still."""
-        wanted = self._coming.popleft()
-        for delivery in deliveries:
-            strange = delivery.starts.keys() - wanted.keys()
-            delivery = delivery.without(strange) if strange else delivery
-            if delivery.offsets:
-                self._ahead.append(delivery)
+        strange = delivery.starts.keys() - self._coming.popleft().keys()
+        delivery = delivery.without(strange) if strange else delivery
+        if delivery.offsets:
+            self._ahead.append(delivery)
 
     @property
     def is_ahead(self) -> bool:
@@ -151,33 +149,42 @@ class ConsumedPositions:
         """Return what the task has and has not answered for, as it was handed over; the first where others follow."""
         return self._putting[0] if self._putting else None
 
-    def hand_over(self) -> Delivery:
-        """Return what the task is given next: what it refused, else what was read first, else nothing at all."""
+    def hand_over(self, count: int) -> Delivery:
+        """Return what the task is given next: what it refused, else what was read first, else nothing at all.
+
+        That is of at most so many records that were read.
+        """
         assert not (self._putting and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
-            delivery, self._refused = self._refused, None
+            whole, self._refused = self._refused, None
         else:
-            delivery = self._ahead.popleft() if self._ahead else Delivery()
+            whole = self._ahead.popleft() if self._ahead else Delivery()
+        delivery, rest = whole.split(count)
+        self._give_back(rest)
         self._putting.append(delivery)
         return delivery
 
-    def accept(self) -> None:
-        """Note that the task took what it was handed over first."""
-        for partition, offset in self._putting.popleft().offsets.items():
+    def accept(self, count: int | None = None) -> Delivery:
+        """Note that the task took what it was handed over first, or of that only what so many read records became."""
+        taken = self._first_putting(count)
+        for partition, offset in taken.offsets.items():
             self._positions[partition].put = offset
+        return taken
 
-    def refuse(self) -> None:
-        """Note that the task wants what it was handed over first again, before anything newer."""
-        self._refused = self._putting.popleft()
+    def refuse(self, count: int | None = None) -> Delivery:
+        """Note that the task wants what it was handed over first again, before anything newer; returns that.
+
+        With ``count`` that is only what so many of the records that were read became; others come behind it.
+        """
+        self._refused = refused = self._first_putting(count)
         self._drop_empty()
         self.take_back()
+        return refused
 
     def take_back(self) -> None:
         """Note that what was handed over to follow was not given to the task."""
         while self._putting:
-            delivery = self._putting.pop()
-            if delivery.offsets:
-                self._ahead.appendleft(delivery)
+            self._give_back(self._putting.pop())
 
     # Commits --------------------------------------------------------------------------------------------------
 
@@ -250,6 +257,19 @@ class ConsumedPositions:
             return
         left = (delivery.without(partitions) for delivery in self._ahead)
         self._ahead = deque(delivery for delivery in left if delivery.offsets)
+
+    def _first_putting(self, count: int | None) -> Delivery:
+        """Take what was handed over first, or what so many of its records became, out of what is being put."""
+        delivery, rest = self._putting.popleft(), None
+        if count is not None:
+            delivery, rest = delivery.split(count)
+        if rest is not None:
+            self._putting.appendleft(rest)
+        return delivery
+
+    def _give_back(self, delivery: Delivery | None) -> None:
+        if delivery is not None and delivery.offsets:
+            self._ahead.appendleft(delivery)
 
     def _drop_empty(self) -> None:
         if self._refused is not None and not self._refused.offsets:

@@ -18,7 +18,7 @@ from hearth.runtime.pipeline import Pipeline
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import in_order, rows_of
+from hearth_execution.order import in_order, rows_between, rows_of
 from hearth_execution.transformation import Outcome
 from hearth_stage.task_call import Put, PutDone
 
@@ -27,16 +27,23 @@ Offsets = dict[TopicPartition, int]
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
 MOST_PUTS = 10
-"""How many puts are with a stage at most; as much is read and converted at once."""
+"""How many puts go to a stage with one call at most; as much is read and converted at once."""
+MOST_CALLS = 3
+"""How many calls are with a stage at most."""
+CALL_BYTES = 2 << 20
+"""What goes with one call at most, unless one put has more: about as much as is read at once."""
 AHEAD_BYTES = 1 << 20
-"""With so many bytes in the stage one put that waits is enough: more of large ones would fill its memory."""
+"""With so many bytes in the stage one call that waits is enough: more of large ones would fill its memory."""
+QUICK_SECONDS = 0.05
+"""How long the task may be at the puts of a call, by what those before took."""
 
 
 @dataclass
 class Delivery:
     """Records read and converted: what is put next, and the offsets that are done once it is put.
 
-    ``failures`` are those that could not be converted; they are judged before the others are put, once.
+    They are what was read at once, or a part of that. ``failures`` are those that could not be converted; they are
+    judged before the others of their put are put, once.
     """
 
     batches: list[Batch] = field(default_factory=list)
@@ -59,20 +66,31 @@ class Delivery:
         """Return how many bytes they have, more or less: to count them costs more than to send them."""
         return self.count * self.record_size
 
+    @property
+    def read(self) -> int:
+        """Return of how many records that were read this is what is left to be put."""
+        return sum(len(source.offset) for source in self.sources)
+
     def place(self) -> str:
         """Say which records these are: how many, and their offsets in each partition, or in some of many."""
         ends = [f"{each} from offset {first} to {self.offsets[each] - 1}" for each, first in self.starts.items()]
         more = [f"and those of {len(ends) - MOST_SHOWN} more partitions"] if len(ends) > MOST_SHOWN else []
         return ", ".join([f"{self.count}", *ends[:MOST_SHOWN], *more])
 
-    def to_put(self, columns: Sequence[str] | None, *, are_consumed_wanted: bool, heard: int | None = None) -> Put:
-        """Return what gives the records to a task: these columns of them, and behind them how they were consumed."""
-        batches = self.batches
+    def to_put(
+        self, columns: Sequence[str] | None, most: int, *, are_consumed_wanted: bool, heard: int | None = None
+    ) -> Put:
+        """Return what gives the records to a task, with each put at most so many that were read.
+
+        Of them it has these columns, and behind them how they were consumed.
+        """
+        batches, read = self.batches, self.read
+        ends = [*range(most, read, most), read] if read > most else []
         if columns is not None:
-            wanted = {*columns, "row"} if are_consumed_wanted else {*columns}
+            wanted = {*columns, "row"} if are_consumed_wanted or ends else {*columns}
             batches = [batch.select(wanted) for batch in batches]
         consumed = [as_consumed(source) for source in self.sources] if batches and are_consumed_wanted else []
-        return Put([*batches, *consumed], len(consumed), heard)
+        return Put([*batches, *consumed], len(consumed), heard, ends)
 
     def without(self, partitions: set[TopicPartition]) -> Delivery:
         """Return what remains when partitions are taken away (by where the records came from)."""
@@ -87,21 +105,27 @@ class Delivery:
         batches = [batch for batch in kept if batch.num_rows]
         return Delivery(batches, self.sources, starts, offsets, self.topics, failures, self.record_size)
 
-    def cut(self, start: int, end: int) -> Delivery:
+    def split(self, count: int) -> tuple[Delivery, Delivery | None]:
+        """Return what is left of the first so many records that were read, and of the others, if there are any."""
+        read = self.read
+        return (self, None) if read <= count else (self._cut(0, count), self._cut(count, read))
+
+    def _cut(self, start: int, end: int) -> Delivery:
         """Return the delivery of the records read from number ``start`` up to ``end``, which are numbered from 0."""
         sources, first = [], 0
         for source in self.sources:
             sources.append(source.slice(max(start - first, 0), max(end - first, 0)))
             first += len(source.offset)
-        is_whole = start == 0 and end >= first
-        cut = self.batches if is_whole else [_rows(batch, start, end) for batch in self.batches]
         piece = Delivery(
-            [batch for batch in cut if batch.num_rows],
+            [_counted_from(start, batch) for batch in rows_between(self.batches, start, end)],
             tuple(source for source in sources if len(source.offset)),
             failures=[replace(each, row=each.row - start) for each in self.failures if start <= each.row < end],
             record_size=self.record_size,
         )
-        piece.starts, piece.offsets = bounds(piece.sources)
+        piece.starts, piece.offsets = (
+            {partition: offset for partition, offset in each.items() if partition in self.offsets}
+            for each in bounds(piece.sources)
+        )
         piece.topics = self.topics & {source.topic for source in piece.sources}
         return piece
 
@@ -130,7 +154,7 @@ class PutFailed(ConnectError):
 
 @dataclass(frozen=True)
 class SentPut:
-    """A put that was sent; ``follows`` says that it counts only if the one before it ended as was hoped."""
+    """A put that was sent, or several; ``follows`` says that they count only if all before them ended as was hoped."""
 
     delivery: Delivery
     answer: Future[PutDone]
@@ -140,9 +164,10 @@ class SentPut:
 class SentPuts:
     """The puts that were sent and are not settled, in order.
 
-    The first is, or was, the task's; those that follow wait in the stage, which need not wait for them then. One may
-    follow to begin with, and one more with each that was taken behind another. Where one is left out it is one again,
-    so what is sent in vain to a task that says something in every put is no more than what it is given.
+    The first is, or was, the task's; those that follow wait in the stage, which need not wait for them then. What
+    follows is one put to begin with, and twice as many with each call that was taken behind another, as far as the
+    task is quick. Where one is left out it is one again, so what is sent in vain to a task that says something in
+    every put is no more than what it is given.
     """
 
     def __init__(self, takes_next: bool) -> None:
@@ -150,6 +175,8 @@ class SentPuts:
         self._takes_next = takes_next
         self._puts: deque[SentPut] = deque()
         self._most = 1
+        self._quick = MOST_PUTS
+        """How many puts a task does in the time that there is for those of a call."""
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -161,21 +188,37 @@ class SentPuts:
         return self._puts[0]
 
     @property
+    def is_more_than_one(self) -> bool:
+        """Return whether there are more puts than one, so that some may not have begun."""
+        return any(put.follows for put in self._puts)
+
+    @property
     def may_be_followed(self) -> bool:
         """Return whether there is a put, and the next may be sent behind it."""
         count = len(self._puts)
-        if not self._takes_next or not 0 < count <= self._most:
+        if not self._takes_next or not 0 < count < MOST_CALLS:
             return False
         return count == 1 or sum(put.delivery.size for put in self._puts) < AHEAD_BYTES
+
+    def most_to_follow(self, delivery: Delivery, most: int) -> int:
+        """Return how many records that were read may follow with one call, of which a put has ``most``.
+
+        None follows with or behind one that could not be converted, for that has to be judged first.
+        """
+        small = int(CALL_BYTES / max(1.0, most * delivery.record_size))
+        failed = min((each.row for each in delivery.failures), default=delivery.read)
+        plain = failed if failed == delivery.read else failed // most * most
+        return min(plain, most * max(1, min(self._most, self._quick, small)))
 
     def add(self, put: SentPut) -> None:
         """Note that a put was sent."""
         self._puts.append(put)
 
-    def settle(self) -> None:
-        """Note that the task took the first."""
+    def settle(self, seconds: float) -> None:
+        """Note that the task took the first, and how long a put of it took."""
+        self._quick = int(min(MOST_PUTS, QUICK_SECONDS / max(seconds, 1e-6)))
         if self._puts.popleft().follows:
-            self._most = min(self._most + 1, MOST_PUTS - 1)
+            self._most = min(self._most * 2, MOST_PUTS)
 
     def forget(self) -> None:
         """Note that the first was not taken or not given to the task; nor is what follows it."""
@@ -189,14 +232,13 @@ def deserializing(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Call
     return [pipeline.deserializing(part, first) for part, first in zip(incoming, firsts)]
 
 
-def delivered(
-    incoming: Sequence[Incoming], outcomes: Sequence[Callable[[], Outcome]], pipeline: Pipeline, most: int
-) -> list[Delivery]:
-    """Wait for what was read, and transform it; returns it in order, in deliveries of at most ``most`` that were read.
+def delivered(incoming: Sequence[Incoming], outcomes: Sequence[Callable[[], Outcome]], pipeline: Pipeline) -> Delivery:
+    """Wait for what was read, and transform it; returns it in order.
 
     To convert much at once costs little more than to convert a few, however few the task is given at once.
     """
-    delivery = Delivery(sources=tuple(incoming))
+    starts, offsets = bounds(incoming)
+    delivery = Delivery(sources=tuple(incoming), starts=starts, offsets=offsets)
     for part, outcome in zip(incoming, [wait() for wait in outcomes]):
         delivery.failures += outcome.failures
         after = pipeline.transform(outcome.batches)
@@ -205,15 +247,12 @@ def delivered(
         if outcome.batches:
             delivery.topics.add(part.topic)
     delivery.record_size = sum(batch.data.nbytes for batch in delivery.batches) / max(delivery.count, 1)
-    count = sum(len(part.offset) for part in incoming)
-    return [delivery.cut(start, min(start + most, count)) for start in range(0, count, most)]
+    return delivery
 
 
-def _rows(batch: Batch, start: int, end: int) -> Batch:
-    """Return the rows of a batch that have these numbers, numbered from 0."""
-    numbers = rows_of(batch)
-    first, last = np.searchsorted(numbers, (start, end)).tolist()
-    return batch.slice(first, last - first).with_columns(row=pa.array(numbers[first:last] - np.int32(start)))
+def _counted_from(start: int, batch: Batch) -> Batch:
+    """Return a batch whose rows have numbers that are smaller by ``start``."""
+    return batch.with_columns(row=pa.array(rows_of(batch) - np.int32(start))) if start else batch
 
 
 def bounds(parts: Iterable[Incoming]) -> tuple[Offsets, Offsets]:

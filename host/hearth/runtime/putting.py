@@ -18,8 +18,8 @@ from hearth.runtime.served_call import ServedCalls
 from hearth.runtime.standstill import Standstill
 from hearth.staging.tolerance import Tolerance
 from hearth_api import PluginError
-from hearth_execution.failure import is_retriable
-from hearth_stage.task_call import LeaveOut, PutDone
+from hearth_execution.failure import RemoteError, is_retriable
+from hearth_stage.task_call import LeaveOut, Put, PutDone
 
 IDLE_SECONDS = 3.0
 """How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
@@ -45,7 +45,7 @@ class Putting:
         observer: TaskObserver,
         stage: Stage,
         calls: ServedCalls,
-        conversion: Conversion[list[Delivery]],
+        conversion: Conversion[Delivery],
         standstill: Standstill,
         clock: Callable[[], float],
     ) -> None:
@@ -87,7 +87,7 @@ class Putting:
             return
         if not self._positions.is_any_due and self._clock() < self._next_put:
             return
-        delivery = self._positions.hand_over()
+        delivery = self._positions.hand_over(self._intake.most)
         failures, delivery.failures = delivery.failures, []
         self._tolerance.judge(failures, delivery.record)
         self._observer.put(delivery.count, delivery.topics)
@@ -118,10 +118,11 @@ class Putting:
         self._calls.serve()
         self._hold_or_go_on()
         delivery = self._positions.next
-        is_plain = delivery is not None and delivery.batches and not delivery.failures
-        if not is_plain or not self._sent.may_be_followed or self._is_held_up:
+        if delivery is None or not delivery.batches or not self._sent.may_be_followed or self._is_held_up:
             return False
-        self._send(self._positions.hand_over(), heard + self._requests.heard)
+        if (count := self._sent.most_to_follow(delivery, self._intake.most)) == 0:
+            return False
+        self._send(self._positions.hand_over(count), heard + self._requests.heard)
         return True
 
     @property
@@ -142,7 +143,8 @@ class Putting:
 
     def _send(self, delivery: Delivery, heard: int | None = None) -> None:
         self._next_put = self._clock() + IDLE_SECONDS
-        put = delivery.to_put(self._intake.columns, are_consumed_wanted=self._tolerance.is_reporting, heard=heard)
+        wanted, is_reporting = self._intake, self._tolerance.is_reporting
+        put = delivery.to_put(wanted.columns, wanted.most, are_consumed_wanted=is_reporting, heard=heard)
         self._sent.add(SentPut(delivery, self._calls.begin(put), heard is not None))
 
     # What became of puts --------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ class Putting:
 
         Both sides count that as something it said, so what was sent before and has not begun does not count.
         """
-        if len(self._sent) > 1:
+        if self._sent.is_more_than_one:
             self._times_left_out += 1
             with suppress(PluginError):  # that the stage is gone is told by the puts
                 self._stage.notify(LeaveOut())
@@ -170,44 +172,66 @@ class Putting:
             self._positions.refuse()
 
     def _settle(self) -> None:
-        """Wait until what is being put first was answered, and note it as done, as wanted again or as not given."""
+        """Wait until what was sent first was answered, and note it as done, as wanted again or as not given.
+
+        Of several puts some may be done, and the one behind them wanted again; the rest was not given.
+        """
         if not self._sent:
             return
-        put, delivery = self._sent.first, self._positions.putting
-        assert delivery is not None
+        sent, most = self._sent.first, self._intake.most
         try:
-            done = self._done(put)
-            self._tolerance.judge(done.failures, delivery.record)
-            self._calls.serve()  # what the task reported meanwhile came before its answer
+            done = self._done(sent)
+            if done.taken:
+                self._positions.accept(done.taken * most)
+            if done.error is not None:
+                raise done.error.to_error()
+            self._tolerance.judge(done.failures, sent.delivery.record)
         except Exception as error:
-            self.abandon()
+            refused = self._refused(sent, most if isinstance(error, RemoteError) else sent.delivery.read)
             if is_retriable(error):
-                self._retry_later(delivery, error)
+                self._retry_later(refused, error)
             elif isinstance(error, PluginError):
-                raise PutFailed(error, self._plan.connector_class, delivery) from error
+                raise PutFailed(error, self._plan.connector_class, refused) from error
             else:
                 raise
             return
-        if done.left_out:
+        if done.failures:
+            self._positions.accept(most)
+        if done.begun * most >= sent.delivery.read:
+            self._sent.settle(done.seconds / done.begun)
+        else:
             self._sent.forget()  # what was to follow it is left out as well
             self._positions.take_back()
-        else:
-            self._sent.settle()
-            self._positions.accept()
+        if done.begun:
             self._retry_seconds = FIRST_RETRY_SECONDS
 
-    def _done(self, put: SentPut) -> PutDone:
-        """Wait for the answer to a put; one that was to follow another is counted when it is known to have begun."""
-        done = PutDone()
+    def _done(self, sent: SentPut) -> PutDone:
+        """Wait for the answer to puts, and hear first what the task said before it.
+
+        Those that were to follow another are counted when it is known that they have begun.
+        """
+        begun = sent.delivery
         try:
-            done = self._calls.result(put.answer, "sink.put")
+            self._calls.wait(sent.answer, Put.op)
+            self._calls.serve()
+            try:
+                done = self._calls.result(sent.answer, Put.op)
+            except RemoteError as error:
+                done = PutDone(0, error=error.info)
+            begun = sent.delivery.split(done.begun * self._intake.most)[0] if done.begun else Delivery()
+            return done
         finally:
-            if put.follows and not done.left_out:
-                self._observer.put(put.delivery.count, put.delivery.topics)
-        return done
+            if sent.follows:
+                self._observer.put(begun.count, begun.topics)
+
+    def _refused(self, sent: SentPut, count: int) -> Delivery:
+        """Have the task be given again what so many read records became, unless all was abandoned meanwhile."""
+        if not self._sent:
+            return sent.delivery
+        self._sent.forget()
+        return self._positions.refuse(count)
 
     def _retry_later(self, delivery: Delivery, error: Exception) -> None:
-        self._calls.serve()
         self._observer.put_again(delivery.count, error)
         timeout = self._requests.take_timeout()
         wait = self._retry_seconds if timeout is None else timeout

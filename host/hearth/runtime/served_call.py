@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.inbox import Inbox, Item
@@ -52,6 +52,11 @@ class ServedCalls:
         return answer
 
     def result(self, answer: Future[R], op: str) -> R:
+        """Wait for an answer, and return it."""
+        self.wait(answer, op)
+        return self._stage.result(answer, op)
+
+    def wait(self, answer: Future[Any], op: str) -> None:
         """Wait for an answer; a task that hangs is killed, for it would do so again."""
         began = self._clock()
         give_up_at = began + self._settings.call_timeout
@@ -63,7 +68,6 @@ class ServedCalls:
                 self._stage.kill()
                 raise error
             self.serve(give_up_at - self._clock())
-        return self._stage.result(answer, op)
 
     # The end --------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class SinkLoop:
         tolerance: Tolerance,
         stage: Stage,
         pipeline: Pipeline,
-        conversion: Conversion[list[Delivery]],
+        conversion: Conversion[Delivery],
         consumer: Consumer,
         subscription: Subscription,
         intake: Intake,
@@ -154,11 +154,11 @@ class SinkLoop:
                 self._standstill.end()
 
     def _convert(self, incoming: Sequence[Incoming]) -> None:
-        pipeline, most = self._pipeline, self._intake.most
+        pipeline = self._pipeline
         self._conversion.begin(
             sum(len(part.offset) for part in incoming),
             lambda: deserializing(incoming, pipeline),
-            lambda outcomes: delivered(incoming, outcomes, pipeline, most),
+            lambda outcomes: delivered(incoming, outcomes, pipeline),
         )
 
     def _take_converted(self) -> None:

@@ -150,7 +150,7 @@ class TaskRun:
         inside, between = split(plan)
         stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
         pipeline = Pipeline(plan, places, between)
-        conversion: Conversion[list[Delivery]] = Conversion(pipeline, self._inbox.wake)
+        conversion: Conversion[Delivery] = Conversion(pipeline, self._inbox.wake)
         opened.enter_context(closing(conversion))
         started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         return SinkLoop(

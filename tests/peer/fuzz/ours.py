@@ -149,7 +149,7 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 
 def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
     incoming = [_incoming(records, has_times)]
-    (delivery,) = delivered(incoming, deserializing(incoming, pipeline), pipeline, len(records))
+    delivery = delivered(incoming, deserializing(incoming, pipeline), pipeline)
     told: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):

@@ -44,7 +44,7 @@ public final class ForeignStage {
         System.setOut(System.err);
         OutputStream out = Channels.newOutputStream(channel);
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel));
-        write(out, message("hello", Map.of("protocol", 4, "pid", ProcessHandle.current().pid())));
+        write(out, message("hello", Map.of("protocol", 5, "pid", ProcessHandle.current().pid())));
         for (JsonNode header = read(in); header != null; header = read(in)) {
             switch (header.path("op").asText()) {
                 case "ping" -> write(out, JSON.createObjectNode().set("re", header.get("id")));

@@ -406,7 +406,7 @@ def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_r
 def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
     """It may come from a later version of the protocol, so it is nothing to complain of."""
     left, right = connect(right=lambda request: request.answer(lambda message: None))
-    with pytest.raises(RemoteError, match="protocol 4 has no operation 'unknown'"):
+    with pytest.raises(RemoteError, match="protocol 5 has no operation 'unknown'"):
         left.call(Unknown(), timeout=PATIENCE)
     left.send({"op": "unknown", "args": {}})  # as a notice
     left.call(Nothing(), timeout=PATIENCE)

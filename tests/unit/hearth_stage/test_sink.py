@@ -26,7 +26,7 @@ from hearth_api.batch import Batch, BatchSinkTask
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage.sink import ChannelErrantReporter, StageSink, Voice
+from hearth_stage.sink import MOST_SECONDS, ChannelErrantReporter, StageSink, Voice
 from hearth_stage.task_call import (
     Agreed,
     ClosePartitions,
@@ -34,7 +34,6 @@ from hearth_stage.task_call import (
     OpenPartitions,
     PreCommit,
     Put,
-    PutDone,
     ReportRecord,
     SinkStarted,
     StartSink,
@@ -278,11 +277,18 @@ def following(*batches: Batch, heard: int = 0) -> Put:
     return Put(list(batches), heard=heard)
 
 
+def taken(sink: StageSink, call: Put) -> int:
+    """Give puts to the task, and return how many it took."""
+    done = sink.put(call)
+    assert done.error is None
+    return done.taken
+
+
 def test_a_put_that_follows_one_that_was_taken_in_silence_is_taken_as_well() -> None:
     """Also behind the third."""
     sink, _, _ = started()
     calls = [put(batch("a")), following(batch("b")), following(batch("c"))]
-    assert [sink.put(call) for call in calls] == [PutDone()] * 3
+    assert [taken(sink, call) for call in calls] == [1, 1, 1]
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
 
 
@@ -297,8 +303,8 @@ def test_nothing_follows_a_put_that_was_refused(monkeypatch: pytest.MonkeyPatch)
         patched.setattr(Task, "put", refuse)
         with pytest.raises(RetriableError):
             sink.put(put(batch("a")))
-    assert [sink.put(following(batch(value))) for value in "bc"] == [PutDone(left_out=True)] * 2
-    assert [sink.put(call) for call in (put(batch("a")), following(batch("b")))] == [PutDone()] * 2
+    assert [taken(sink, following(batch(value))) for value in "bc"] == [0, 0]
+    assert [taken(sink, call) for call in (put(batch("a")), following(batch("b")))] == [1, 1]
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)])]
 
 
@@ -311,9 +317,9 @@ def test_nothing_follows_before_the_runtime_has_heard_what_the_task_said() -> No
     reporter = context.errant_record_reporter()
     assert reporter is not None
     reporter.report(MADE, DataError("bad"))
-    assert sink.put(following(batch("b"), heard=1)) == PutDone(left_out=True)
-    assert sink.put(following(batch("c"), heard=2)) == PutDone(left_out=True)
-    assert sink.put(put(batch("b"))) == sink.put(following(batch("c"), heard=2)) == PutDone()
+    assert taken(sink, following(batch("b"), heard=1)) == 0
+    assert taken(sink, following(batch("c"), heard=2)) == 0
+    assert taken(sink, put(batch("b"))) == taken(sink, following(batch("c"), heard=2)) == 1
 
 
 def test_nothing_follows_that_the_runtime_had_left_out() -> None:
@@ -321,8 +327,8 @@ def test_nothing_follows_that_the_runtime_had_left_out() -> None:
     sink, _, _ = started()
     sink.put(put(batch("a")))
     sink.leave_out()
-    assert sink.put(following(batch("b"))) == PutDone(left_out=True)
-    assert sink.put(put(batch("b"))) == sink.put(following(batch("c"), heard=1)) == PutDone()
+    assert taken(sink, following(batch("b"))) == 0
+    assert taken(sink, put(batch("b"))) == taken(sink, following(batch("c"), heard=1)) == 1
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
 
 
@@ -330,7 +336,95 @@ def test_nothing_follows_a_put_of_which_records_failed() -> None:
     """The runtime has to judge them first."""
     sink, _, _ = started(steps=True, tolerant=True)
     assert sink.put(put(batch("a", "bad"))).failures
-    assert sink.put(following(batch("b"))) == PutDone(left_out=True)
+    assert taken(sink, following(batch("b"))) == 0
+
+
+def several(*values: str, heard: int = 0) -> Put:
+    """Return a call that puts each value by itself, behind a put that is not answered yet."""
+    return Put([number_rows(batch(*values))], heard=heard, ends=[*range(1, len(values) + 1)])
+
+
+def test_several_puts_of_a_call_are_given_one_after_the_other() -> None:
+    """With what comes behind them, as if each had been a call."""
+    sink, _, _ = started()
+    assert [taken(sink, call) for call in (put(batch("a")), several("b", "c"), several("d"))] == [1, 2, 1]
+    assert [value for _, ((value, _),) in heard[1:]] == ["a", "b", "c", "d"]
+
+
+def test_an_empty_put_among_several_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transformations may have dropped all that is between two ends."""
+    sink, _, _ = started()
+    sink.put(put(batch("a")))
+    rows = number_rows(batch("b", "x", "c")).filter(pa.array([True, False, True]))
+    assert taken(sink, Put([rows], heard=0, ends=[1, 2, 3])) == 3
+    assert [[value for value, _ in records] for _, records in heard[2:]] == [["b"], [], ["c"]]
+
+
+def test_what_one_of_several_puts_raises_is_told_with_how_many_were_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is put behind it, neither of the same call nor of the next."""
+    sink, _, _ = started()
+    plain = Task.put
+
+    def refuse(task: Task, records: Any) -> None:
+        if records[0].value == "c":
+            raise RetriableError("not now")
+        plain(task, records)
+
+    monkeypatch.setattr(Task, "put", refuse)
+    sink.put(put(batch("a")))
+    done = sink.put(several("b", "c", "d"))
+    assert (done.taken, done.begun, done.error and done.error.kind) == (1, 2, "retriable")
+    assert taken(sink, several("e")) == 0
+    with pytest.raises(RetriableError):
+        sink.put(put(batch("c")))
+    assert [value for _, ((value, _),) in heard[1:]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("said", ["by the task", "by the runtime"])
+def test_several_puts_end_where_something_is_said(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime has to hear the task, or wants nothing more to be put; the put that was under way is done."""
+    sink, _, _ = started()
+    _, context = sink._parts()
+    plain = Task.put
+
+    def speak(task: Task, records: Any) -> None:
+        plain(task, records)
+        if records[0].value == "c":
+            context.request_commit() if said == "by the task" else sink.leave_out()
+
+    monkeypatch.setattr(Task, "put", speak)
+    sink.put(put(batch("a")))
+    assert taken(sink, several("b", "c", "d")) == 2
+    assert taken(sink, several("e", heard=1)) == 0
+    assert taken(sink, put(batch("d"))) == taken(sink, several("e", heard=1)) == 1
+    assert [value for _, ((value, _),) in heard[1:]] == ["a", "b", "c", "d", "e"]
+
+
+def test_several_puts_end_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call is waited for as long as a put may take, and the first slow one is the last of its call."""
+    sink, _, _ = started()
+    plain, now = Task.put, [0.0]
+
+    def slow(task: Task, records: Any) -> None:
+        plain(task, records)
+        now[0] += MOST_SECONDS * 2 if records[0].value == "c" else MOST_SECONDS / 4
+
+    monkeypatch.setattr(Task, "put", slow)
+    monkeypatch.setattr("hearth_stage.sink.time.perf_counter", lambda: now[0])
+    sink.put(put(batch("a")))
+    done = sink.put(several("b", "c", "d"))
+    assert (done.taken, done.seconds) == (2, MOST_SECONDS * 2.25)
+    assert taken(sink, several("e")) == 0
+
+
+def test_failures_of_one_of_several_puts_have_the_rows_of_all() -> None:
+    """The runtime judges them before anything newer is put; where they are tolerated the rest of their put is put."""
+    sink, _, _ = started(steps=True, tolerant=True)
+    sink.put(put(batch("a")))
+    rows = number_rows(batch("b", "c", "bad", "d", "e"))
+    done = sink.put(Put([rows], heard=0, ends=[2, 4, 5]))
+    assert (done.taken, done.begun, [each.row for each in done.failures]) == (1, 2, [2])
+    assert taken(sink, several("e")) == 0
 
 
 def test_context_requests_go_to_the_runtime() -> None:

@@ -155,9 +155,8 @@ def test_puts_that_wait_are_left_out_while_the_task_is_at_one(runtime: Runtime) 
     runtime.channel.notify(LeaveOut())
     runtime.call(AskStacks())  # is answered when all before it was read
     gate.set()
-    assert [answer.result(PATIENCE).left_out for answer in (first, *others)] == [False, True, True]
-    assert not runtime.call(put("b")).left_out
-    assert not runtime.call(put("c", heard=1)).left_out
+    assert [answer.result(PATIENCE).taken for answer in (first, *others)] == [1, 0, 0]
+    assert runtime.call(put("b")).taken == runtime.call(put("c", heard=1)).taken == 1
     assert [ended.get(timeout=PATIENCE) for _ in "bc"] == ["b", "c"]
 
 

@@ -27,7 +27,7 @@ from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
-from hearth.runtime.delivery import MOST_PUTS
+from hearth.runtime.delivery import MOST_CALLS
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.intake import intake_of
 from hearth.runtime.observer import TaskObserver
@@ -37,7 +37,7 @@ from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
 from hearth_api.batch import Batch
-from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.failure import ErrorInfo, Failure, RemoteError
 from hearth_execution.transformation import Outcome
 from hearth_stage.call import Call, Message
 from hearth_stage.task_call import (
@@ -320,6 +320,8 @@ class FakeStage:
         """How much had been told to the loop when the last put was answered."""
         self.said = self.times_left_out = 0
         """Requests and reports of the task, and calls to leave out what follows; and these alone."""
+        self.is_slow = False
+        """Whether one put of a call takes as long as there is for all of them."""
         self._is_taken = False
         self._pending: list[Answer] = []
 
@@ -347,7 +349,8 @@ class FakeStage:
         if isinstance(call, Put):
             self._world.check_sent(self, call, len(self._pending))
             if not follows:
-                self._world.check_put(call)
+                (batches,) = call.puts()
+                self._world.check_put(_places(batches))
         answer = Answer(partial(self._in_turn, partial(works[type(call)], call)))
         self._pending.append(answer)
         return answer
@@ -378,18 +381,37 @@ class FakeStage:
         self.is_alive = False
 
     def _put(self, call: Put, answer: Answer) -> None:
-        if call.heard is not None:
-            if not self._is_taken or call.heard != self.said:
+        puts = [_places(batches) for batches in call.puts()]
+        if call.heard is None:
+            self._is_taken = True
+        taken = 0
+        while self._is_taken and taken < len(puts) and call.heard in (None, self.said):
+            if call.heard is not None:
+                self._world.check_put(puts[taken])
+            if not self._put_one(puts[taken], answer, taken):
                 self._is_taken = False
-                answer.set_result(PutDone(left_out=True))
                 return
-            self._world.check_put(call)
-        records = _places(call.split[0])
-        self._is_taken = not self.turns or self.turns[0].answer == "accept"
-        if self.turns and self.turns[0].answer == "refuse":
-            self._world.refused = set(records)
-        self._answer(self.turns, answer, PutDone(), lambda: self._take(records))
+            taken += 1
+            if self.is_slow:
+                break
+        self._is_taken = taken == len(puts)
+        answer.set_result(PutDone(taken, seconds=1.0 if self.is_slow else 0.0))
         self.said_in_put = self._world.inbox.told
+
+    def _put_one(self, records: list[Place], answer: Answer, taken: int) -> bool:
+        """Let the task answer one put behind those of its call that are ``taken``, and return whether it took it."""
+        turn = self.turns[0] if self.turns else Turn()
+        if turn.answer == "refuse":
+            self._world.refused = set(records)
+        one = Answer(lambda _: None)
+        self._answer(self.turns, one, PutDone(), lambda: self._take(records))
+        self.said_in_put = self._world.inbox.told
+        if one.is_over and (error := one.exception()) is not None:
+            if taken and isinstance(error, RemoteError):
+                answer.set_result(PutDone(taken, error=error.info))
+            else:
+                answer.set_exception(error)
+        return turn.answer == "accept"
 
     def _take(self, records: list[Place]) -> None:
         self.kept += records
@@ -729,7 +751,7 @@ class World:
 
     def check_sent(self, stage: FakeStage, put: Put, pending: int) -> None:
         """Raise unless a put is the only one, or one that may follow it, and nothing keeps it from being sent."""
-        if pending >= (1 if put.heard is None else MOST_PUTS):
+        if pending >= (1 if put.heard is None else MOST_CALLS):
             raise self.broken("a task is given more before it answered for what it has")
         if put.heard is None and self.inbox.heard < stage.said_in_put:
             raise self.broken("a task is given more before what it said while it had the last was heard")
@@ -742,15 +764,17 @@ class World:
             raise self.broken("a task is given more while more dead letters are under way than may be")
         if self.is_out:
             raise self.broken("a task is given more that stood still, and others have its partitions")
-        records = _places(put.split[0])
-        if len(records) > self._most:
-            raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
-        if self.inbox.is_paused and not self.refused.issuperset(records):
-            raise self.broken("a paused connector is given what it did not refuse before")
+        puts = [_places(batches) for batches in put.puts()]
+        if put.heard is None and len(puts) > 1:
+            raise self.broken("a task is given several puts at once that follow no other")
+        for records in puts:
+            if len(records) > self._most:
+                raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
+            if self.inbox.is_paused and not self.refused.issuperset(records):
+                raise self.broken("a paused connector is given what it did not refuse before")
 
-    def check_put(self, put: Put) -> None:
+    def check_put(self, records: list[Place]) -> None:
         """Raise unless a put is of assigned partitions, and goes on where the last accepted ended."""
-        records = _places(put.split[0])
         self.deliveries.append(records)
         expected = dict(self._expected)
         for partition, offset in records:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import (
-    AHEAD_BYTES,
+    CALL_BYTES,
     MOST_PUTS,
+    QUICK_SECONDS,
     Delivery,
     PutFailed,
     SentPut,
@@ -77,7 +78,7 @@ def test_what_transformations_made_is_put_in_the_order_it_was_consumed_in() -> N
     pipeline: Any = SimpleNamespace(
         transform=lambda batches: Outcome([each.filter(mask) for each in batches for mask in (odd, pc.invert(odd))]),
     )
-    (delivery,) = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline, 10)
+    delivery = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline)
     assert partitions(delivery) == [[0], [1], [2], [3]]
 
 
@@ -85,9 +86,11 @@ def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together()
     """Together they have all of them, whatever was taken out of one."""
     whole = number_rows(batch(0, 1, 2, 3))
     pipeline: Any = SimpleNamespace(transform=Outcome)
-    pieces = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline, 2)
-    assert [piece.size for piece in pieces] == [whole.data.nbytes / 2] * 2
-    assert pieces[0].without({TopicPartition("t", 0)}).size == whole.data.nbytes / 4
+    delivery = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline)
+    first, rest = delivery.split(2)
+    assert rest is not None
+    assert [piece.size for piece in (first, rest)] == [whole.data.nbytes / 2] * 2
+    assert first.without({TopicPartition("t", 0)}).size == whole.data.nbytes / 4
 
 
 def test_rows_are_known_by_where_they_came_from() -> None:
@@ -122,9 +125,13 @@ def test_what_is_read_at_once_is_cut_into_puts(count: int, others: int, most: in
     kept = [row for row in range(count + others) if fates[row] == "put"]
     batches = [numbered(rows, rows) for rows in (kept[:cut], kept[cut:]) if rows]
     failed = [failure(row) for row in range(count + others) if fates[row] == "failed"]
-    whole = Delivery(batches, sources, topics={"t"}, failures=failed)
+    whole = Delivery(batches, sources, *bounds(sources), topics={"t"}, failures=failed)
     starts = range(0, count + others, most)
-    pieces = [whole.cut(start, min(start + most, count + others)) for start in starts]
+    pieces: list[Delivery] = []
+    rest: Delivery | None = whole
+    while rest is not None:
+        piece, rest = rest.split(most)
+        pieces.append(piece)
     assert [value for piece in pieces for values in partitions(piece) for value in values] == kept
     for start, piece in zip(starts, pieces):
         rows = range(start, min(start + most, count + others))
@@ -139,6 +146,30 @@ def test_what_is_read_at_once_is_cut_into_puts(count: int, others: int, most: in
         assert piece.offsets == {TopicPartition(topic, 0): offset + 1 for topic, offset in read}
         assert piece.starts == {TopicPartition(topic, 0): offset for topic, offset in reversed(read)}
         assert piece.topics == {topic for topic, _ in read} & {"t"}
+
+
+def test_a_part_has_nothing_of_partitions_that_went() -> None:
+    """Their records stand among what was read, and are neither put nor counted."""
+    sources = (incoming((0, 5), (1, 6), (0, 6), (1, 7)),)
+    first, second = TopicPartition("t", 0), TopicPartition("t", 1)
+    left = Delivery([number_rows(batch(0, 1, 0, 1))], sources, *bounds(sources)).without({second})
+    part, rest = left.split(2)
+    assert rest is not None
+    assert (part.starts, part.offsets, rest.starts, rest.offsets) == ({first: 5}, {first: 6}, {first: 6}, {first: 7})
+    assert [partitions(each) for each in (part, rest)] == [[[0]], [[0]]]
+
+
+def test_a_call_says_where_each_of_its_puts_ends() -> None:
+    """By the number of the first row behind it, for transformations may have dropped any."""
+    sources = (incoming(*((0, at) for at in range(5))),)
+    kept = numbered([0, 1, 4], [0, 1, 4])
+    put = Delivery([kept], sources, *bounds(sources)).to_put(["value"], 2, are_consumed_wanted=False)
+    assert put.ends == [2, 4, 5]
+    assert [[row for each in batches for row in each.column("value").to_pylist()] for batches in put.puts()] == [
+        ["0", "1"], [], ["4"],
+    ]  # fmt: skip
+    whole = Delivery([kept], sources, *bounds(sources)).to_put(["value"], 5, are_consumed_wanted=False)
+    assert (whole.ends, [*whole.puts()], whole.batches[0].column("row")) == ([], [whole.batches], None)
 
 
 def test_a_failure_goes_with_its_partition() -> None:
@@ -187,33 +218,41 @@ def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> No
     assert ends == {place: max(offsets) + 1 for place, offsets in model.items()}
 
 
-def text(size: int = 10) -> Delivery:
-    """Return a delivery of one text of so many bytes."""
-    data = pa.RecordBatch.from_arrays([pa.array(["x" * size])], names=["value"])
-    return Delivery([Batch("t", None, STRING_SCHEMA, data)], record_size=size)
+def texts(count: int, size: int = 10, failed: int | None = None) -> Delivery:
+    """Return a delivery of so many texts of so many bytes each, of which one may not be readable."""
+    failures = [] if failed is None else [failure(failed)]
+    source = incoming(*((0, at) for at in range(count)))
+    return Delivery([numbered([*range(count)], [*range(count)])], (source,), failures=failures, record_size=size)
 
 
-def filled(puts: SentPuts, size: int = 10) -> int:
-    """Send as many puts as may be sent behind each other, and return how many are there."""
+def filled(puts: SentPuts, size: int = 10) -> list[int]:
+    """Send as much as may be sent behind each other, two records with each put; returns how many puts go each time."""
+    counts = []
     if len(puts) == 0:
-        puts.add(SentPut(text(size), Future(), follows=False))
+        puts.add(SentPut(texts(2, size), Future(), follows=False))
+        counts.append(1)
     while puts.may_be_followed:
-        puts.add(SentPut(text(size), Future(), follows=True))
-    return len(puts)
+        delivery = texts(50, size)
+        count = puts.most_to_follow(delivery, 2)
+        puts.add(SentPut(delivery.split(count)[0], Future(), follows=True))
+        counts.append(count // 2)
+    return counts
 
 
-def grown() -> SentPuts:
-    """Return the puts of a task that has taken many in a row."""
+def grown(seconds: float = 0.0) -> SentPuts:
+    """Return the puts of a task that has taken many in a row, and took so long for one."""
     puts = SentPuts(takes_next=True)
     for _ in range(3 * MOST_PUTS):
         filled(puts)
-        puts.settle()
+        puts.settle(seconds)
+    while len(puts):
+        puts.settle(seconds)
     return puts
 
 
 def test_nothing_follows_in_a_stage_that_does_not_know_of_it() -> None:
     """It is given one put at a time."""
-    assert filled(SentPuts(takes_next=False)) == 1
+    assert filled(SentPuts(takes_next=False)) == [1]
 
 
 def test_nothing_follows_where_nothing_is_put() -> None:
@@ -222,26 +261,37 @@ def test_nothing_follows_where_nothing_is_put() -> None:
 
 
 def test_more_follow_the_longer_the_task_takes_them_in_silence() -> None:
-    """Up to as many puts as are read and converted at once."""
+    """Up to as many puts with a call as are read and converted at once."""
     puts = SentPuts(takes_next=True)
-    assert filled(puts) == 2
-    puts.settle()
-    puts.settle()
-    assert filled(puts) == 3
-    assert filled(grown()) == MOST_PUTS
+    assert filled(puts) == [1, 1, 1]
+    for count in (1, 2, 4, 8, MOST_PUTS, MOST_PUTS):
+        puts.settle(0.0)
+        assert filled(puts) == [count]
 
 
 def test_one_follows_again_where_one_was_left_out() -> None:
     """A task that says something in every put is sent few in vain."""
     puts = grown()
     puts.forget()
-    assert filled(puts) == 2
+    assert filled(puts) == [1, 1, 1]
 
 
-@pytest.mark.parametrize(("size", "count"), [(AHEAD_BYTES, 2), (AHEAD_BYTES // 2, 2), (AHEAD_BYTES // 4, 4)])
-def test_large_puts_are_fewer(size: int, count: int) -> None:
-    """One waits while one is put, and more only as long as they are small together."""
-    puts = grown()
-    while len(puts):
-        puts.settle()
-    assert filled(puts, size) == count
+@pytest.mark.parametrize(("seconds", "count"), [(QUICK_SECONDS / 4, 4), (QUICK_SECONDS, 1), (60.0, 1)])
+def test_as_many_follow_as_are_quickly_put(seconds: float, count: int) -> None:
+    """The time that a call may take is for one put, so several are for tasks that are far from it."""
+    assert filled(grown(seconds)) == [1, count, count]
+
+
+@pytest.mark.parametrize(
+    ("size", "counts"),
+    [(CALL_BYTES, [1, 1]), (CALL_BYTES // 4, [1, 2]), (CALL_BYTES // 16, [1, 8]), (10, [1, 10, 10])],
+)
+def test_large_puts_are_fewer(size: int, counts: list[int]) -> None:
+    """What follows has no more bytes than may wait, and more waits behind it only where both are small."""
+    assert filled(grown(), size) == counts
+
+
+@pytest.mark.parametrize(("failed", "count"), [(0, 0), (1, 0), (2, 2), (5, 4), (49, 20)])
+def test_what_could_not_be_read_follows_nothing(failed: int, count: int) -> None:
+    """It is judged when its turn has come, with its put: what is before that may go."""
+    assert grown().most_to_follow(texts(50, failed=failed), 2) == count

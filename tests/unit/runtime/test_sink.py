@@ -543,7 +543,7 @@ def sent(world: World) -> list[int]:
 
 
 def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
-    """One to begin with, and one more with each that is taken; a stop waits for none that has not begun."""
+    """One to begin with, and more with each call that is taken; a stop waits for none that has not begun."""
     world = following()
     steps(world, 2)
     assert sent(world) == [0, 1]
@@ -554,6 +554,84 @@ def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
     world.run()
     assert offsets(world) == [[0], [1], [2]]
     assert (world.group[HERE], world.observer.counts.put) == (3, 3)
+
+
+def calls(world: World) -> list[int]:
+    """Return how many puts each call has that is under way."""
+    return [put.delivery.read for put in world.loop._putting._sent._puts]
+
+
+def quick() -> World:
+    """Return a world whose task has taken puts in silence, so that it is given several with a call."""
+    world = following()
+    world.write(HERE, 32)
+    for _ in range(40):
+        world.step()
+        if max(calls(world), default=0) > 2:
+            return world
+    raise AssertionError(f"no call has several puts: {calls(world)}")
+
+
+def test_a_quick_task_is_given_several_puts_with_a_call() -> None:
+    """Each of as many records as any put, in their order, and counted once."""
+    world = quick()
+    steps(world, 40)
+    assert offsets(world) == [[number] for number in range(40)]
+    world.inbox.put(Stop())
+    world.run()
+    assert (world.group[HERE], world.observer.counts.put) == (40, 40)
+
+
+def test_of_several_puts_those_before_one_that_is_refused_are_done() -> None:
+    """That one comes again, and those behind it after it."""
+    world = quick()
+    begun = len(offsets(world))
+    world.stage.turns += [Turn()] * 8 + [Turn("refuse")]
+    while not world.refused:
+        world.step()
+    steps(world, 1)
+    ((_, refused),) = world.refused
+    assert begun < refused == world.loop._positions.done([HERE])[HERE]
+    world.now += 1
+    steps(world, 60)
+    assert offsets(world) == [[number] for number in [*range(refused + 1), *range(refused, 40)]]
+    assert (world.observer.counts.put, world.observer.counts.retried) == (41, 1)
+
+
+def test_of_several_puts_a_stop_waits_for_the_one_that_is_under_way() -> None:
+    """It counts, with those before it; the rest is left to the next run."""
+    world = quick()
+    world.stage.turns += [Turn()] * 8 + [Turn(meanwhile=lambda: world.inbox.put(Stop()))]
+    world.run()
+    last = len(offsets(world))
+    assert offsets(world) == [[number] for number in range(last)]
+    assert last < 40
+    assert (world.group[HERE], world.observer.counts.put) == (last, last)
+
+
+def test_a_task_that_becomes_slow_is_given_one_put_with_a_call_again() -> None:
+    """What it was not given of a call comes with the next, before anything newer."""
+    world = quick()
+    world.stage.is_slow = True
+    steps(world, 60)
+    assert offsets(world) == [[number] for number in range(40)]
+    world.write(HERE, 8)
+    world.step()
+    world.step()
+    assert set(calls(world)) == {1}
+
+
+@pytest.mark.parametrize("end", ["fail", "die"])
+def test_of_several_puts_the_one_that_fails_is_named(end: str) -> None:
+    """Where a stage ends nobody knows which one it was at, so all that it was given with the call are named."""
+    world = quick()
+    world.stage.turns += [Turn()] * 8 + [Turn(end)]
+    with pytest.raises(ConnectError) as failed:
+        steps(world, 40)
+    last = len(offsets(world)) - 1
+    if end == "fail":
+        assert f"t-0 from offset {last} to {last}\n" in ErrorInfo.of(failed.value).trace
+    assert world.group.get(HERE, 0) <= last
 
 
 def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> None:
@@ -575,7 +653,7 @@ def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:
     """It was not given to the task, and is no longer under way."""
     world = following()
     world.stage.turns += [Turn(), Turn("refuse")]
-    steps(world, 4)
+    steps(world, 5)
     assert offsets(world)[:2] == [[0], [1]]
     assert sent(world) == []
     world.now += 1

@@ -129,6 +129,11 @@ class SinkMachine(RuleBasedStateMachine):
                 self.world.start()
                 return
 
+    @rule(is_slow=st.booleans())
+    def pace(self, is_slow: bool) -> None:
+        """The task takes its time from now on, or no longer."""
+        self.world.stage.is_slow = is_slow
+
     @rule(share=st.sampled_from(SHARES), lost=st.booleans(), cooperative=st.booleans())
     def rebalance(self, share: set[Any], lost: bool, cooperative: bool) -> None:
         """Partitions move with the next poll."""
