@@ -22,7 +22,7 @@ TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
 """Parts of a message: ``rd_kafka_vtype_t``."""
 
 _UNIT = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
-_AT_ONCE = 2048
+_AT_ONCE = 4096
 """Units that are written before the calls are made which read them: they fit into a processor's own memory."""
 
 

@@ -18,6 +18,7 @@ from hearth.isolation.stage import StageDied
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.link.link_call import ForgetTopics, Pause, Stop
+from hearth.runtime.conversion import Conversion
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
@@ -143,8 +144,9 @@ def test_what_waits_together_is_dealt_with_together() -> None:
     assert run.world.stored == {"a": 4, "b": 2}
 
 
-def test_no_more_is_dealt_with_together_than_is_good() -> None:
-    """A stop is seen, and the broker heard, between batches of usual size."""
+def test_no_more_is_dealt_with_together_than_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop is seen, and the broker heard, between batches of usual size where these are not quick."""
+    monkeypatch.setattr(Conversion, "quick_rows", 0)
     run = Run(World(joined_rows=3))
     run.hand_over(("a", rows(OK, OK)), ("a", rows(OK, OK)), ("a", rows(OK)), ("a", rows(*[OK] * 4)))
     told: list[int] = []
@@ -167,7 +169,7 @@ def test_a_record_that_fails_the_task_does_so_where_it_stands_among_what_waited(
 
 
 def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
-    """As much as it took, in one word for hand-overs that were joined, and none while their records wait."""
+    """As much as it took, in one word for hand-overs that were joined, and none while others before them wait."""
     run = Run(World())
     assert run.stage.credit == AHEAD
     for _ in range(3):
@@ -175,10 +177,27 @@ def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
     assert run.stage.credit == AHEAD - 3
     run.turn()
     assert (run.stage.credit, run.stage.credits) == (AHEAD, [AHEAD, 3])
-    run.hand_over(("a", rows(*[OK] * ROOM)))
-    for _ in range(4):
-        run.turn()
+    for _ in range(2):
+        run.hand_over(("a", rows(*[OK] * ROOM)))
+        for _ in range(4):
+            run.turn()
     assert (run.stage.credit, run.loop._outbox.is_blocked) == (AHEAD - 1, True)
+
+
+def test_a_stage_has_its_credit_before_this_process_converts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It polls meanwhile."""
+    run = Run(World())
+    pipeline: Any = run.loop._pipeline
+    prepare, seen = pipeline.preparing, []
+
+    def preparing(batches: Sequence[Batch]) -> Any:
+        seen.append(run.stage.credit)
+        return prepare(batches)
+
+    monkeypatch.setattr(pipeline, "preparing", preparing)
+    run.hand_over(("a", rows(OK)))
+    run.turn()
+    assert seen == [AHEAD]
 
 
 # A full queue, topics that are not there ------------------------------------------------------------------------
@@ -697,14 +716,16 @@ def test_the_stage_does_wait_for_the_conversion_of_much(
 
 
 @pytest.mark.parametrize(("rows_a_second", "most"), [(1, 3), (100, 5), (10_000, 9)])
-def test_more_is_dealt_with_together_in_stages_that_are_quick(rows_a_second: int, most: int) -> None:
+@pytest.mark.parametrize("stages", [APART, ""])
+def test_more_is_dealt_with_together_where_that_is_quick(stages: str, rows_a_second: int, most: int) -> None:
     """A plugin that takes its time is not given more in a call: how long one may take is limited."""
-    run = Run(World(stages=APART, joined_rows=3))
+    run = Run(World(stages=stages, joined_rows=3))
     run.loop._conversion._paces = (0.0, 1 / rows_a_second)
     for _ in range(20):
         run.hand_over(("a", rows(OK)))
     run.turn()
-    assert next(each.polled.num_rows for each in run.loop._begun if hasattr(each, "polled")) == most
+    begun = [each.polled.num_rows for each in run.loop._begun if hasattr(each, "polled")]
+    assert [*begun, run.observer.counts.polled][0] == most
     drain(run)
     assert written(run.world) == [*range(1, 21)]
 
