@@ -37,6 +37,8 @@ class Linger:
         """When something came back, and when rows were hurried."""
         self._tries = 0
         """How often the same rows were hurried."""
+        self._is_full = False
+        """Whether a full request is on its way, which comes back by itself if anything does."""
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Linger:
@@ -63,22 +65,25 @@ class Linger:
         """Return whether they have waited for so long that also who does not wait hurries them."""
         return self._clock() >= self._due() + _BESIDE_SECONDS
 
-    def sent(self) -> None:
-        """Take note that rows were handed to librdkafka."""
-        self._tries = 0
+    def sent(self, *, is_full: bool = False) -> None:
+        """Take note that rows were handed to librdkafka, and whether a request is full now."""
+        self._tries, self._is_full = 0, is_full
 
-    def told(self) -> None:
-        """Take note that something came back."""
-        self._told, self._tries = self._clock(), 0
+    def told(self, *, is_full: bool = False) -> None:
+        """Take note that something came back, and whether another request is full."""
+        self._told, self._tries, self._is_full = self._clock(), 0, is_full
 
     def hurried(self) -> None:
         """Take note that librdkafka was told to send what it has."""
         self._hurried, self._tries = self._clock(), min(self._tries + 1, 20)
 
     def _due(self) -> float:
+        beside = self._hurried + _BESIDE_SECONDS
         if self._tries:
-            return self._hurried + min(math.ldexp(self._seconds, self._tries), _MOST_SECONDS)
-        return max(self._hurried, min(self._told, self._hurried + _BESIDE_SECONDS)) + self._seconds
+            due = self._hurried + min(math.ldexp(self._seconds, self._tries), _MOST_SECONDS)
+        else:
+            due = max(self._hurried, min(self._told, beside)) + self._seconds
+        return max(due, beside) if self._is_full else due
 
 
 def _number(text: str | None) -> float | None:

@@ -52,6 +52,8 @@ DEFAULT_KBYTES = 32_768
 
 DEFAULT_BATCH_BYTES = "1000000"
 """librdkafka's own ``batch.size``."""
+DEFAULT_BATCH_MESSAGES = 10_000
+"""librdkafka's own ``batch.num.messages``."""
 
 NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""
@@ -144,6 +146,8 @@ class Producer:
         self._linger = Linger.of(config)
         self._config = {"batch.size": DEFAULT_BATCH_BYTES, **self._linger.lengthened(config), **limits}
         self._batch_bytes = int(self._config["batch.size"])
+        self._partitions: set[int] = set()
+        """The partitions that rows came back from, each of its topic."""
         self._is_batch_too_large = False
         self._writes_zero = False
         self._library = library()
@@ -153,6 +157,7 @@ class Producer:
         self._topics: dict[str, int] = {}
         self._units: MessageUnits | None = None
         self._open()
+        self._batch_messages = int(self._config.get("batch.num.messages", DEFAULT_BATCH_MESSAGES))
         self._failure: KafkaError | None = None
         self._has_worked = False
         self._messages = 0
@@ -185,7 +190,7 @@ class Producer:
             errors = self._send_rows(outgoing, sequence)
         self._messages += len(outgoing.value)
         self._bytes += outgoing.size
-        self._linger.sent()
+        self._linger.sent(is_full=self._has_full_request)
         refused = np.flatnonzero(errors) if errors is not None else ()
         if len(refused) == 0:
             return None
@@ -332,6 +337,13 @@ class Producer:
         self._linger.hurried()
         return self._polled(0)
 
+    @property
+    def _has_full_request(self) -> bool:
+        """Return whether rows are on their way that fill a request, however they are spread over partitions."""
+        count = len(self._partitions)
+        is_full = self._bytes >= count * self._batch_bytes or self._messages >= count * self._batch_messages
+        return count > 0 and is_full
+
     def _polled(self, wait_ms: int) -> int | None:
         event: int | None = self._library.queue_poll(self._queue, wait_ms)
         return event
@@ -350,21 +362,27 @@ class Producer:
 
     def _report(self, events: list[int]) -> DeliveryReport:
         """Return what became of the messages of all events: many small ones cost no more than one."""
-        self._linger.told()
         counts = list(map(self._library.event_message_count, events))
         pointers = np.empty(sum(counts), np.int64)
         for event, count, end in zip(events, counts, accumulate(counts)):
             self._library.event_message_array(event, pointers[end - count :].ctypes.data, count)
         rows = messages(pointers)
+        self._note_partitions(rows)
         self._messages -= len(pointers)
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
+        self._linger.told(is_full=self._has_full_request)
         timestamps = None
         if self.wants_timestamps:
             stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
             timestamps = np.fromiter(stamps, np.int64, len(pointers))
         return DeliveryReport(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
+
+    def _note_partitions(self, rows: Any) -> None:
+        places = (rows["topic"] << 16) ^ rows["partition"]
+        is_one = (places == places[:1]).all()
+        self._partitions.update((places[:1] if is_one else np.unique(places)).tolist())
 
     def _errors(self, rows: Any) -> Any:
         """Return the errors of rows; one that was too large together with others is refused for their sake."""

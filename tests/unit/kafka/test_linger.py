@@ -60,6 +60,26 @@ def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
     assert 4 / 0.110 <= hurried <= 4 / 0.1
 
 
+def test_a_full_request_is_a_reason_to_wait(clock: Clock) -> None:
+    """It comes back by itself, if later than ``linger.ms``; rows for other partitions are hurried now and then."""
+    linger = Linger(5, clock)
+    linger.hurried()
+    linger.sent(is_full=True)
+    assert linger.left_ms == 100
+    clock.now += 0.05
+    linger.told(is_full=True)
+    assert linger.left_ms == 50
+    linger.told()
+    assert linger.left_ms == 5
+    linger.sent(is_full=True)
+    waits = []
+    for _ in range(8):
+        waits.append(linger.left_ms)
+        clock.now += linger.left_ms / 1000
+        linger.hurried()
+    assert waits == [50, 100, 100, 100, 100, 160, 320, 640]
+
+
 def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -> None:
     """A broker that is away for an hour is not asked for two hundred times a second, one that is back at once."""
     linger = Linger(5, clock)

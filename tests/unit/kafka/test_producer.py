@@ -21,6 +21,7 @@ from hearth.broker import KafkaBroker
 from hearth.kafka import library as library_module
 from hearth.kafka.kafka_error import KafkaError, is_refusal
 from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD
+from hearth.kafka.linger import Linger
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
 from hearth_execution.raw_header import RawHeaders, raw_column
@@ -335,8 +336,9 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what threads have taken from /proc")
-def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open) -> None:
+def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """One request at a time is on its way to a partition; librdkafka does not ask all the time whether it is back."""
+    monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # it asks for rows that waited so long
     before = set(threads())
     producer = open_producer(enable_idempotence="true", linger_ms="5", test_mock_num_brokers="1")
     answers_after(producer, milliseconds=800)
@@ -344,6 +346,27 @@ def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open) -> None:
     finish(producer)
     taken = sum(seconds for thread, seconds in threads().items() if thread not in before)
     assert taken < 0.4, f"{taken:.2f} s in the two seconds of its two requests"
+
+
+def test_rows_that_fill_a_request_wherever_they_go_need_nobody_to_hurry_them(
+    open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are as many bytes, or rows, as would fill one for each partition; which there are is told by answers."""
+    full: list[bool] = []
+    sent = Linger.sent
+
+    def note(linger: Linger, *, is_full: bool = False) -> None:
+        full.append(is_full)
+        sent(linger, is_full=is_full)
+
+    monkeypatch.setattr(Linger, "sent", note)
+    producer = open_producer(enable_idempotence="true", batch_size="1000", batch_num_messages="10")
+    topic, other = new_topic(), new_topic()
+    for to, rows, size in [(topic, 1, 1001), (topic, 1, 1001), (topic, 1, 500), (topic, 10, 1), (other, 2, 800)]:
+        send(producer, Outgoing(to, binary(*[b"v" * size] * rows)), numbers(rows))
+        finish(producer)
+    send(producer, Outgoing(topic, binary(b"v" * 1999)), numbers(1))
+    assert full == [False, True, False, True, True, False]
 
 
 @pytest.mark.parametrize("linger", ["0", "5", "50"])
