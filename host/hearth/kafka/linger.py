@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 DEFAULT_MS = 5
 """Java's ``linger.ms``, and librdkafka's."""
-LONGEST_MS = 1_000
+LONGEST_MS = 10_000
 """How long librdkafka is to keep rows whose request is not full, unless it is told to send them before."""
 _ENDS = ("message.timeout.ms", "transaction.timeout.ms")
 """What must be longer."""
