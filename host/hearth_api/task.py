@@ -216,6 +216,16 @@ class SourceTask(Task):
         `None`; any other exception makes the task FAILED and is not covered by `errors.tolerance`.
         """
 
+    def is_exhausted(self) -> bool:
+        """Return whether there is nothing to be polled at this moment, for certain; `False` where nobody knows.
+
+        For a bounded read of a DataFrame, which ends with that and else once polls have brought nothing for a
+        while; a connector's task is not asked. Called on the thread of `poll`, right after one that returned
+        nothing. Only a source that looks whether there is more, such as one of files, can say so; one that
+        fetches in the background, or asks another system now and then, leaves it.
+        """
+        return False
+
     def commit(self) -> None:
         """Learn that source offsets were committed; for systems that keep a position of their own.
 

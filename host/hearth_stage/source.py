@@ -97,10 +97,14 @@ class StageSourceContext(SourceTaskContext):
 
 
 class _Quiet:
-    """Knows for how long polls have brought nothing, for who wants to be told of that, once."""
+    """Knows for how long polls have brought nothing, for who wants to be told of that, once.
 
-    def __init__(self, empty_ms: int | None = None) -> None:
+    ``believes`` is whether nobody need wait for that where the task says that there is nothing.
+    """
+
+    def __init__(self, empty_ms: int | None = None, *, believes: bool = False) -> None:
         self._seconds = math.inf if empty_ms is None else empty_ms / 1000
+        self._believes = believes
         self._since: float | None = None
         self._is_told = False
 
@@ -113,9 +117,11 @@ class _Quiet:
         """Take note of what came, or might have."""
         self._since, self._is_told = None, False
 
-    def is_due(self) -> bool:
+    def is_due(self, task: SourceTask) -> bool:
         """Return whether it is to be told now that a poll has come back; true once."""
-        if self._is_told or self._since is None or time.monotonic() - self._since < self._seconds:
+        if self._is_told or self._since is None:
+            return False
+        if time.monotonic() - self._since < self._seconds and not (self._believes and task.is_exhausted()):
             return False
         self._is_told = True
         return True
@@ -154,7 +160,7 @@ class StageSource:
         task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
         self._task = task
         task.start(call.config)
-        self._quiet = _Quiet(call.empty_ms)
+        self._quiet = _Quiet(call.empty_ms, believes=call.ends_exhausted)
         self._polling = True
         wants_commits = type(task).commit is not SourceTask.commit
         return SourceStarted(version_of(task), self._wants_records, wants_commits)
@@ -182,7 +188,7 @@ class StageSource:
                 self._hand_over(polled)
                 if aborts is not None:
                     self._channel.notify(EndTransaction(aborts))
-            if self._quiet.is_due():
+            if self._quiet.is_due(self._started()):
                 self._channel.notify(PollsEmpty())
         except RetriableError:
             self._quiet.broken()

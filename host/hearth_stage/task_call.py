@@ -36,6 +36,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     steps: list[Step] = field(default_factory=list)
     ends_transactions: bool = False
     empty_ms: int | None = None
+    ends_exhausted: bool = False
 
 
 @dataclass(frozen=True)

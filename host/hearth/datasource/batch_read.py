@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from hearth.datasource.instruction import instructive
 from hearth.datasource.option import Options
 from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.source_stage import Idle
 from hearth_api import ConfigError, ConnectError
 from hearth_stage.task_call import PollsEmpty, SourceStarted
 
@@ -34,7 +35,7 @@ class TaskPartition(InputPartition):  # type: ignore[misc]
     plan: PluginPlan
     form: str
     most: int | None
-    idle_ms: int
+    idle: Idle
 
 
 class HearthReader(DataSourceReader):  # type: ignore[misc]
@@ -62,7 +63,8 @@ class HearthReader(DataSourceReader):  # type: ignore[misc]
                 raise ConnectError(
                     f"{options.config['connector.class']} has no tasks for this configuration: nothing is to be read"
                 )
-            return [TaskPartition(plan, settings.value, settings.max_records, settings.idle_ms) for plan in plans]
+            idle = Idle.given(settings.idle_ms)
+            return [TaskPartition(plan, settings.value, settings.max_records, idle) for plan in plans]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield what a task returns until it is empty, or there are enough."""
@@ -84,7 +86,7 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
     plan = partition.plan
     task = PolledTask(
         here(plan), _nothing_stored,
-        empty_ms=partition.idle_ms, admit=refuse_acknowledging, open_stage=BRIEF_STAGES,
+        idle=partition.idle, admit=refuse_acknowledging, open_stage=BRIEF_STAGES,
     )  # fmt: skip
     rows = PolledRows(plan, task, columns, partition.form)
     over = threading.Event()

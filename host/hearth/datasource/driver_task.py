@@ -16,6 +16,7 @@ from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spool import Places, Spool, offsets_at
 from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
 from hearth.discovery import PluginType
+from hearth.staging.source_stage import Idle
 
 STOP_SECONDS = 10.0
 
@@ -39,7 +40,7 @@ class DriverTasks:
                     spool.store, run, spool.last(plan.task) + 1,
                     lambda asked: offsets_at(spool.positions(), asked), spool.add, self._await_room,
                 ),
-                form=settings.value, most_rows=settings.max_records_per_trigger, empty_ms=settings.idle_ms,
+                form=settings.value, most_rows=settings.max_records_per_trigger, idle=Idle.given(settings.idle_ms),
                 ends_when_empty=ends,
             )
             for plan in plans

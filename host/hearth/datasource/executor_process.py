@@ -61,7 +61,7 @@ class ExecutorTask:
         )  # fmt: skip
         self._task = SpoolingTask(
             launch.plan, SparkBatches(launch.schema), access, form=launch.form, most_rows=launch.most_rows,
-            empty_ms=launch.empty_ms, ends_when_empty=launch.ends,
+            idle=launch.idle, ends_when_empty=launch.ends,
         )  # fmt: skip
 
     def run(self) -> None:

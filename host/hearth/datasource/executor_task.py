@@ -39,6 +39,7 @@ from hearth.datasource.spool_control import (
 from hearth.datasource.task_launch import SpoolingLaunch
 from hearth.discovery import PluginType
 from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.source_stage import Idle
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class ExecutorTasks:
         return SpoolingLaunch(
             task.plan, self._schema, spool.store.address, spool.id, self._control, task.run,
             spool.last(task.plan.task) + 1, spool.positions(), settings.value, settings.max_records_per_trigger,
-            settings.idle_ms, self._ends,
+            Idle.given(settings.idle_ms), self._ends,
         )  # fmt: skip
 
     def _watch(self) -> None:

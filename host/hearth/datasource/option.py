@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from hearth.foundation.nearest import did_you_mean
-from hearth_api import ConfigError, ConfigType, Importance, Range, Settings, ValidString, key
+from hearth_api import ConfigError, ConfigType, Importance, Lambda, Range, Settings, ValidString, key
 
 OWN = "hearth."
 """What the names of the data source's own options begin with; all others are the connector's."""
@@ -17,6 +17,11 @@ DRIVER, EXECUTORS = "driver", "executors"
 CONFIG, PLUGIN_PATH, CONNECTOR_CLASS = "hearth.config", "plugin.path", "connector.class"
 _OF_SPARK = frozenset({"path", "checkpointlocation", "queryname", "serialization.format"})
 """What Spark itself adds to options, or takes from them; a connector that has such a key gets it by hearth.config."""
+
+
+def _absent_or_not_negative(name: str, value: Any) -> None:
+    if value is not None:
+        Range.at_least(0).ensure_valid(name, value)
 
 
 class DataSourceSettings(Settings):
@@ -47,12 +52,13 @@ class DataSourceSettings(Settings):
         check=ValidString(DRIVER, EXECUTORS),
         doc="Where the tasks of a streaming read run: beside the driver, or on executors, which then reach the spool.",
     )
-    idle_ms: int = key(
+    idle_ms: int | None = key(
         "hearth.idle.ms",
         type=ConfigType.LONG,
-        default=100,
-        check=Range.at_least(0),
-        doc="For how many milliseconds the polls of a source bring nothing before a bounded read ends.",
+        default=None,
+        check=Lambda(_absent_or_not_negative, "[0,...]"),
+        doc="For how many milliseconds the polls of a source bring nothing before a bounded read ends. Unless it "
+        "is set, 100, and none where the source knows that there is nothing more, as one of files does.",
     )
     probe_ms: int = key(
         "hearth.probe.ms",

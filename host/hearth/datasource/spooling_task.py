@@ -16,7 +16,7 @@ from hearth.datasource.spool import partition_key
 from hearth.datasource.spool_store import SpoolStore
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.polled_task import PolledTask, Transformed
-from hearth.staging.source_stage import ReadStored
+from hearth.staging.source_stage import Idle, ReadStored
 from hearth_api.batch import Batch
 from hearth_stage.task_call import PollsEmpty
 
@@ -63,13 +63,13 @@ class SpoolingTask:
         *,
         form: str = TYPED,
         most_rows: int | None,
-        empty_ms: int,
+        idle: Idle,
         ends_when_empty: bool,
     ) -> None:
         self._plan, self._columns, self._access = plan, columns, access
         self._most_rows = min(MOST_ROWS, most_rows or MOST_ROWS)
         self._ends_when_empty = ends_when_empty
-        self._task = PolledTask(plan, access.read_offsets, empty_ms=empty_ms)
+        self._task = PolledTask(plan, access.read_offsets, idle=idle)
         self._rows = PolledRows(plan, self._task, columns, form)
         self._writer: SegmentWriter | None = None
         self._number = access.next_number

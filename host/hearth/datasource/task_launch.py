@@ -23,6 +23,7 @@ from hearth.datasource.spool_control import RUNS, Said, said_name, written
 from hearth.datasource.spool_location import spool_store
 from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.source_stage import Idle
 from hearth_api import ConfigError, ConnectError
 
 PROGRAM = "hearth.datasource.executor_process"
@@ -49,7 +50,7 @@ class SpoolingLaunch(InputPartition):  # type: ignore[misc]
     positions: dict[str, str] = field(repr=False)
     form: str
     most_rows: int | None
-    empty_ms: int
+    idle: Idle
     ends: bool
 
 

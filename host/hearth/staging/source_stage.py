@@ -24,8 +24,25 @@ from hearth_stage.task_call import (
     StartSource,
 )
 
+IDLE_MS = 100
 AHEAD = 8
 """Hand-overs a stage may be ahead; of large ones it makes no more than two (``PROTOCOL.md``, section 8)."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """When a source counts as empty: polls have brought nothing for so many milliseconds.
+
+    With ``ends_exhausted`` also as soon as its task says that there is nothing to be polled.
+    """
+
+    milliseconds: int
+    ends_exhausted: bool = False
+
+    @classmethod
+    def given(cls, milliseconds: int | None) -> Idle:
+        """Return what somebody wants; who says nothing believes the task."""
+        return cls(IDLE_MS, ends_exhausted=True) if milliseconds is None else cls(milliseconds)
 
 
 @dataclass(frozen=True)
@@ -63,16 +80,18 @@ def start_source(
     *,
     is_paused: bool = False,
     ends_transactions: bool = False,
-    empty_ms: int | None = None,
+    idle: Idle | None = None,
     admit: Callable[[SourceStarted], None] = lambda started: None,
 ) -> SourceStarted:
     """Start the task in its stage, and let it poll; returns what it wants to hear of.
 
-    ``inside`` are the transformations that run there. ``empty_ms`` is after how long a time of polls that bring
-    nothing the stage says so, for who wants to know. What ``admit`` raises ends it before the first poll.
+    ``inside`` are the transformations that run there. ``idle`` is when the stage says that it is empty,
+    for who wants to know. What ``admit`` raises ends it before the first poll.
     """
     steps = [step_of(plugin) for plugin in inside]
-    start = StartSource(plan.plugin("task").reference, dict(plan.task_config), steps, ends_transactions, empty_ms)
+    reference, config = plan.plugin("task").reference, dict(plan.task_config)
+    asked = (None, False) if idle is None else (idle.milliseconds, idle.ends_exhausted)
+    start = StartSource(reference, config, steps, ends_transactions, *asked)
     started = stage.call(start)
     admit(started)
     if is_paused:

@@ -40,6 +40,7 @@ class Task(SourceTask):
             records.append(SourceRecord({"p": self.props.get("p", "0")}, {"at": self.number}, "orders",
                 key_schema=STRING_SCHEMA, key="k%d" % self.number, value_schema=ORDER, value=order))
         return records
+    def is_exhausted(self): return "known" in self.props and self.number >= self.last
     def stop(self): pass
 
 class Told(Task):

@@ -17,6 +17,7 @@ from hearth.datasource import planning
 from hearth.datasource.data_source import HearthDataSource
 from hearth.datasource.instruction import DataSourceFailed
 from hearth.datasource.spark_type import COLUMNS
+from hearth.staging import source_stage
 from tests.unit.datasource.acting_source import acting_plan
 
 VALUE = StructType([StructField("name", StringType()), StructField("more", IntegerType())])
@@ -49,6 +50,16 @@ def test_a_read_has_all_there_is_and_ends(plan: Callable[..., dict[str, str]]) -
     rows = read(plan(last="25"))
     assert [row["value"] for row in rows] == [{"name": f"n{number}", "more": None} for number in range(1, 26)]
     assert rows[-1]["source_offset"] == '{"at":25}'
+
+
+def test_a_source_that_knows_its_end_is_not_waited_for(
+    plan: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless somebody says how long; and what it knows before its end is nothing."""
+    monkeypatch.setattr(source_stage, "IDLE_MS", 3_600_000)
+    assert len(read(plan(last="25", known=""))) == 25
+    parts: list[Any] = HearthDataSource({**plan(known=""), "hearth.idle.ms": "7"}).reader(SCHEMA).partitions()
+    assert [each.idle for each in parts] == [source_stage.Idle(7)]
 
 
 def test_each_task_is_a_partition_and_may_be_bounded(plan: Callable[..., dict[str, str]]) -> None:

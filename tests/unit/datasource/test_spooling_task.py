@@ -12,6 +12,7 @@ from hearth.datasource.segment import Segment, batches_of
 from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
+from hearth.staging.source_stage import Idle
 from tests.unit.datasource.acting_source import acting_plan
 from tests.unit.datasource.test_stream_read import SCHEMA
 
@@ -26,7 +27,7 @@ def test_a_segment_is_sealed_when_it_is_large(tmp_path: Path, monkeypatch: pytes
     access = SpoolAccess(store, 1, 1, lambda asked: [None] * len(asked), sealed.append, lambda seconds: True)
     plan = acting_plan(tmp_path, last="200", step="5")
     columns = SparkBatches(SCHEMA)
-    task = SpoolingTask(plan, columns, access, most_rows=None, empty_ms=30, ends_when_empty=True)
+    task = SpoolingTask(plan, columns, access, most_rows=None, idle=Idle(30), ends_when_empty=True)
     task.execute()
     assert len(sealed) > 3
     assert max(each.size for each in sealed) < 5000

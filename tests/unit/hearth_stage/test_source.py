@@ -290,6 +290,24 @@ def test_polls_that_bring_nothing_are_told_to_who_asked(monkeypatch: pytest.Monk
     assert silent.told(PollsEmpty) == 0
 
 
+def test_a_task_that_says_that_there_is_nothing_is_believed_by_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a poll that brought nothing, until that is told; what it raises there is raised by a poll."""
+    answers: list[bool] = []
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    monkeypatch.setattr(Task, "is_exhausted", lambda _: answers.pop(0))
+    source, wire = started(empty_ms=1000, ends_exhausted=True)
+    answers += [False, True]
+    poll(source, records("a"), None)
+    assert (wire.told(PollsEmpty), answers) == (0, [True])
+    poll(source, None, None)
+    assert (wire.told(PollsEmpty), answers) == (1, [])
+    doubting, silent = started(empty_ms=1000)
+    poll(doubting, None)
+    assert silent.told(PollsEmpty) == silent.told(PollFailed) == 0
+    poll(source, records("b"), None)
+    assert (wire.told(PollsEmpty), wire.told(PollFailed)) == (1, 1)
+
+
 def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of large hand-overs there are two, one that is on its way and one that waits, whatever credit is left."""
     source, wire = started()

@@ -17,6 +17,7 @@ from hearth.isolation.interpreter import host
 from hearth.staging.place import PlaceOpener
 from hearth.staging.plugin_plan import PluginPlan, PluginSpec
 from hearth.staging.polled_task import PolledTask, Transformed
+from hearth.staging.source_stage import Idle
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import RemoteError
 from hearth_execution.retry import Retry
@@ -68,11 +69,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
     environments = {key: python_environment(key, host(), (path,)) for key, path in places.items()}
     with ExitStack() as opened:
 
-        def started(acts: str, *steps: PluginSpec, empty_ms: int | None = None, **settings: Any) -> PolledTask:
+        def started(acts: str, *steps: PluginSpec, idle: Idle | None = None, **settings: Any) -> PolledTask:
             task = PluginSpec("task", "acting.Connector", "acting:Connector", "1", "acting")
             own = replace(SETTINGS, **settings)
             plan = PluginPlan("c", 0, "source", "acting.Connector", (task, *steps), environments, {"acts": acts}, own)
-            run = PolledTask(plan, lambda partitions: [None] * len(partitions), empty_ms=empty_ms)
+            run = PolledTask(plan, lambda partitions: [None] * len(partitions), idle=idle)
             run.open(opened)
             return run
 
@@ -97,7 +98,7 @@ def test_records_come_in_the_order_of_their_polls_and_with_where_they_were_read(
 
 def test_it_is_said_that_polls_brought_nothing_behind_all_that_they_brought(start: Start) -> None:
     """Once, and again behind what comes later: whoever hears it has all there was."""
-    run = start("go go nothing nothing nothing go", empty_ms=0)
+    run = start("go go nothing nothing nothing go", idle=Idle(0))
     assert [type(run.take(LONG)) for _ in range(5)] == [Transformed, Transformed, PollsEmpty, Transformed, PollsEmpty]
     assert run.take(0.2) is None
 
@@ -126,7 +127,7 @@ def test_what_the_task_raises_is_raised(start: Start) -> None:
 
 def test_a_task_that_asks_for_another_poll_is_not_idle(start: Start) -> None:
     """It may have something: nothing is said until it came back with nothing."""
-    run = start("retry retry go", empty_ms=0)
+    run = start("retry retry go", idle=Idle(0))
     assert values(run.take(LONG)) == ['"go 1"']
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -68,6 +69,12 @@ class FileStreamSourceTask(BatchSourceTask):
         """Return the next lines as one batch, None when there are none at present."""
         lines = self._take(self._take_columns)
         return [self._batch(lines)] if lines else None
+
+    def is_exhausted(self) -> bool:
+        """Return whether the file was read to its end; of a pipe or the standard input nobody knows."""
+        with self._reading, contextlib.suppress(OSError):  # the next poll tells of it
+            return self._is_at_end and self._window is not None and not self._window.has_news()
+        return False
 
     def stop(self) -> None:
         """Wake a waiting poll and close the file; later polls return None."""

@@ -93,6 +93,32 @@ def test_nothing_new_is_none(poll: Poll, started: Started, tmp_path: Path) -> No
 
 
 @FORMS
+def test_the_end_of_a_file_is_known(poll: Poll, started: Started, tmp_path: Path) -> None:
+    """Once a poll has found nothing there, until something is appended or the file is another; never of a pipe."""
+    file, other, pipe = tmp_path / "f", tmp_path / "g", tmp_path / "p"
+    task = started(file)
+    poll(task)
+    assert not task.is_exhausted()  # it may come
+    file.write_text("one\npart")
+    poll(task)
+    assert not task.is_exhausted()
+    poll(task)
+    assert task.is_exhausted()
+    with file.open("a") as writer:
+        writer.write("ial\n")
+    assert not task.is_exhausted()
+    poll(task), poll(task)
+    assert task.is_exhausted()
+    other.write_text("two\n")
+    other.replace(file)
+    assert not task.is_exhausted()
+    os.mkfifo(pipe)
+    piped = started(pipe)
+    poll(piped)
+    assert not piped.is_exhausted()
+
+
+@FORMS
 def test_the_stored_position_is_where_reading_goes_on(poll: Poll, started: Started, tmp_path: Path) -> None:
     """Lines before the committed offset are not read again."""
     file = tmp_path / "f"
