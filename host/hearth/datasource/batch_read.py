@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from hearth.datasource.instruction import instructive
 from hearth.datasource.option import Options
+from hearth.datasource.spark_socket import SentFirst
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.source_stage import Idle
 from hearth_api import ConfigError, ConnectError
@@ -38,7 +39,7 @@ class TaskPartition(InputPartition):  # type: ignore[misc]
     idle: Idle
 
 
-class HearthReader(DataSourceReader):  # type: ignore[misc]
+class HearthReader(SentFirst, DataSourceReader):  # type: ignore[misc]
     """Plans on the driver; its copies run the tasks on executors."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from hearth.datasource.instruction import instructive
 from hearth.datasource.option import EXECUTORS, Options
 from hearth.datasource.segment import Segment, batches_of
+from hearth.datasource.spark_socket import SentFirst
 from hearth.datasource.spool import Places, Spool, SpoolMismatch
 from hearth.datasource.spool_location import spool_store
 from hearth.datasource.task_launch import SpoolingLaunch, launch
@@ -49,7 +50,7 @@ class SegmentPartition(InputPartition):  # type: ignore[misc]
     names: list[str]
 
 
-class HearthStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class HearthStreamReader(SentFirst, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Answers Spark beside the driver, where it lives as long as its query; copies of it read segments.
 
     A copy knows the schema and nothing else. The first question starts what lives here.

@@ -9,10 +9,11 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import StructType
 
 from hearth.datasource.instruction import instructive
+from hearth.datasource.spark_socket import SentFirst
 from hearth.datasource.write_plan import WritePlan, Written
 
 
-class HearthWriter(DataSourceArrowWriter):  # type: ignore[misc]
+class HearthWriter(SentFirst, DataSourceArrowWriter):  # type: ignore[misc]
     """Writes a DataFrame once."""
 
     def __init__(self, plan: WritePlan) -> None:
@@ -23,7 +24,7 @@ class HearthWriter(DataSourceArrowWriter):  # type: ignore[misc]
         return self._plan.write(iterator)
 
 
-class HearthStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+class HearthStreamWriter(SentFirst, DataSourceStreamArrowWriter):  # type: ignore[misc]
     """Writes the micro-batches of a query."""
 
     def __init__(self, plan: WritePlan) -> None:
