@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,21 @@ class Command:
             "plugin.path": str(file_bundle()),
         }
 
-    def start(self, *files: Path, **environment: str) -> subprocess.Popen[str]:
-        """Start it in a session of its own, so that a signal may go to all of it."""
+    @contextmanager
+    def start(self, *files: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+        """Start it in a session of its own, so that a signal may go to all of it; a test that fails kills it."""
         worker = self.folder / "worker.properties"
         worker.write_text(render(self._settings))
         command = [sys.executable, "-m", "hearth", "standalone", str(worker), *map(str, files)]
         variables = {**self._environment, **environment}
-        return subprocess.Popen(
+        with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
-        )
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
     def refused(self, *files: Path, **environment: str) -> tuple[int, str]:
         """Run it to its end; returns exit code and what it said."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from collections.abc import Sequence
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from hearth.cli.connector_file import ConnectorFile
+from hearth.cli.signal_end import interrupt_on_signals
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
     from hearth.cli.host import Host
-
-INTERRUPTED = 130
 
 
 def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
@@ -41,21 +37,3 @@ def create(host: Host, file: ConnectorFile) -> None:
         text = f"{file.path}: {error}" + (f"\n{trace.rstrip()}" if trace else "")
         kind = ConfigError if isinstance(error, ConfigError) else ConnectError
         raise kind(text, code=error.code, hint=error.hint) from error
-
-
-def interrupt_on_signals() -> None:
-    """End in order at the first signal, at once at the second.
-
-    A signal that who started this process had it ignore (``nohup``, a shell's background) stays ignored, as in Java.
-    """
-    seen: list[int] = []
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        if seen:
-            os._exit(INTERRUPTED)
-        seen.append(number)
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, interrupt)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from hearth.cli.connector_file import read_connector_file
-from hearth.cli.host_run import interrupt_on_signals, run_host
+from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.prepared_spark import preparing_launcher
+from hearth.cli.signal_end import interrupt_on_signals
 from hearth.cli.worker_file import Mode, read_worker
 from hearth.config import StandaloneConfig
 

@@ -238,32 +238,6 @@ def test_too_few_files_are_named(command: Command) -> None:
     refused(command.run(), 3, "too many open files", "128 are allowed", "hint: raise the limit")
 
 
-SIGNALS = """
-import os, signal, sys
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
-from hearth.cli.host_run import interrupt_on_signals
-interrupt_on_signals()
-for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-    try:
-        os.kill(os.getpid(), number)
-        print("went on", flush=True)
-    except KeyboardInterrupt:
-        print(number.name, flush=True)
-        break
-"""
-
-
-@pytest.mark.parametrize(("ignored", "first"), [("SIGUSR1", "SIGHUP"), ("SIGHUP", "SIGINT")])
-def test_a_signal_that_was_ignored_stays_ignored(ignored: str, first: str) -> None:
-    """`nohup hearth standalone` outlives its terminal."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", SIGNALS, ignored]
-    output = subprocess.run(command, capture_output=True, text=True, env=environ, check=True).stdout.split("\n")
-    assert output[-2] == first
-    assert output[:-2] == (["went on"] if ignored == "SIGHUP" else [])
-
-
 def test_an_offset_file_of_a_running_host_is_refused(command: Command) -> None:
     """The second host is told who has it; exit code 3."""
     claim = OffsetClaim(command.folder / "offsets")
