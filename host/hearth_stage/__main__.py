@@ -79,8 +79,10 @@ def main(arguments: list[str]) -> None:
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
     leave_signals_to_runtime()
+    from hearth_stage.absent_module import AbsentFinder
     from hearth_stage.log_output import begin_log
 
+    sys.meta_path.insert(1, AbsentFinder())
     begin_log()
     connection = _forked(sites, *forking[0]) if forking else _started()
     os.register_at_fork(after_in_child=connection.close)
