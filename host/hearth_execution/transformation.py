@@ -104,6 +104,10 @@ class Transformations:
             records = None
         return chain(batches, links)
 
+    def take_records(self, steps: Sequence[Step]) -> bool:
+        """Tell whether there are steps, and the first is given records, which need not become batches for it."""
+        return bool(steps) and self._takes_records(steps[0])
+
     def to_records(self, steps: Sequence[Step], batch: Batch) -> tuple[list[Any], list[Failure]]:
         """Run a sink's batch through steps and return the records that are left, and the rows that failed.
 

@@ -141,6 +141,8 @@ class StageSource:
         """The bytes of each hand-over that the runtime has not dealt with yet."""
         self._polling = False
         self._wants_records = False
+        self._names_only = False
+        """Whether nobody needs the values of what was polled: steps are given the records themselves."""
         self._quiet = _Quiet()
         self._numbers = itertools.count()
         self._pending: dict[int, SourceRecord] = {}
@@ -155,6 +157,7 @@ class StageSource:
         """Create the connector's task and start it."""
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
+        self._names_only = call.names_only and self._transformations.take_records(call.steps)
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         self._transactions = TransactionRequests() if call.ends_transactions else None
         task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
@@ -255,11 +258,13 @@ class StageSource:
 
     def _polled(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> list[Polled]:
         """Return records as batches, with those that cannot be what they say they are."""
+        # a class of the plugin's own may not be copied with changes
+        is_plain = set(map(type, records)) == {SourceRecord}
         try:
-            batches = records_by_kind(records)
+            batches = records_by_kind(records, names_only=is_plain and self._names_only)
         except DataError:
             return list(self._sorted_out(records, task))
-        return [self._stepped(batches, records)] if batches else []
+        return [self._stepped(batches, records if is_plain else None)] if batches else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -274,8 +279,6 @@ class StageSource:
         """Run what was polled, and the records it was made of, through the stage's own steps, if it has any."""
         if not self._steps:
             return Polled(batches)
-        if records is not None and set(map(type, records)) != {SourceRecord}:
-            records = None  # a class of the plugin's own may not be copied with changes
         return Polled(batches, self._transformations.apply(self._steps, numbered(batches), records))
 
     def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:

@@ -37,6 +37,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     ends_transactions: bool = False
     empty_ms: int | None = None
     ends_exhausted: bool = False
+    names_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Polled:
     """What a task polled together, and what the stage's own steps made of it where there are any.
 
     ``origins`` are a batch for each kind of records; rows of several are numbered together, in the order of the poll.
+    Those that steps took as records may lack their values (``StartSource.names_only``).
     """
 
     origins: list[Batch]
@@ -94,12 +96,16 @@ class Polled:
     @property
     def size(self) -> int:
         """Return how many bytes the batches hold."""
-        return sum(batch.data.nbytes for batch in (*self.origins, *([] if self.outcome is None else self.results)))
+        return sum(batch.data.nbytes for batch in self._batches)
 
     @property
     def memory(self) -> int:
         """Return how many bytes are held for what was polled: for a slice as many as for all it is cut from."""
-        return sum(batch.data.get_total_buffer_size() for batch in self.origins)
+        return sum(batch.data.get_total_buffer_size() for batch in self._batches)
+
+    @property
+    def _batches(self) -> list[Batch]:
+        return self.origins if self.outcome is None else self.origins + self.outcome.batches
 
     @property
     def results(self) -> list[Batch]:

@@ -49,6 +49,11 @@ class TaskSettings:
     tracks_topics: bool
     names_keys: bool = True
 
+    @property
+    def shows_records(self) -> bool:
+        """Return whether the log shows bad records themselves."""
+        return self.logs_failures and self.logs_records
+
 
 @dataclass(frozen=True)
 class PluginPlan:

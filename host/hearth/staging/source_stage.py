@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hearth.isolation.stage import Stage
@@ -90,8 +90,10 @@ def start_source(
     """
     steps = [step_of(plugin) for plugin in inside]
     reference, config = plan.plugin("task").reference, dict(plan.task_config)
-    asked = (None, False) if idle is None else (idle.milliseconds, idle.ends_exhausted)
-    start = StartSource(reference, config, steps, ends_transactions, *asked)
+    names_only = not plan.settings.shows_records
+    start = StartSource(reference, config, steps, ends_transactions, names_only=names_only)
+    if idle is not None:
+        start = replace(start, empty_ms=idle.milliseconds, ends_exhausted=idle.ends_exhausted)
     started = stage.call(start)
     admit(started)
     if is_paused:

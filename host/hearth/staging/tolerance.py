@@ -72,7 +72,7 @@ class Tolerance:
 
     def __init__(self, settings: TaskSettings, log: FailureLog, dead_letters: DeadLetters | None = None) -> None:
         self.is_all = settings.is_tolerant
-        self.shows_records = settings.logs_failures and settings.logs_records
+        self.shows_records = settings.shows_records
         """Whether the log shows bad records themselves."""
         self.is_reporting = settings.logs_failures or dead_letters is not None
         """Whether somebody wants to see bad records as they were consumed."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.batch import Batch
-from hearth_api.batch.column import column_to_values, values_to_column
+from hearth_api.batch.column import column_to_values, fit_surely, values_to_column
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
 from hearth_api.java.offset_json import offsets_to_json
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
@@ -41,20 +41,24 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
 
 
-def records_by_kind(records: Sequence[ConnectRecord]) -> list[Batch]:
+def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = False) -> list[Batch]:
     """Return the records as one batch of each kind, in the order in which the kinds first come.
 
     Records are of one kind where `records_to_batches` would put them into one batch if they followed each other. Where
     there are several kinds, the column `row` says the place of each record.
+
+    With `names_only` nobody wants to know more of a record than which one it is: values that fit their schema surely
+    are left out, with the schema.
     """
     if not records:
         return []
     if not (varying := _varying(records)):
-        return [_batch(records)]
+        return [_batch(records, names_only=names_only)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
-    return [_batch([records[place] for place in places], places) for places in sorted(kinds, key=itemgetter(0))]
+    kinds.sort(key=itemgetter(0))
+    return [_batch([records[place] for place in places], places, names_only=names_only) for places in kinds]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -168,10 +172,16 @@ def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord
     return [None] * len(records)
 
 
-def _batch(records: Sequence[ConnectRecord], places: Sequence[int] | None = None) -> Batch:
+def _batch(
+    records: Sequence[ConnectRecord], places: Sequence[int] | None = None, *, names_only: bool = False
+) -> Batch:
     """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
     first = records[0]
-    columns = {"value": values_to_column(first.value_schema, [record.value for record in records])}
+    schema, values = first.value_schema, [record.value for record in records]
+    if names_only and fit_surely(schema, values):
+        schema, columns = None, {"value": pa.nulls(len(values), pa.string())}
+    else:
+        columns = {"value": values_to_column(schema, values)}
     _add(columns, "key", first.key_schema, [record.key for record in records])
     _add(columns, "partition", INT32_SCHEMA, [record.kafka_partition for record in records])
     _add(columns, "timestamp", INT64_SCHEMA, [record.timestamp for record in records])
@@ -190,7 +200,7 @@ def _batch(records: Sequence[ConnectRecord], places: Sequence[int] | None = None
     if places is not None:
         columns["row"] = pa.array(places, pa.int32())
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return Batch(first.topic, first.key_schema, first.value_schema, data, **attributes)
+    return Batch(first.topic, first.key_schema, schema, data, **attributes)
 
 
 def _add(columns: dict[str, Any], name: str, schema: Schema | None, values: list[Any]) -> None:

@@ -143,6 +143,22 @@ def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
         raise DataError("Mismatching schema.")
 
 
+@lru_cache(maxsize=1000)
+def _is_judged(schema: Schema) -> bool:
+    """Tell whether what a struct of the schema was given can neither change nor fail to become a column."""
+    if schema.type is not Type.STRUCT or schema.is_reference:
+        return schema.type.is_primitive and not is_logical(schema)
+    return all(_is_judged(field.schema) for field in schema.fields)
+
+
+def fit_surely(schema: Schema | None, values: Sequence[Any]) -> bool:
+    """Tell whether values are structs that fit their schema by having been made; others may fit as well."""
+    if schema is None or schema.type is not Type.STRUCT or not _is_judged(schema):
+        return False
+    are_structs = list(map(type, values)).count(Struct) == len(values)
+    return are_structs and [value.schema for value in values].count(schema) == len(values)
+
+
 def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
     is_map = schema.type is Type.MAP
     expected = (dict,) if is_map else (list, tuple)

@@ -14,11 +14,15 @@ import pytest
 from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,
+    DataError,
     RecordMetadata,
     RetriableError,
+    SchemaBuilder,
     SourceConnector,
     SourceRecord,
     SourceTask,
+    Struct,
+    Transformation,
 )
 from hearth_api.batch import Batch, BatchSourceTask
 from hearth_execution.order import rows_of
@@ -132,6 +136,23 @@ class BatchConnector(_Connector):
     def task_class(self) -> type[Task]:
         """Return the task's class."""
         return CuriousBatches
+
+
+class UpperKey(Transformation):
+    """Writes keys in capitals; a bad one fails."""
+
+    def config(self) -> ConfigDef:
+        """Return no settings."""
+        return ConfigDef()
+
+    def configure(self, configs: Any) -> None:
+        """Take no settings."""
+
+    def apply(self, record: Any) -> Any:
+        """Return the record with another key."""
+        if record.key == "bad":
+            raise DataError("bad")
+        return record.new_record(key=None if record.key is None else record.key.upper())
 
 
 class Wire:
@@ -362,6 +383,55 @@ def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None
     assert (group.polled, group.results, [each.row for each in group.failures]) == (1, 1, [2])
     assert values(origin) == ["a", "drop", "bad", "b"]
     assert result.column("row").to_pylist() == [0, 3]
+
+
+def test_values_that_nobody_wants_to_see_are_not_made_twice() -> None:
+    """Steps are given the records themselves; what was polled still tells which ones these were, and where it failed.
+
+    Whoever shows records wants all of them, and so does a batch without steps, which is what goes on.
+    """
+    schema = SchemaBuilder.struct().field("text", STRING_SCHEMA).build()
+    structs = [(text, Struct(schema).put("text", text)) for text in ("a", "bad", "b")]
+    polled = [
+        SourceRecord({"file": "f"}, {"position": row}, "t", None, STRING_SCHEMA, text, schema, struct)
+        for row, (text, struct) in enumerate(structs)
+    ]
+
+    def handed(names_only: bool, steps: list[Step]) -> tuple[Any, list[Batch]]:
+        plugins = Plugins("source")
+        plugins.load("transforms.k", "sample.UpperKey", f"{__name__}:UpperKey", {})
+        source, wire = started(plugins=plugins, steps=steps, names_only=names_only)
+        poll(source, polled)
+        (said,) = wire.handed_over
+        return said.groups[0], said.batches
+
+    steps = [Step("transforms.k")]
+    group, (origin, result) = handed(True, steps)
+    assert (origin.value_schema, origin.column("value").null_count) == (None, 3)
+    same, (whole, known) = handed(False, steps)
+    assert [origin.column(name) for name in ("key", "source_offset")] == [
+        whole.column(name) for name in ("key", "source_offset")
+    ]
+    assert whole.column("value").field("text").to_pylist() == ["a", "bad", "b"]
+    assert [each.row for each in group.failures] == [each.row for each in same.failures] == [1]
+    assert result.data.equals(known.data)
+    assert [each["text"] for each in result.column("value").to_pylist()] == ["a", "b"]
+    _, (alone,) = handed(True, [])
+    assert alone.data.equals(whole.data)
+
+
+def test_what_may_not_fit_is_judged_before_the_steps() -> None:
+    """A text may be a number, a list in a struct may have changed: they fail as they were polled, seen or not."""
+    schema = SchemaBuilder.struct().field("list", SchemaBuilder.array(STRING_SCHEMA).build()).build()
+    changed = Struct(schema).put("list", ["a"])
+    changed.get("list").append(1)
+    plugins = Plugins("source")
+    plugins.load("transforms.k", "sample.UpperKey", f"{__name__}:UpperKey", {})
+    source, wire = started(plugins=plugins, steps=[Step("transforms.k")], names_only=True)
+    poll(source, [SourceRecord({}, {}, "t", value_schema=schema, value=changed)])
+    poll(source, [SourceRecord({}, {}, "t", value_schema=STRING_SCHEMA, value=1)])
+    failures = [failure for handed in wire.handed_over for group in handed.groups for failure in group.failures]
+    assert [failure.phase for failure in failures] == ["TASK_POLL", "TASK_POLL"]
 
 
 @pytest.mark.parametrize("connector", ["Curious", "Batch"])

@@ -40,8 +40,9 @@ def told(beginning: str) -> list[str]:
 
 PATHS = {"source": told("A record of a source"), "sink": told("A record of a sink")}
 CARRIERS = told("Below these")
-AT_TIMES = {"hearth_execution.retry", "hearth_execution.order"}
-"""What a batch of one record goes through as well, and one that is cut: the broker hands over records as it likes."""
+AT_TIMES = {"hearth_execution.retry", "hearth_execution.order", "hearth_stage.absent_module"}
+"""What a batch of one record goes through as well, and one that is cut: the broker hands over records as it likes; and
+what is asked by the import of a module, which some libraries try again and again."""
 
 
 def module_of(path: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from hearth_api import (
     DataError,
     Header,
     Schema,
+    SchemaBuilder,
     SinkRecord,
     SourceRecord,
+    Struct,
     Timestamp,
     TimestampType,
+    Type,
 )
 from hearth_api.batch import (
     Batch,
@@ -137,6 +141,44 @@ def test_records_of_one_kind_come_together_each_with_its_place(records: list[Sou
     assert len(batches) <= len(records_to_batches(records))
     firsts = [0 if batch.column("row") is None else batch.column("row")[0].as_py() for batch in batches]
     assert firsts == sorted(firsts)
+
+
+@given(source_records())
+def test_of_records_that_only_have_a_name_all_but_values_is_there(records: list[SourceRecord]) -> None:
+    """Values are there as well, unless they are structs that can neither change nor fail to become a column."""
+
+    def named(batch: Batch) -> list[Any]:
+        return [parts(each.new_record(value_schema=None, value=None)) for each in batch_to_source_records(batch)]
+
+    for short, whole in zip(records_by_kind(records, names_only=True), records_by_kind(records), strict=True):
+        assert named(short) == named(whole)
+        if short.value_schema != whole.value_schema:
+            assert whole.value_schema is not None
+            assert (short.value_schema, whole.value_schema.type) == (None, Type.STRUCT)
+
+
+def test_a_struct_that_may_change_is_no_mere_name() -> None:
+    """Nor is one whose values are made others for a column, nor what is no struct of the schema."""
+    plain = SchemaBuilder.struct().field("a", STRING_SCHEMA).build()
+    listed = SchemaBuilder.struct().field("a", SchemaBuilder.array(STRING_SCHEMA).build()).build()
+    dated = SchemaBuilder.struct().field("a", Timestamp.SCHEMA).build()
+    outer = SchemaBuilder.struct().field("a", plain).build()
+    moment = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
+    struct = Struct(plain).put("a", "x")
+
+    def is_left_out(schema: Schema, value: Any) -> bool:
+        record = SourceRecord({}, {}, "t", value_schema=schema, value=value)
+        (batch,) = records_by_kind([record, record], names_only=True)
+        return batch.value_schema is None
+
+    assert is_left_out(plain, struct)
+    assert is_left_out(outer, Struct(outer).put("a", struct))
+    assert not is_left_out(listed, Struct(listed).put("a", ["x"]))
+    assert not is_left_out(dated, Struct(dated).put("a", moment))
+    assert not is_left_out(plain, None)
+    assert not is_left_out(STRING_SCHEMA, "x")
+    with pytest.raises(DataError):
+        is_left_out(outer, struct)
 
 
 def test_a_kind_is_known_by_what_it_is_and_not_by_its_objects() -> None:
