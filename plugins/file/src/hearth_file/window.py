@@ -8,6 +8,8 @@ CHUNK = 1 << 20
 """Bytes a window holds; more only where a single line needs it."""
 LEAST = 4 << 10
 """... as long as no more comes at a time: most files are quiet mostly, and there may be hundreds."""
+_GROWTH = 16
+"""What it grows by with a read that fills it: its first lines do not wait for memory that only more of them need."""
 
 
 class Window:
@@ -45,7 +47,7 @@ class Window:
             return
         if self._read():
             if self.end == len(self.data) < self.chunk:
-                self.data = self.data + bytes(self.chunk - self.end)
+                self.data = self.data + bytes(min(self.chunk, _GROWTH * self.end) - self.end)
                 self._read()
             return
         self._next = self._stream.successor()
