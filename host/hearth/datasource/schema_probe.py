@@ -24,8 +24,9 @@ def first_schemas(plan: PluginPlan, milliseconds: int) -> tuple[Schema | None, S
     A key that is null in every record of the first batch has no schema.
     """
     task = PolledTask(
-        plan, lambda partitions: [None] * len(partitions), admit=_refuse_acknowledging, open_stage=BRIEF_STAGES
-    )
+        plan, lambda partitions: [None] * len(partitions),
+        ahead=1, admit=_refuse_acknowledging, open_stage=BRIEF_STAGES,
+    )  # fmt: skip
     until = time.monotonic() + milliseconds / 1000
     with ExitStack() as opened:
         task.open(opened)

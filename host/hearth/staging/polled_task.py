@@ -17,7 +17,7 @@ from hearth.staging.chain import Chain, split
 from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.poll_watch import PollWatch
-from hearth.staging.source_stage import HandedOver, Idle, ReadStored, Said, answer_source, start_source
+from hearth.staging.source_stage import AHEAD, HandedOver, Idle, ReadStored, Said, answer_source, start_source
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.failure import Failure
@@ -59,8 +59,8 @@ class PolledTask:
     """Runs a source's task from its start to its stop; it polls while what it returned is taken.
 
     ``read_offsets`` returns committed offsets, from any thread. ``idle`` is when ``take`` says that
-    there is nothing; what ``admit`` raises of what the task is ends it before its first poll. All but
-    ``wake`` and ``committed`` belong to one thread.
+    there is nothing; ``ahead`` is how many hand-overs it polls before what it returned is taken. What ``admit`` raises
+    of what the task is ends it before its first poll. All but ``wake`` and ``committed`` belong to one thread.
     """
 
     def __init__(
@@ -69,10 +69,11 @@ class PolledTask:
         read_offsets: ReadStored,
         *,
         idle: Idle | None = None,
+        ahead: int = AHEAD,
         admit: Callable[[SourceStarted], None] = lambda started: None,
         open_stage: OpenStage = OWN_STAGES,
     ) -> None:
-        self._plan, self._read_offsets, self._idle = plan, read_offsets, idle
+        self._plan, self._read_offsets, self._idle, self._ahead = plan, read_offsets, idle, ahead
         self._admit = admit
         self._open_stage = open_stage
         self._said: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
@@ -93,7 +94,7 @@ class PolledTask:
         self._stage, self._places = opener.open(opened)
         self._chain = Chain(self._plan, self._places, between)
         opened.callback(self._stop)
-        started = start_source(self._stage, self._plan, inside, idle=self._idle, admit=self._admit)
+        started = start_source(self._stage, self._plan, inside, ahead=self._ahead, idle=self._idle, admit=self._admit)
         self.wants_commits, self.wants_records = started.wants_commits, started.wants_records
         self._watch = PollWatch(self._stage, settings.call_timeout)
 

@@ -79,6 +79,7 @@ def start_source(
     inside: Sequence[PluginSpec],
     *,
     is_paused: bool = False,
+    ahead: int = AHEAD,
     ends_transactions: bool = False,
     idle: Idle | None = None,
     admit: Callable[[SourceStarted], None] = lambda started: None,
@@ -86,7 +87,8 @@ def start_source(
     """Start the task in its stage, and let it poll; returns what it wants to hear of.
 
     ``inside`` are the transformations that run there. ``idle`` is when the stage says that it is empty,
-    for who wants to know. What ``admit`` raises ends it before the first poll.
+    for who wants to know. What ``admit`` raises ends it before the first poll. ``ahead`` is how many hand-overs it may
+    be ahead.
     """
     steps = [step_of(plugin) for plugin in inside]
     reference, config = plan.plugin("task").reference, dict(plan.task_config)
@@ -98,5 +100,5 @@ def start_source(
     admit(started)
     if is_paused:
         stage.notify(HoldPolling())
-    stage.notify(AddCredit(AHEAD))
+    stage.notify(AddCredit(ahead))
     return started

@@ -41,7 +41,9 @@ class Task(SourceTask):
                 key_schema=STRING_SCHEMA, key="k%d" % self.number, value_schema=ORDER, value=order))
         return records
     def is_exhausted(self): return "known" in self.props and self.number >= self.last
-    def stop(self): pass
+    def stop(self):
+        if "stopped" in self.props:
+            with open(self.props["stopped"], "w") as file: file.write(str(self.number))
 
 class Told(Task):
     def commit_record(self, record, metadata):

@@ -76,6 +76,13 @@ def test_columns_are_typed_by_the_first_record(plan: Callable[..., dict[str, str
     assert found["key"].dataType.simpleString() == "string"
 
 
+def test_no_more_is_polled_than_types_the_columns(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+    """What a probe polls nobody has: a source is asked for little of it, and is not waited for."""
+    stopped = tmp_path / "stopped"
+    HearthDataSource(plan(last="1000", step="3", stopped=str(stopped))).schema()
+    assert stopped.read_text() == "3"
+
+
 def test_columns_of_a_source_without_records_are_not_known(plan: Callable[..., dict[str, str]]) -> None:
     """It is said what to do."""
     with pytest.raises(DataSourceFailed, match=r"(?s)no record for 300 ms.*\.schema"):
