@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from hearth.datasource.not_null import NotNull
 from hearth.datasource.spark_column import converter, instants
 from hearth_api import ConfigError, TimestampType
 from hearth_api.batch import Batch
@@ -37,9 +38,10 @@ class SparkBatches:
             "source_offset": lambda batch: batch.column("source_offset"),
         }
         self._makers = [(field.name, makers[field.name], field.type) for field in self.schema]
+        self._not_null = NotNull(self.schema)
 
     def convert(self, batch: Batch, value: Any = None) -> Any:
-        """Return a batch for Spark; raises Unfit where a column cannot be what it should.
+        """Return a batch for Spark; raises Unfit for a column that cannot be what it should, NullFound for nulls.
 
         ``value`` is that column, where it is not typed by the schema of the records.
         """
@@ -50,6 +52,7 @@ class SparkBatches:
             for name, make, type_ in self._makers
         )
         columns = [pa.nulls(batch.num_rows, type_) if column is None else column for column, type_ in made]
+        self._not_null.check(columns)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _typed(self, batch: Batch, name: str) -> Any:

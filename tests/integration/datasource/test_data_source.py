@@ -127,5 +127,18 @@ def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, give
     wrong = {**options(lines, hearth__probe__ms=500), **given}
     with pytest.raises(PySparkException) as raised:
         spark.read.format("hearth").options(**wrong).load().collect()
-    line = next(line for line in reversed(str(raised.value).splitlines()) if line.strip() and "SQLSTATE" not in line)
-    assert said in line, str(raised.value)
+    assert said in last_line(raised.value)
+
+
+def test_a_null_in_a_column_that_is_not_null_is_told(spark: SparkSession, lines: Path) -> None:
+    """Spark believes a schema that somebody gives it."""
+    read = spark.read.format("hearth").options(**options(lines)).schema("key string NOT NULL, value string")
+    with pytest.raises(PySparkException) as raised:
+        read.load().collect()
+    assert "a record has null as key" in last_line(raised.value)
+    assert ".schema(...)" in last_line(raised.value)
+
+
+def last_line(error: Exception) -> str:
+    """Return the last line that says something."""
+    return next(line for line in reversed(str(error).splitlines()) if line.strip() and "SQLSTATE" not in line)
