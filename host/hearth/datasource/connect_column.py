@@ -16,6 +16,7 @@ from pyspark.sql import types as spark
 
 from hearth_api import ConfigError, Date, Decimal, Schema, SchemaBuilder, Time, Timestamp
 from hearth_api.batch import arrow_type
+from hearth_api.layout import number_type
 
 PRECISION = "connect.decimal.precision"
 """The parameter by which a decimal's schema says how many digits there are, as connectors of databases write it."""
@@ -160,7 +161,7 @@ def _milliseconds(unit: str, per_millisecond: int, kind: Any) -> Convert:
         fine = column.cast(unit_type(column)).cast(pa.int64())
         coarse = np.floor_divide(fine.fill_null(0).to_numpy(zero_copy_only=False), per_millisecond)
         mask = fine.is_null().to_numpy(zero_copy_only=False) if fine.null_count else None
-        return pa.array(coarse.astype(kind.to_pandas_dtype()), kind, mask=mask)
+        return pa.array(coarse.astype(number_type(kind)), kind, mask=mask)
 
     def unit_type(column: Any) -> Any:
         return pa.time64(unit) if pa.types.is_time(column.type) else pa.timestamp(unit, column.type.tz)

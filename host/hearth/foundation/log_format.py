@@ -61,6 +61,9 @@ def begin_log(stream: TextIO, format_: str = "text") -> None:
     handler.addFilter(Repeats())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
+    # A connection of py4j speaks when it is collected with a thread that is over, for which Python makes up
+    # another one; 3.13 says at its end that it failed to forget that.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
 def _is_told(record: logging.LogRecord) -> bool:

@@ -16,6 +16,7 @@ from hearth_api.layout.piece import (
     join,
     memory,
     nulled,
+    number_type,
     replaced,
     rows_of,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "join",
     "memory",
     "nulled",
+    "number_type",
     "replaced",
     "rows_of",
     "to_texts",

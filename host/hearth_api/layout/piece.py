@@ -25,6 +25,12 @@ def constant(text: str) -> Any:
     return pa.scalar(text, pa.string())
 
 
+def number_type(type_: Any) -> Any:
+    """Return numpy's type of one of Arrow's numbers; before its version 26 Arrow says it only with pandas."""
+    kind = "f" if pa.types.is_floating(type_) else "u" if pa.types.is_unsigned_integer(type_) else "i"
+    return np.dtype(f"{kind}{type_.bit_width // 8}")
+
+
 def memory(column: Any) -> tuple[Any, Any]:
     """Return the bytes of a binary or string column as numpy array, from its first row to its last, and the offsets.
 

@@ -73,3 +73,4 @@ def test_talk_of_py4j_is_never_told(format_: str) -> None:
         logging.getLogger(name).info("from %s", name)
     assert "from own" in stream.getvalue()
     assert stream.getvalue().count("\n") == 1
+    assert not logging.getLogger("py4j.clientserver").isEnabledFor(logging.INFO), "it is said in threads that are over"

@@ -181,7 +181,7 @@ def test_columns_and_attributes_of_a_batch_are_documented() -> None:
 
     data = pa.RecordBatch.from_arrays([pa.array(["a"])], names=["value"])
     metadata = json.loads(Batch("t", None, None, data).to_arrow().schema.metadata[b"hearth"])
-    columns = set(re.findall(r"^    - `(\w+)`|`(\w+)`(?= int)", Batch.__doc__ or "", flags=re.MULTILINE))
+    columns = set(re.findall(r"^ *- `(\w+)`|`(\w+)`(?= int)", Batch.__doc__ or "", flags=re.MULTILINE))
     names = {name for pair in columns for name in pair if name} | {"key", "value"}
     assert documented("4. Record batches") == set(metadata) | names
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
 from hearth_api.batch import arrow_type, values_to_column
-from hearth_api.layout import memory
+from hearth_api.layout import memory, number_type
 from hearth_registry import avro_name as an
 from hearth_registry.avro_map_order import order_read
 from hearth_registry.avro_schema_reader import default_of
@@ -213,7 +213,7 @@ def _scalar(written: AvroType, schema: Schema) -> Take:
 
 def _integers(written: AvroType, schema: Schema) -> Take:
     take, type_ = ints if written.kind == "int" else longs, arrow_type(schema)
-    dtype, limits = type_.to_pandas_dtype(), _RANGES.get(schema.name)
+    dtype, limits = number_type(type_), _RANGES.get(schema.name)
 
     def read(rows: Rows) -> Any:
         numbers = take(rows)

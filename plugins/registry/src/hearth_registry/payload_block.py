@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api.layout import join, memory
+from hearth_api.layout import join, memory, number_type
 
 _MOST_BYTES = (1 << 31) - 1
 _ONES = np.uint64(0x7F)
@@ -139,7 +139,7 @@ def binary_of(ends: Any, content: Any) -> Any:
 
 def numbers_of(column: Any) -> Any:
     """Return the numbers of a column, whatever stands in its nulls."""
-    dtype = np.dtype(column.type.to_pandas_dtype())
+    dtype = number_type(column.type)
     return np.frombuffer(column.buffers()[1] or b"", dtype)[column.offset : column.offset + len(column)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth_api.layout import address_of, copied
+from hearth_api.layout import address_of, copied, number_type
 from hearth_registry.payload_block import UnsuitedError
 
 _SPARE = 16
@@ -106,7 +106,7 @@ def spans(rows: Rows, sizes: Any) -> Any:
 def scattered(values: Any, present: Any, type_: Any) -> Any:
     """Return one value per row from those of the rows that have one."""
     if pa.types.is_integer(type_) or pa.types.is_floating(type_):
-        spread = np.zeros(len(present), type_.to_pandas_dtype())
+        spread = np.zeros(len(present), number_type(type_))
         if not values.null_count:
             spread[present] = values.to_numpy()
             return pa.array(spread, type_, mask=~present)

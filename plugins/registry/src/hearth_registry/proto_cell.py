@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hearth_api import Decimal, Schema, Type, is_logical
 from hearth_api.batch import arrow_type
-from hearth_api.layout import as_string, memory
+from hearth_api.layout import as_string, memory, number_type
 from hearth_json.strict_reader import RANGES
 from hearth_registry import proto_known as known
 from hearth_registry.payload_block import UnsuitedError
@@ -94,7 +94,7 @@ def scalar(kind: str, schema: Schema) -> tuple[int, Read]:
 
 def _numbers(kind: str, schema: Schema) -> Read:
     type_ = arrow_type(schema)
-    dtype = None if schema.type is Type.BOOLEAN else type_.to_pandas_dtype()
+    dtype = None if schema.type is Type.BOOLEAN else number_type(type_)
 
     def read(cells: Cells) -> Any:
         numbers = varints(cells)
@@ -112,7 +112,7 @@ def _numbers(kind: str, schema: Schema) -> Read:
 
 def _fixed(kind: str, schema: Schema) -> Read:
     dtype, type_ = np.dtype(_FIXED[kind]), arrow_type(schema)
-    target = type_.to_pandas_dtype()
+    target = number_type(type_)
 
     def read(cells: Cells) -> Any:
         rows = cells.rows
@@ -190,7 +190,7 @@ def _ranged(cells: Cells, numbers: Any, schema: Schema) -> Any:
     low, high = RANGES[schema.name]
     fits = (numbers >= low) & (numbers <= high)
     cells.sure &= fits
-    return pa.array(np.where(fits, numbers, 0).astype(arrow_type(schema).to_pandas_dtype()), arrow_type(schema))
+    return pa.array(np.where(fits, numbers, 0).astype(number_type(arrow_type(schema))), arrow_type(schema))
 
 
 def _dates(schema: Schema) -> Read:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth_api.layout import piece as module
-from hearth_api.layout.piece import Spans, address_of, copied, join
+from hearth_api.layout.piece import Spans, address_of, copied, join, number_type
 
 TEXT = st.binary(max_size=4)
 POOLS: list[Any] = []
@@ -82,3 +82,10 @@ def test_a_copy_takes_its_size_in_memory_and_no_more_meanwhile(width: Any, gap: 
         pa.set_memory_pool(before)
     assert column.to_pylist() == [bytes(size)] * count
     assert pool.total_bytes_allocated() == pool.bytes_allocated()
+
+
+def test_numbers_are_of_the_type_that_arrow_says() -> None:
+    """Where it can say it: with pandas, or from its version 26 on."""
+    kinds = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32(), pa.float32(), pa.float64()]
+    for kind in kinds:
+        assert pa.array(np.zeros(1, number_type(kind))).type == kind
