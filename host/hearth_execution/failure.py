@@ -169,11 +169,20 @@ class Failure:
     def of(cls, row: int, phase: str, class_name: str, error: Exception) -> Failure:
         """Describe what a row failed with; raises the error where no record is to blame for it.
 
-        That is so when the machine has no memory left: Java tolerates no ``Error`` either.
+        That is so when the machine has no memory left: Java tolerates no ``Error`` either. A value nested deeper than
+        Python's stack is one that cannot be handled, whatever was done with it.
         """
         if isinstance(error, MemoryError):
             raise error
+        if isinstance(error, RecursionError):
+            error = _too_deep(error)
         return cls(row, phase, class_name, ErrorInfo.of(error))
+
+
+def _too_deep(error: RecursionError) -> DataError:
+    told = DataError("the value is nested deeper than Python's stack, or the plugin calls itself without end")
+    told.__cause__ = error
+    return told
 
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:

@@ -262,7 +262,7 @@ class StageSource:
         is_plain = set(map(type, records)) == {SourceRecord}
         try:
             batches = records_by_kind(records, names_only=is_plain and self._names_only)
-        except DataError:
+        except (DataError, RecursionError):
             return list(self._sorted_out(records, task))
         return [self._stepped(batches, records if is_plain else None)] if batches else []
 
@@ -294,8 +294,8 @@ class StageSource:
             if is_fit:
                 yield self._stepped(records_by_kind([record for record, _ in pairs]))
                 continue
-            errors = (ErrorInfo.of(error) for _, error in pairs if error is not None)
-            failures = [Failure(row, "TASK_POLL", class_name, error) for row, error in enumerate(errors)]
+            errors = (error for _, error in pairs if error is not None)
+            failures = [Failure.of(row, "TASK_POLL", class_name, error) for row, error in enumerate(errors)]
             yield Polled(records_by_kind([_emptied(record) for record, _ in pairs]), Outcome([], failures))
 
 
@@ -307,10 +307,10 @@ def _verified(records: Any) -> Sequence[SourceRecord]:
     raise TypeError(f"poll returned {type(records).__name__}{inside}, and not a list of SourceRecord")
 
 
-def _misfit(record: SourceRecord) -> DataError | None:
+def _misfit(record: SourceRecord) -> Exception | None:
     try:
         records_by_kind([record])
-    except DataError as error:
+    except (DataError, RecursionError) as error:
         return error
     return None
 

@@ -194,6 +194,18 @@ def test_error_without_text_shows_its_class() -> None:
     assert str(ErrorInfo("plugin", "KeyError", "", "").to_error()) == "KeyError"
 
 
+def test_a_value_beyond_the_stack_is_one_that_cannot_be_handled() -> None:
+    """So its row says what is wrong with it, and not only what the interpreter said; memory is no row's fault."""
+    failure = Failure.of(3, "TRANSFORMATION", "c", raised(RecursionError("maximum recursion depth exceeded")))
+    assert (failure.row, failure.error.kind) == (3, "data")
+    assert failure.error.class_name == "org.apache.kafka.connect.errors.DataException"
+    assert "nested deeper than Python's stack" in failure.error.message
+    assert "\nCaused by: RecursionError: maximum recursion depth exceeded\n" in failure.error.trace
+    assert "in raised" in failure.error.trace
+    with pytest.raises(MemoryError):
+        Failure.of(3, "TRANSFORMATION", "c", MemoryError())
+
+
 def test_only_the_first_failure_of_a_record_counts() -> None:
     """A record that failed goes through no further phase, so it is reported once."""
     info = ErrorInfo("data", "e", "m", "t")

@@ -223,6 +223,21 @@ def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> N
     assert "STRING" in failures[0].error.message
 
 
+def test_a_record_nested_deeper_than_the_stack_is_a_failure_in_its_place() -> None:
+    """It cannot become a batch, and those beside it are handed over."""
+    source, wire = started()
+    deep: Any = 1
+    for _ in range(3000):
+        deep = [deep]
+    first, second, third = records("a", "b", "c")
+    poll(source, [first, second.new_record(value_schema=None, value=deep), third])
+    (handed,) = wire.handed_over
+    assert [(group.polled, group.results) for group in handed.groups] == [(1, None), (1, 0), (1, None)]
+    (failure,) = [failure for group in handed.groups for failure in group.failures]
+    assert failure.error.kind == "data"
+    assert "nested deeper than Python's stack" in failure.error.message
+
+
 def poll(source: StageSource, *answers: Any) -> None:
     """Poll once for each answer; an exception is raised by the task."""
     for answer in answers:

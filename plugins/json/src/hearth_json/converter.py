@@ -31,6 +31,7 @@ _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
     " If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
 )
+_TOO_DEEP = "the value is nested deeper than Python's stack"
 _NO_SCHEMA = "Failed to parse schema in converter config due to serialization error: "
 
 
@@ -68,24 +69,22 @@ class JsonConverter(BatchConverter, HeaderConverter):
         """Return the JSON of a value, in an envelope when schemas are enabled; nothing at all gives None."""
         if schema is None and value is None:
             return None
-        text = self._values.text(schema, value)
-        if self._settings.schemas_enable:
-            text = f'{{"schema":{self._schemas.text(schema)},"payload":{text}}}'
+        try:
+            text = self._values.text(schema, value)
+            if self._settings.schemas_enable:
+                text = f'{{"schema":{self._schemas.text(schema)},"payload":{text}}}'
+        except RecursionError as error:
+            raise DataError(_TOO_DEEP) from error
         return text.encode()
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         """Return schema and value of JSON bytes."""
         if data is None:
             return SchemaAndValue(None, None)
-        tree = read_tree(data)
-        if not self._settings.schemas_enable:
-            return SchemaAndValue(None, self._value_reader.value(None, tree))
-        if self._schema is not None:
-            return SchemaAndValue(self._schema, self._value_reader.value(self._schema, tree))
-        if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
-            raise DataError(_NO_ENVELOPE)
-        schema = self._schema_reader.schema(tree["schema"])
-        return SchemaAndValue(schema, self._value_reader.value(schema, tree["payload"]))
+        try:
+            return self._read(read_tree(data))
+        except RecursionError as error:
+            raise DataError(_TOO_DEEP) from error
 
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
         """Return what `from_connect_data` returns."""
@@ -101,7 +100,10 @@ class JsonConverter(BatchConverter, HeaderConverter):
             from hearth_json.column_writer import ColumnWriter  # Arrow only where there are columns
 
             self._column_writer = ColumnWriter(self._settings, self._values, self._schemas)
-        return self._column_writer.messages(schema, column)
+        try:
+            return self._column_writer.messages(schema, column)
+        except RecursionError as error:
+            raise DataError(_TOO_DEEP) from error
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
         """Return the values of a column of JSON, split where the schema changes."""
@@ -111,13 +113,26 @@ class JsonConverter(BatchConverter, HeaderConverter):
             self._batch_reader = BatchReader(
                 self._settings, self._schema_reader, self._value_reader, self._schema, self._plain_form
             )
-        return self._batch_reader.runs(data)
+        try:
+            return self._batch_reader.runs(data)
+        except RecursionError as error:
+            raise DataError(_TOO_DEEP) from error
 
     def _plain_form(self, data: bytes) -> SchemaAndValue:
         return self.to_connect_data("", data)
 
     def close(self) -> None:
         """Hold nothing, so do nothing."""
+
+    def _read(self, tree: Any) -> SchemaAndValue:
+        if not self._settings.schemas_enable:
+            return SchemaAndValue(None, self._value_reader.value(None, tree))
+        if self._schema is not None:
+            return SchemaAndValue(self._schema, self._value_reader.value(self._schema, tree))
+        if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
+            raise DataError(_NO_ENVELOPE)
+        schema = self._schema_reader.schema(tree["schema"])
+        return SchemaAndValue(schema, self._value_reader.value(schema, tree["payload"]))
 
     def _fixed_schema(self, content: str | None) -> Schema | None:
         if not content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,46 @@ def test_deep_nesting_raises_a_data_error() -> None:
             made.to_connect_data("t", message)
         with pytest.raises(DataError):
             made.to_connect_batch("t", pa.array([b"1"] * 20 + [message], pa.binary()))
+
+
+@pytest.mark.parametrize("enable", ["true", "false"])
+@pytest.mark.parametrize("depth", [100, 300, 450, 700, 980, 3000])
+def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable: str) -> None:
+    """Also what one Python's parser still reads and nothing else could hold; a hundred levels pass everywhere."""
+    made = converter(schemas_enable=enable)
+    for opening, closing, nest in (("[", "]", lambda value: [value]), ('{"a":', "}", lambda value: {"a": value})):
+        value: Any = 1
+        for _ in range(depth):
+            value = nest(value)
+        text = f"{opening * depth}1{closing * depth}"
+        message = enveloped("null", text) if enable == "true" else text.encode()
+        rows = pa.array([message] * 3, pa.binary())
+        read = partial(made.to_connect_data, "t", message)
+        for done in (
+            partial(made.from_connect_data, "t", None, value),
+            read,
+            partial(made.to_connect_batch, "t", rows),
+        ):
+            try:
+                done()
+            except DataError:
+                assert depth > 100
+
+
+def test_a_schema_nested_deeper_than_the_stack_is_told_as_such() -> None:
+    """As a value is, which has as many levels as its schema."""
+    schema, value = INT32_SCHEMA, 1
+    for _ in range(800):
+        schema = SchemaBuilder.array(schema).build()
+    nested = '{"type":"array","items":' * 800 + '{"type":"int32"}' + "}" * 800
+    message = enveloped(nested, "[" * 800 + "1" + "]" * 800)
+    for done in (
+        partial(converter().from_connect_data, "t", schema, value),
+        partial(converter().to_connect_data, "t", message),
+        partial(converter().to_connect_batch, "t", pa.array([message] * 20, pa.binary())),
+    ):
+        with pytest.raises(DataError):
+            done()
 
 
 def test_a_lone_surrogate_becomes_a_question_mark() -> None:
