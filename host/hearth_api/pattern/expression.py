@@ -15,9 +15,10 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
     Groups keep their numbers and names; `\\d`, `\\w`, `\\b` and `(?i)` mean ASCII, as in Java. Java's
     `matches` is `fullmatch` here, its `find` is `search`. Raises `PatternError` with Java's message;
-    also for what Python cannot do: look-behind of varying length, scripts and blocks in `\\p{}`, `\\X`,
-    the flag U and, before Python 3.11, possessive quantifiers and atomic groups. A pure function,
-    callable from any thread; results are cached.
+    also for what Python cannot do: look-behind of varying length, scripts and blocks in `\\p{}`, `\\X` and
+    the flag U. Before Python 3.11 a possessive quantifier or an atomic group takes a group of its own, so
+    `compile_replacement` alone knows the numbers of the others there. A pure function, callable from any
+    thread; results are cached.
     """
     try:
         return re.compile(translate(text), re.ASCII)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from hearth_api.pattern.error import PatternError
+from hearth_api.pattern.syntax import OWN_GROUP
 
 Replacement = Callable[["re.Match[str]"], str]
 
@@ -56,7 +57,7 @@ def _name(name: str, closed: bool, pattern: re.Pattern[str]) -> str:
         raise PatternError("named capturing group is missing trailing '}'")
     if name[0].isdigit():
         raise PatternError(f"capturing group name {{{name}}} starts with digit character")
-    if name not in pattern.groupindex:
+    if name not in pattern.groupindex or name.startswith("_"):  # which no name of Java's does
         raise PatternError(f"No group with name {{{name}}}")
     return name
 
@@ -64,9 +65,11 @@ def _name(name: str, closed: bool, pattern: re.Pattern[str]) -> str:
 def _number(digits: str, at_end: bool, pattern: re.Pattern[str]) -> tuple[int, str]:
     if not digits:
         raise PatternError("Illegal group reference" + (": group index is missing" if at_end else ""))
+    ours = {group for name, group in pattern.groupindex.items() if name.startswith(OWN_GROUP)}
+    groups = [group for group in range(pattern.groups + 1) if group not in ours]
     used = 1
-    if int(digits[0]) > pattern.groups:
+    if int(digits[0]) >= len(groups):
         raise PatternError(f"No group {digits[0]}")
-    while used < len(digits) and int(digits[: used + 1]) <= pattern.groups:
+    while used < len(digits) and int(digits[: used + 1]) < len(groups):
         used += 1
-    return int(digits[:used]), digits[used:]
+    return groups[int(digits[:used])], digits[used:]

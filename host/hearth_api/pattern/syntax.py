@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from hearth_api.pattern.bracket import BracketReader
 from hearth_api.pattern.charset import ANY, LINE_ENDS, expression
@@ -20,6 +21,11 @@ _ANCHORS = {
 _QUOTED = re.compile(r"\\\\|\\Q(.*?)(?:\\E|\Z)", re.S)
 _FLAGS = re.compile(r"\(\?([idmsuxU]*)(?:-([idmsuxU]*))?\)")
 _FLAG_LETTERS = tuple("idmsuxU-")
+_ATOMIC = re.compile(r"\(\?>|[*+?}]\+")
+_ATOMIC_SINCE = (3, 11)
+"""The first Python that has atomic groups."""
+OWN_GROUP = "_own"
+"""Begins the name of a group that is none of the user's, which before Python 3.11 stands for an atomic group."""
 
 
 def translate(text: str) -> str:
@@ -43,8 +49,11 @@ class _Translator(BracketReader):
 
     def __init__(self, text: str, original: str) -> None:
         super().__init__(text, original)
-        self.groups = 0
+        self.groups: list[str | None] = []
+        """What each group goes by in a reference, None for its number."""
         self.names: set[str] = set()
+        self.own_groups = 0
+        self.has_own_groups = sys.version_info < _ATOMIC_SINCE and _ATOMIC.search(text) is not None
 
     def whole(self) -> str:
         translated = self.alternatives()
@@ -112,17 +121,30 @@ class _Translator(BracketReader):
 
     def group(self) -> str:
         before = self.flags
-        if self.peek() == "?":
-            opening = self.group_opening()
-        else:
-            opening = "("
-            self.groups += 1
+        opening = self.group_opening() if self.peek() == "?" else self.numbered_opening()
         inner = self.alternatives()
         self.flags = before
         if self.peek() != ")":
             self.fail("Unclosed group")
         self.take()
-        return f"{opening}{inner})"
+        return self.atomic(inner) if opening == "(?>" else f"{opening}{inner})"
+
+    def atomic(self, inner: str) -> str:
+        """Return what matches as `inner` does at first, and in no other way later.
+
+        A look-ahead is never entered again, so before Python 3.11 what it has found is matched as a text.
+        """
+        if not self.has_own_groups:
+            return f"(?>{inner})"
+        self.own_groups += 1
+        name = f"{OWN_GROUP}{self.own_groups}"
+        return f"(?:(?=(?P<{name}>{inner}))(?P={name}))"
+
+    def numbered_opening(self) -> str:
+        # Groups of our own change the numbers of the user's, but not names.
+        name = f"_{len(self.groups) + 1}" if self.has_own_groups else None
+        self.groups.append(name)
+        return "(" if name is None else f"(?P<{name}>"
 
     def group_opening(self) -> str:
         """Read what follows the bracket, such as `?:`, `?<name>` or `?i:`."""
@@ -147,7 +169,7 @@ class _Translator(BracketReader):
         if name in self.names:
             self.fail(f"Named capturing group <{name}> is already defined", self.at - 1)
         self.names.add(name)
-        self.groups += 1
+        self.groups.append(name)
         return f"(?P<{name}>"
 
     def group_name(self) -> str:
@@ -171,9 +193,12 @@ class _Translator(BracketReader):
             quantifier = self.take()
         else:
             return atom
-        suffix = self.take() if self.peek() in tuple("?+") else ""
         # Python repeats no anchor, unless it stands in a group.
-        return f"(?:{atom}){quantifier}{suffix}"
+        repeated = f"(?:{atom}){quantifier}"
+        if self.peek() == "+":
+            self.take()
+            return self.atomic(repeated)
+        return repeated + (self.take() if self.peek() == "?" else "")
 
     def counted(self) -> str:
         self.take()
@@ -228,6 +253,9 @@ class _Translator(BracketReader):
     def reference(self) -> str:
         """Read a group's number; more digits belong to it only while there is such a group."""
         number = int(self.take())
-        while _is_digit(self.peek()) and number * 10 + int(self.peek()) <= self.groups:
+        while _is_digit(self.peek()) and number * 10 + int(self.peek()) <= len(self.groups):
             number = number * 10 + int(self.take())
-        return rf"(?:\{number})" if number <= self.groups else "(?!)"
+        if number > len(self.groups):
+            return "(?!)"
+        name = self.groups[number - 1]
+        return rf"(?:\{number})" if name is None else f"(?P={name})"
