@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import importlib_metadata
 from filelock import FileLock, Timeout
 
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
@@ -181,15 +180,15 @@ class EnvironmentStore:
         return (str(site),)
 
     def _base_lock(self, python: Interpreter) -> Lock:
-        pinned = f"pyarrow=={importlib_metadata.version('pyarrow')}"
-        remembered = self._root / "locks" / f"{key_of('base', pinned, python=python)}.txt"
+        wanted = interpreter.base_layer(python)
+        remembered = self._root / "locks" / f"{key_of('base', *wanted, python=python)}.txt"
         locked = lock.read(remembered)
         if locked is None:
             try:
-                locked = lock.resolve([pinned, "numpy"], python)
+                locked = lock.resolve(wanted, python)
             except UvFailed as error:
                 raise EnvironmentRefused(
-                    f"Python {python.version} has no base layer ({pinned}): {error}",
+                    f"Python {python.version} has no base layer ({', '.join(wanted)}): {error}",
                     hint="let this machine reach the package index, or pack for the host's Python",
                 ) from error
             replace_text(remembered, locked.text)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import importlib_metadata
+from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from hearth.isolation import uv
 from hearth.isolation.environment_refused import InterpreterMissing, UvFailed
 
 COMPILE_SECONDS = 600
+_BASE_LAYER = ("numpy", "pyarrow")
 _QUESTION = (
     "import json, platform, sys, sysconfig; print(json.dumps([sys.executable, platform.python_version(),"
     " sys.implementation.cache_tag, sysconfig.get_platform()]))"
@@ -49,6 +52,8 @@ def host() -> Interpreter:
 def choose(requires_python: str, name: str) -> Interpreter:
     """Return the host's own interpreter when ``requires_python`` admits it, else another one of this machine.
 
+    One that Hearth itself does not run on is none: a stage is Hearth's program.
+
     Raises ``InterpreterMissing``, with ``name`` for who asks, when there is none.
     """
     try:
@@ -58,13 +63,29 @@ def choose(requires_python: str, name: str) -> Interpreter:
         raise InterpreterMissing(message, hint="correct requires-python in its pyproject.toml") from error
     if wanted.contains(host().version, prereleases=True):
         return host()
+    own = importlib_metadata.metadata("hearth-api")["Requires-Python"]
     try:
-        return _ask(uv.run("python", "find", "--no-project", requires_python).strip())
+        return _ask(uv.run("python", "find", "--no-project", f"{requires_python},{own}").strip())
     except UvFailed as error:
         raise InterpreterMissing(
-            f"{name} needs Python {requires_python}, there is none here (the host runs on {host().version})",
+            f"{name} needs Python {requires_python}, there is none here that is {own}, which Hearth needs (the host "
+            f"runs on {host().version})",
             hint=f"install one, for example with `uv python install '{requires_python}'`",
         ) from error
+
+
+def base_layer(python: Interpreter) -> list[str]:
+    """Return what a stage needs on an interpreter that cannot use the host's packages, in the host's own words.
+
+    That is Arrow of the version that Hearth asks for on such a Python, which need not be the one it has itself.
+    """
+    facts = {"python_version": ".".join(python.version.split(".")[:2]), "python_full_version": python.version}
+    wanted = map(Requirement, importlib_metadata.requires("hearth-connect") or ())
+    return [
+        f"{each.name}{each.specifier}"
+        for each in wanted
+        if each.name in _BASE_LAYER and (each.marker is None or each.marker.evaluate(facts))
+    ]
 
 
 def compile_all(python: Interpreter, site: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from hearth.isolation import interpreter
 from hearth.isolation.environment_refused import InterpreterMissing
 
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 OTHER = "import json, sys; sys.stdout.write(json.dumps(['/opt/python3.99', '3.99.1', 'cpython-399', 'linux-x86_64']))"
 
 
@@ -28,6 +31,30 @@ def test_bundle_for_a_python_that_is_not_here_is_refused() -> None:
     assert raised.value.code == "environment.interpreter"
     assert raised.value.hint is not None
     assert "uv python install '>=3.99'" in raised.value.hint
+
+
+def test_a_python_that_hearth_does_not_run_on_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older ones may stand first on the PATH, and a stage would end in a syntax error there."""
+    asked: list[str] = []
+
+    def found(*arguments: str) -> str:
+        asked.append(arguments[-1])
+        return sys.executable
+
+    monkeypatch.setattr("hearth.isolation.uv.run", found)
+    interpreter.choose(">=3.6,!=3.10.*,!=3.11.*,!=3.12.*,!=3.13.*,!=3.14.*", "demo")
+    (wanted,) = map(SpecifierSet, asked)
+    assert [minor for minor in range(6, 17) if wanted.contains(f"3.{minor}.1")] == [15, 16]
+
+
+@pytest.mark.parametrize(
+    ("version", "marker"), [("3.10.4", "< '3.11'"), ("3.11.0", ">= '3.11'"), ("3.13.2", ">= '3.11'")]
+)
+def test_base_layer_is_what_hearth_needs_on_that_python(version: str, marker: str) -> None:
+    """The host's own Arrow may have no wheel for it."""
+    numpy, arrow = sorted(interpreter.base_layer(replace(interpreter.host(), version=version)))
+    assert numpy == "numpy"
+    assert f'"{arrow} ; python_version {marker}"' in PROJECT.read_text()
 
 
 def test_requires_python_that_is_no_specifier_is_refused() -> None:
