@@ -96,12 +96,12 @@ def _number(block: bytes, at: int) -> tuple[int, int]:
 def _of_any_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
     """Read blocks side by side, the first header of each, then the second; returns ``None`` for nonsense."""
     at = starts.copy()
-    counts = np.zeros(len(at), np.int64)
+    counts: Any = np.zeros(len(at), np.int64)
     rows = np.flatnonzero(ends > at)
     counts[rows], at[rows] = _numbers(data, at[rows])
     if (counts < 0).any() or int(counts.sum()) > len(data):
         return None
-    found = [(np.empty(0, np.int64),) * 5]
+    found: list[tuple[Any, ...]] = [(np.empty(0, np.int64),) * 5]
     for number in range(int(counts.max())):
         rows = np.flatnonzero(counts > number)
         name_at, name_size = _pieces(data, at[rows], ends[rows], least=0)

@@ -167,9 +167,8 @@ def _validity(pieces: Sequence[Any]) -> Any:
     columns = [piece for piece in pieces if isinstance(piece, pa.Array) and piece.null_count]
     if not columns:
         return None
-    return pa.array(
-        np.logical_and.reduce([each.is_valid().to_numpy(zero_copy_only=False) for each in columns])
-    ).buffers()[1]
+    valid = [each.is_valid().to_numpy(zero_copy_only=False) for each in columns]
+    return pa.array(np.all(valid, axis=0)).buffers()[1]
 
 
 def rows_of(positions: Any, offsets: Any) -> Any:

@@ -75,7 +75,7 @@ class LineColumnReader:
     def _find_lines(self) -> LineIndex:
         # A carriage return at the very end waits for the next byte, since a line feed would belong to it.
         window = self._window
-        octets = np.frombuffer(window.data, np.uint8, window.end)
+        octets: Any = np.frombuffer(window.data, np.uint8, window.end)
         is_ascii = bool(octets.max(initial=0) < 0x80)
         feeds = self._places(octets, _FEED)
         if window.data.find(b"\r", 0, window.end) < 0:

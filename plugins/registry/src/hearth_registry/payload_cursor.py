@@ -53,9 +53,9 @@ class Source:
         self.size = len(content)
         self.content = np.concatenate([content, np.zeros(_SPARE, np.uint8)])
         # At each byte the number that begins there. They are indexed: `take` would copy all of them first.
-        self.words = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
-        self.doubles = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
-        self.floats = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
+        self.words: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
+        self.doubles: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
+        self.floats: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
 
 
 def unsigned(rows: Rows, most: int) -> Any:

@@ -170,10 +170,10 @@ def _member(index: int, make: Make) -> Make:
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         told = [valid(column.field(number)) for number in range(column.type.num_fields)]
-        is_set = np.logical_or.reduce(told)
+        is_set = np.any(told, axis=0)
         if not (is_set if rows is None else is_set | ~rows).all():
             raise UnsuitedError
-        chosen = told[index] & ~np.logical_or.reduce([np.zeros(len(column), bool), *told[:index]])
+        chosen = told[index] & ~np.any([np.zeros(len(column), bool), *told[:index]], axis=0)
         return make(column.field(index), chosen if rows is None else chosen & rows)
 
     return pieces
