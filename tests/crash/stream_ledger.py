@@ -223,11 +223,11 @@ class StreamLedger:
     def _verdict(self) -> Verdict:
         wanted = {f"{number:060}" for number in range(self._count)}
         written = pyarrow.dataset.dataset(self._parquet_files(), format="parquet").to_table().column("value")
-        database = sqlite3.connect(self._folder / "rows.db")
-        rows = [row for (row,) in database.execute("SELECT value FROM written")]
-        ((again,),) = database.execute("SELECT sum(times - 1) FROM written")
-        ((replayed,),) = database.execute(f"SELECT count(DISTINCT offset / {MOST_ROWS}) FROM written WHERE times > 1")
-        database.close()
+        replays = f"SELECT count(DISTINCT offset / {MOST_ROWS}) FROM written WHERE times > 1"
+        with closing(sqlite3.connect(self._folder / "rows.db")) as database:
+            rows = [row for (row,) in database.execute("SELECT value FROM written")]
+            ((again,),) = database.execute("SELECT sum(times - 1) FROM written")
+            ((replayed,),) = database.execute(replays)
         verdict = Verdict(self._count, again, replayed, killed=self._killed)
         for name, found in (("parquet", written.to_pylist()), ("rows", rows)):
             counts = Counter(found)

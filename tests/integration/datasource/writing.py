@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,5 +46,5 @@ def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -
 
 def kept(database: Path) -> list[tuple[Any, ...]]:
     """Return what a database has."""
-    with sqlite3.connect(database) as opened:
+    with closing(sqlite3.connect(database)) as opened:
         return opened.execute("SELECT * FROM written ORDER BY topic, partition, offset").fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def _lock_with_uv(wheels: Path) -> Path:
     wanted.write_text("demo\nshared<1.1\n")
     uv.run(
         "pip", "compile", str(wanted), "--find-links", str(wheels), "--no-index", "--no-cache", "--no-header",
-        "--no-emit-package", "hearth-api", "--excludes", str(_excluded(wheels.parent)),
+        "--no-emit-package", "hearth-api", "--excludes", str(_excluded(wheels.parent)), "--python", sys.executable,
         "--format", "pylock.toml", "--output-file", str(wheels / "pylock.toml"),
     )  # fmt: skip
     return wheels / "pylock.toml"
