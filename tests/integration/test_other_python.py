@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -23,7 +24,8 @@ from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
 from tests.bundles import build
 
-PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PYTHONS = re.findall(r"Programming Language :: Python :: (3\.[0-9]+)", PROJECT.read_text())
 CODE = """
 import sys
 import pyarrow.compute as pc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,6 +32,18 @@ def checkout(tmp_path: Path) -> Path:
 def test_script_is_sound_shell(script: str) -> None:
     """It parses."""
     subprocess.run(["sh", "-n", str(_ROOT / script)], check=True)
+
+
+@pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
+def test_environment_is_that_of_the_python_that_is_named(checkout: Path, script: str) -> None:
+    """So that the suite runs on each Python; without a name it is the first one."""
+    python = checkout / "another python"
+    python.write_text(f'#!/bin/sh\necho "$@" > "{checkout}/set-up"\n')
+    python.chmod(0o755)
+    environment = {**os.environ, "PYTHON": str(python)}
+    subprocess.run([checkout / script], check=True, capture_output=True, env=environment)
+    assert (checkout / "set-up").read_text() == f"{checkout}/tools/setup\n"
+    assert (checkout / "calls").read_text().count("\n") == len(_PROGRAMS)
 
 
 @pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
