@@ -24,6 +24,7 @@ _ARROW_NAME = {type_: type_.value for type_ in Type} | {
     Type.FLOAT32: "float32", Type.FLOAT64: "float64", Type.BOOLEAN: "bool_", Type.BYTES: "binary",
 }  # fmt: skip
 _NULL = type(None)
+_MOST_LEVELS = 63  # Arrow neither writes nor reads more between processes
 _EXACT_TYPE: dict[Type, type] = {
     **dict.fromkeys((Type.INT8, Type.INT16, Type.INT32, Type.INT64), int),
     Type.FLOAT32: float, Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: bytes,
@@ -37,9 +38,11 @@ _LETTER = {
 
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema | None) -> Any:
-    """Return the Arrow type of a column of values of the schema."""
+    """Return the Arrow type of a column of values of the schema; one of too many levels raises a DataError."""
     if schema is None or schema.is_reference:
         return pa.string()
+    if (levels := _levels(schema)) > _MOST_LEVELS:
+        raise DataError(f"a schema of {levels} levels, where a column has no more than {_MOST_LEVELS}")
     if schema.type is Type.ARRAY:
         return pa.list_(arrow_type(schema.value_schema))
     if schema.type is Type.MAP:
@@ -47,6 +50,18 @@ def arrow_type(schema: Schema | None) -> Any:
     if schema.type is Type.STRUCT:
         return pa.struct([pa.field(field.name, arrow_type(field.schema)) for field in schema.fields])
     return getattr(pa, _ARROW_NAME[schema.type])()
+
+
+@lru_cache(maxsize=1000)
+def _levels(schema: Schema | None) -> int:
+    """Return how many of Arrow's types stand in each other in that of a schema: a map is two, a list of structs."""
+    if schema is None or schema.is_reference or schema.type.is_primitive:
+        return 0
+    if schema.type is Type.STRUCT:
+        return 1 + max((_levels(field.schema) for field in schema.fields), default=0)
+    if schema.type is Type.MAP:
+        return 2 + max(_levels(schema.key_schema), _levels(schema.value_schema))
+    return 1 + _levels(schema.value_schema)
 
 
 def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:

@@ -192,6 +192,24 @@ def test_bad_bytes_are_a_null_of_their_row() -> None:
     assert [each.row for each in failures] == [11]
 
 
+def test_a_schema_that_no_column_has_is_a_failure_of_its_row() -> None:
+    """No message ends a task by what it holds, be it one that Arrow could not send or one beyond Python's stack."""
+    plugins = Plugins("sink")
+    plugins.load("value.converter", "json", "hearth_json.converter:JsonConverter", {})
+
+    def message(depth: int) -> bytes:
+        schema = '{"type":"array","items":' * depth + '{"type":"int32"}' + "}" * depth
+        return f'{{"schema":{schema},"payload":{"[" * depth}1{"]" * depth}}}'.encode()
+
+    cells = [message(depth) for depth in (1, 63, 64, 300, 800, 5000, 1)]
+    found = Converters(plugins).deserialize(
+        "value.converter", "t", pa.array(cells, pa.binary()), np.arange(len(cells)), HeaderRows()
+    )
+    runs, failures = found
+    assert sum(len(run.column) for run in runs) == len(cells)
+    assert [(each.row, each.error.kind) for each in failures] == [(row, "data") for row in (2, 3, 4, 5)]
+
+
 def test_runs_follow_equal_schemas_and_not_the_same_object() -> None:
     """A converter may make a schema for each value; a run for each would be a batch for each record."""
     runs, failures = deserialize("Text", [b"a", None, b"B", b"C", b"d"])

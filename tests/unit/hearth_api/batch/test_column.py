@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -89,6 +91,38 @@ def test_misfits_are_refused(schema: Schema, value: Any, text: str) -> None:
     with pytest.raises(DataError) as error:
         values_to_column(schema, [value])
     assert text in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["array", "struct", "map", "optional map of arrays"])
+def test_a_column_that_is_made_can_be_sent(kind: str) -> None:
+    """Arrow counts levels; a schema of more than it sends has no columns, which fails its records and not a task."""
+    around: Callable[[Schema], Schema] = {
+        "array": lambda inner: SchemaBuilder.array(inner).build(),
+        "struct": lambda inner: SchemaBuilder.struct().field("other", INT8_SCHEMA).field("inner", inner).build(),
+        "map": lambda inner: SchemaBuilder.map(STRING_SCHEMA, inner).build(),
+        "optional map of arrays": lambda inner: (
+            SchemaBuilder.map(STRING_SCHEMA, SchemaBuilder.array(inner).build()).optional().build()
+        ),
+    }[kind]
+    schemas = [INT64_SCHEMA]
+    for _ in range(64):
+        schemas.append(around(schemas[-1]))
+    largest = bisect_left(schemas, True, key=lambda each: not has_type(each)) - 1
+    batch = pa.RecordBatch.from_arrays([values_to_column(schemas[largest], [None])], names=["value"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    assert pa.ipc.open_stream(sink.getvalue()).read_next_batch().equals(batch)
+    with pytest.raises(DataError, match=r"a schema of 6[4-6] levels, where a column has no more than 63"):
+        values_to_column(schemas[largest + 1], [None])
+
+
+def has_type(schema: Schema) -> bool:
+    """Tell whether there are columns of a schema."""
+    try:
+        return arrow_type(schema) is not None
+    except DataError:
+        return False
 
 
 def test_struct_of_another_schema_is_refused() -> None:
