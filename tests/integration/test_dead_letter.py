@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.integration.conftest import Host
 from tests.patience import PATIENCE
 from tests.peer.rest import eventually
@@ -57,3 +59,33 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
         shown = [(header, None if data is None else data.decode().split("\n")[0]) for header, data in record.headers]
         wanted = [(header, data.decode()) for header, data in own]
         assert shown == [*wanted, *((f"__connect.errors.{part}", told) for part, told in context.items())]
+
+
+def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
+    """Beyond what Arrow sends, and beyond Python's stack; those around it arrive."""
+
+    def message(depth: int) -> bytes:
+        schema = '{"type":"array","items":' * depth + '{"type":"int32"}' + "}" * depth
+        return f'{{"schema":{schema},"payload":{"[" * depth}1{"]" * depth}}}'.encode()
+
+    depths, dead, written = (1, 64, 500, 5000, 2), f"{name}-dead", tmp_path / "written"
+    topics.create(name)
+    topics.produce(name, [Record(None, message(depth)) for depth in depths])
+    config = {
+        "name": name,
+        "connector.class": "FileStreamSink",
+        "file": str(written),
+        "topics": name,
+        "value.converter": "JsonConverter",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    host.run(config)
+    assert eventually(lambda: written.exists() and written.read_text() == "[1]\n[[1]]\n", PATIENCE), host.rest.status(
+        name
+    )
+    assert eventually(lambda: topics.count(dead) == 3, PATIENCE)
+    errors = [dict(record.headers)["__connect.errors.exception.class.name"] for record in topics.read(dead)]
+    assert errors == [f"{ERRORS}DataException".encode()] * 3
