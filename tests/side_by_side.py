@@ -28,8 +28,9 @@ LONGEST_FIRST = (
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
 _OF_ONE_HOST = (
-    "commit", "dead_letter", "failure", "lifecycle", "pipeline", "real_package", "reconfigured_sink", "registry",
-    "rest_server", "shared_tasks", "spark_secret", "validation", "variable", "worker_configuration",
+    "commit", "dead_letter", "failure", "lifecycle", "other_python", "pipeline", "real_package",
+    "reconfigured_sink", "registry", "rest_server", "shared_tasks", "spark_secret",
+    "validation", "variable", "worker_configuration",
 )  # fmt: skip
 TOGETHER = (
     ("tests/crash/lasting/",),

@@ -3,81 +3,76 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from hearth.discovery import Bundle
-from hearth.discovery.catalogue import read
 from hearth.isolation import uv
 from hearth.isolation.environment_refused import UvFailed
-from hearth.isolation.environment_store import user_environments
-from hearth.isolation.interpreter import host
-from hearth.isolation.stage import Stage
-from hearth_api import STRING_SCHEMA
-from hearth_api.batch import Batch, column_to_headers
-from hearth_execution.order import number_rows
-from hearth_execution.transformation import Step
-from hearth_stage.plugin_call import Configure, Load, WantedPlugin
-from hearth_stage.transformation_call import Apply
 from tests.bundles import build
+from tests.integration.conftest import Host
+from tests.integration.test_pipeline import greetings, values
+from tests.patience import PATIENCE
+from tests.peer.rest import eventually
+from tests.peer.topic import Topics
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 PYTHONS = re.findall(r"Programming Language :: Python :: (3\.[0-9]+)", PROJECT.read_text())
+KINDS = ("Alone", "Together")
 CODE = """
 import sys
+import pyarrow as pa
 import pyarrow.compute as pc
-from hearth_api import Header, STRING_SCHEMA, Transformation
+from hearth_api import Transformation
 from hearth_api.batch import BatchTransformation
 
 class Alone(Transformation):
-    def configure(self, configs): ...
+    def configure(self, configs):
+        self.told = f" {sys.implementation.cache_tag}"
+
     def apply(self, record):
-        record.headers.add(Header("python", STRING_SCHEMA, sys.implementation.cache_tag))
-        return record.new_record(value=f"{record.value}, alone")
+        return record.new_record(value=record.value + self.told)
 
 class Together(BatchTransformation, Alone):
     def apply_batch(self, batch):
-        return [batch.with_columns(value=pc.binary_join_element_wise(batch.column("value"), "together", ", "))]
+        told = pc.binary_join_element_wise(batch.column("value"), pa.scalar("in columns"), f"{self.told} ")
+        return [batch.with_columns(value=told)]
 """
 
 
-def needing(folder: Path, python: str) -> Bundle:
-    """Return a bundle that needs a Python, where this machine has it."""
+def is_here(python: str) -> bool:
+    """Tell whether this machine has a Python, where Hearth looks for one."""
     try:
-        uv.run("python", "find", "--no-project", f"=={python}.*")
+        return bool(uv.run("python", "find", "--no-project", f"=={python}.*"))
     except UvFailed:
-        pytest.skip(f"this machine has no Python {python}")
-    points = {"hearth.transformations": {f"a.{name}": f"demo:{name}" for name in ("Alone", "Together")}}
-    build.plain_wheel(folder, "demo", groups=points, requires_python=f"=={python}.*", code=CODE)
-    found = read(folder)
-    assert isinstance(found, Bundle)
-    return found
+        return False
 
 
-@pytest.mark.long  # where a Python is not the host's, 60 MB come from the index once
-@pytest.mark.parametrize("python", PYTHONS)
-def test_plugins_run_on_the_python_that_their_bundle_needs(python: str, tmp_path: Path) -> None:
-    """Records and columns go there and back; Arrow is the one that Hearth asks for there."""
-    environment = user_environments().ensure(needing(tmp_path, python))
-    assert (environment.command_line()[0] == sys.executable) is (host().version.startswith(f"{python}."))
-    data = pa.RecordBatch.from_arrays(
-        [pa.array(["a", "b"]), pa.array([0, 0], pa.int32())], names=["value", "partition"]
+@pytest.fixture
+def pythons(host: Host) -> Iterator[list[str]]:
+    """Provide the Pythons that are here; for each a bundle that needs it is on the plugin.path, with two steps."""
+    found = [python for python in PYTHONS if is_here(python)]
+    if len(found) < 2:
+        pytest.skip("this machine has no Python but the host's, among those that Hearth supports")
+    wheels = []
+    for python in found:
+        points = {"hearth.transformations": {f"{kind}{python[2:]}": f"on_{python[2:]}:{kind}" for kind in KINDS}}
+        wanted = f"=={python}.*"
+        wheels.append(build.plain_wheel(host.plugins, f"on-{python[2:]}", "1.0", points, wanted, code=CODE))
+    yield found
+    for wheel in wheels:
+        wheel.unlink()
+
+
+@pytest.mark.long  # what they need comes from the index once, 60 MB for each
+def test_one_pipeline_has_plugins_on_every_python(host: Host, topics: Topics, name: str, pythons: list[str]) -> None:
+    """Records and columns go from one to the next, each with the Arrow that Hearth asks for there."""
+    steps = [f"{kind}{python[2:]}" for python in pythons for kind in KINDS]
+    assert eventually(
+        lambda: f'"{steps[-1]}"' in host.rest.call("GET", "/connector-plugins?connectorsOnly=false").text, PATIENCE
     )
-    batch = number_rows(Batch("t", None, STRING_SCHEMA, data))
-    stage = Stage.start(environment, f"python-{python}")
-    try:
-        stage.call(Configure("source", 0, 0))
-        stage.call(
-            Load([WantedPlugin(f"transforms.{name}", f"a.{name}", f"demo:{name}") for name in ("Alone", "Together")])
-        )
-        outcome = stage.call(Apply([Step("transforms.Alone"), Step("transforms.Together")], [batch]))
-    finally:
-        stage.close()
-    assert outcome.failures == []
-    (changed,) = outcome.batches
-    assert changed.column("value").to_pylist() == ["a, alone, together", "b, alone, together"]
-    tag = f"cpython-{python.replace('.', '')}"
-    assert [[each.value for each in own or ()] for own in column_to_headers(changed.column("headers"))] == [[tag]] * 2
+    types = {f"transforms.{step}.type": step for step in steps}
+    host.run(greetings(name, 3, transforms=",".join(steps), **types))
+    told = "".join(f" cpython-3{python[2:]} cpython-3{python[2:]} in columns" for python in pythons)
+    assert values(topics, name, 3) == [f"hello record {number} from greeting 1.0{told}" for number in range(3)]
