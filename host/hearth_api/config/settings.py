@@ -12,8 +12,7 @@ from hearth_api.config.definition import ConfigDef
 from hearth_api.config.kind import ConfigType, Importance, Width
 from hearth_api.config.password import Password
 
-# typing.Union[str, None] and, from Python 3.10 on, str | None.
-_UNIONS = (Union, getattr(types, "UnionType", Union))
+_UNIONS = (Union, types.UnionType)  # Optional[str] and str | None
 _TYPES: dict[Any, ConfigType] = {
     bool: ConfigType.BOOLEAN,
     str: ConfigType.STRING,

@@ -1,4 +1,4 @@
-"""Chains, steps and guards; what plugins do in them is in ``tests/contract/test_place.py``."""
+"""Chains, steps and guards; what plugins do in them is in ``tests/contract/staging/test_place.py``."""
 
 from __future__ import annotations
 
