@@ -19,7 +19,7 @@ from hearth_api.batch import BatchConverter, ColumnRun
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
-from hearth_json.tree import read_tree
+from hearth_json.tree import MALFORMED, read_tree
 from hearth_json.value_reader import ValueReader
 from hearth_json.value_writer import ValueWriter
 
@@ -84,7 +84,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
         try:
             return self._read(read_tree(data))
         except RecursionError as error:
-            raise DataError(_TOO_DEEP) from error
+            raise DataError(MALFORMED) from error
 
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
         """Return what `from_connect_data` returns."""
@@ -116,7 +116,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
         try:
             return self._batch_reader.runs(data)
         except RecursionError as error:
-            raise DataError(_TOO_DEEP) from error
+            raise DataError(MALFORMED) from error
 
     def _plain_form(self, data: bytes) -> SchemaAndValue:
         return self.to_connect_data("", data)

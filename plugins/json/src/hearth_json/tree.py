@@ -26,7 +26,7 @@ class _Missing:
 MISSING: Final = _Missing()
 """What bytes without any JSON value hold."""
 
-_MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _DIGIT_LIMIT = 1000
 _EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -46,7 +46,7 @@ def read_tree(data: bytes) -> Any:
     try:
         return _first_value(text, start)
     except (ValueError, RecursionError) as error:
-        raise DataError(_MALFORMED) from error
+        raise DataError(MALFORMED) from error
 
 
 def read_member(text: str, start: int) -> tuple[Any, int]:
