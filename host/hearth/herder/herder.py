@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_NOT_FOUND, _UNKNOWN = "Connector {} not found", "Unknown connector: {}"
+"""Java's words for a connector that is not there; the second where it is restarted: on its own, only by a cluster."""
+
 
 @dataclass(frozen=True)
 class Created:
@@ -62,6 +65,8 @@ class Herder:
         self._with = equipment
         self._configs = equipment.configs
         self._is_of_cluster = isinstance(equipment.planner.worker, DistributedConfig)
+        self._no_connector = _UNKNOWN if self._is_of_cluster else _NOT_FOUND
+        self._no_task = "Unknown task: {}-{}" if self._is_of_cluster else "Task {}-{} not found"
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(equipment, self._queues)
@@ -236,7 +241,7 @@ class Herder:
         self.reconciler.reconcile(name)
 
     def _restart_connector(self, name: str) -> None:
-        self._restarted(name)
+        self._entry(name, self._no_connector)
         self._refuse_unless_leading()
         self._configs.put_restart(RestartRequest(name))
         log.info("the connector is restarted")
@@ -244,19 +249,16 @@ class Herder:
 
     def _restart_task(self, name: str, task: int) -> None:
         """Launch a task anew; no other host could be asked for that in the store, as in Kafka Connect."""
-        entry = self._restarted(name)
+        entry = self._entry(name, self._no_connector)
         if not 0 <= task < len(entry.tasks):
-            told = f"Unknown task: {name}-{task}" if self._is_of_cluster else f"Task {name}-{task} not found"
-            raise NotFoundError(told, code="task.unknown")
+            raise NotFoundError(self._no_task.format(name, task), code="task.unknown")
         self._refuse_unless_leading()
         log.info("task %d is restarted", task)
         self.reconciler.reconcile(name, [task])
 
     def _restart(self, request: RestartRequest) -> dict[str, Any]:
         name = request.connector
-        entry = self._configs.snapshot().find(name)
-        if entry is None:
-            raise NotFoundError(f"Unknown connector: {name}", code="connector.unknown")
+        self._entry(name, _UNKNOWN)
         if self._with.board.store.connector(name) is None:
             raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
         self._refuse_unless_leading()
@@ -279,17 +281,10 @@ class Herder:
         self._refuse_unless_leading()
         self.reconciler.reconcile(name)
 
-    def _restarted(self, name: str) -> ConfiguredConnector:
-        """Return a connector that is to be restarted; Java's cluster has words of its own where there is none."""
-        entry = self._configs.snapshot().find(name)
-        if entry is None and self._is_of_cluster:
-            raise NotFoundError(f"Unknown connector: {name}", code="connector.unknown")
-        return entry or self._entry(name)
-
-    def _entry(self, name: str) -> ConfiguredConnector:
+    def _entry(self, name: str, told: str = _NOT_FOUND) -> ConfiguredConnector:
         entry = self._configs.snapshot().find(name)
         if entry is None:
-            raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
+            raise NotFoundError(told.format(name), code="connector.unknown")
         return entry
 
     def _refuse_unless_leading(self) -> None:
