@@ -12,7 +12,7 @@ import click
 
 from hearth.cli import install_command
 from hearth.cli.connector_file import read_connector_file
-from hearth.cli.install_command import BAD_BUNDLE
+from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import Terminal, printable, table
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PLATFORMS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "macos-x86_64", "windows-amd64")
 SCAFFOLDS = ("source", "sink", "transformation", "converter")
-BAD_ENVIRONMENT = 3
 
 
 @click.group()
@@ -135,8 +134,8 @@ def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Pa
         _echo_table(checks)
     failed = [each for each in checks if not each.is_ok]
     if not failed:
-        return 0
-    return BAD_ENVIRONMENT if all(each.is_environment for each in failed) else BAD_BUNDLE
+        return ExitCode.OK
+    return ExitCode.ENVIRONMENT if all(each.is_environment for each in failed) else ExitCode.BAD_INPUT
 
 
 @bundle.command()

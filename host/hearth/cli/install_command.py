@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.discovery import Bundle, default_plugin_path
 from hearth.foundation.terminal import Step, Terminal, printable, table
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from hearth.packaging.installed import Change, InstalledBundles
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-BAD_BUNDLE = 2
 
 _folder = click.option(
     "--plugin-path",
@@ -244,7 +243,7 @@ def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool
         click.echo(table(("BUNDLE", "WHAT", "DETAIL"), [(each.location, each.kind, each.detail) for each in found]))
     else:
         click.echo("nothing was found")
-    return BAD_BUNDLE if found else 0
+    return ExitCode.BAD_INPUT if found else ExitCode.OK
 
 
 COMMANDS = (install, upgrade, remove, rollback, list_, search, index, describe, diff, audit)

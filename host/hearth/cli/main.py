@@ -7,15 +7,15 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from enum import IntEnum
 
 import click
 
 from hearth import __version__
+from hearth.cli.exit_code import ExitCode, exit_code
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.foundation.terminal import printable
 from hearth.foundation.user_file import FULL
-from hearth_api import ConfigError, ConnectError, NotFoundError
+from hearth_api import ConnectError
 
 COMMANDS = {
     "quickstart": "hearth.cli.quickstart_command:quickstart",
@@ -34,24 +34,6 @@ COMMANDS = {
 
 
 FULL_HINT = "make room where it writes: below HEARTH_HOME or ~/.cache/hearth, below TMPDIR, or where the result goes"
-
-
-class ExitCode(IntEnum):
-    """What the process tells its caller."""
-
-    OK = 0
-    RUNTIME = 1
-    BAD_INPUT = 2
-    ENVIRONMENT = 3
-    INTERRUPTED = 130
-
-
-EXIT_CODES: Sequence[tuple[type[ConnectError], ExitCode]] = (
-    (ConfigError, ExitCode.BAD_INPUT),
-    (NotFoundError, ExitCode.BAD_INPUT),
-    (ConnectError, ExitCode.RUNTIME),
-)
-"""First match wins; a code that begins with "environment." is about the machine, whatever the class."""
 
 
 class LazyGroup(click.Group):
@@ -74,13 +56,6 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="hearth")
 def hearth() -> None:
     """Kafka Connect in Python, on Spark."""
-
-
-def exit_code(error: ConnectError) -> ExitCode:
-    """Return the exit code that belongs to an error."""
-    if error.code.startswith("environment."):
-        return ExitCode.ENVIRONMENT
-    return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
 
 
 def describe(error: ConnectError) -> str:

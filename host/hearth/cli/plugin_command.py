@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.discovery import Plugin, PluginType, Rejected, default_plugin_path, discover, split_plugin_path
 from hearth.foundation.terminal import printable, table
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hearth.discovery import Bundle
     from hearth.packaging.description import Description
 
-BAD_INPUT = 2
 _TYPES = [type_.value for type_ in PluginType]
 
 _plugin_path = click.option(
@@ -77,7 +77,8 @@ def list_(
     else:
         _echo_plugins(found)
         _echo_reasons(reasons, to_stderr=False)
-    return 0 if all(element.exists() for element in elements) and not (strict and reasons) else BAD_INPUT
+    is_well = all(element.exists() for element in elements) and not (strict and reasons)
+    return ExitCode.OK if is_well else ExitCode.BAD_INPUT
 
 
 @plugins.command()

@@ -15,6 +15,7 @@ from typing import Any, cast
 import click
 
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
+from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.standalone_command import STANDALONE
@@ -35,7 +36,6 @@ from hearth_api import ConfigError, ConnectError, RegisteringConverter, Schema, 
 from hearth_api.batch import Batch
 from hearth_execution.plugins import Plugins
 
-RUNTIME = 1
 _SIDES = ("key", "value")
 _SETTLED_SECONDS = 1.0
 """It is over when for so long no record had a schema that none before had."""
@@ -101,7 +101,7 @@ def check(connector: Path, worker_config: Path | None, wait: float, as_json: boo
     else:
         for finding in findings:
             _tell(finding)
-    return RUNTIME if any(each.outlook.against for each in findings) else 0
+    return ExitCode.RUNTIME if any(each.outlook.against for each in findings) else ExitCode.OK
 
 
 @schemas.command()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-INTERRUPTED = 130
+from hearth.cli.exit_code import ExitCode
 
 _AGAIN_SECONDS = 0.01
 _IMPORT = "<frozen importlib"
@@ -28,7 +28,7 @@ def interrupt_on_signals() -> None:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if seen:
-            os._exit(INTERRUPTED)
+            os._exit(ExitCode.INTERRUPTED)
         seen.append(number)
         _interrupt(frame)
 

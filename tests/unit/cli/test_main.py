@@ -8,7 +8,8 @@ import sys
 import click
 import pytest
 
-from hearth.cli.main import COMMANDS, ExitCode, hearth, run
+from hearth.cli.exit_code import ExitCode
+from hearth.cli.main import COMMANDS, hearth, run
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError, PluginError, RetriableError
 
 
