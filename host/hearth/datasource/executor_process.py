@@ -14,7 +14,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 
 from hearth.datasource.instruction import DataSourceFailed, fact_of
 from hearth.datasource.segment import Segment
@@ -66,7 +65,11 @@ class ExecutorTask:
 
     def run(self) -> None:
         """Run it to its end, and say how that was."""
-        signal.signal(signal.SIGTERM, lambda *_: self._leave())
+        asked, ask = os.pipe()  # a handler that ended the task itself might wait for a lock that it has interrupted
+        os.set_blocking(ask, False)
+        signal.set_wakeup_fd(ask)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        threading.Thread(target=self._await_end, args=[asked], name="end", daemon=True).start()
         watch = threading.Thread(target=self._watch, name="watch", daemon=True)
         watch.start()
         said = Said(0, FAILED)
@@ -104,8 +107,7 @@ class ExecutorTask:
                 self._is_replaced = True
                 self._leave()
             looks += 1
-            if self._await_executor_end(self._store.look_seconds):
-                self._leave()
+            self._over.wait(self._store.look_seconds)
 
     def _obey(self, control: Control) -> None:
         run, number = control.tasks.get(str(self._launch.plan.task), (0, 0))
@@ -129,11 +131,10 @@ class ExecutorTask:
             self._room.set()
             self._task.stop()
 
-    def _await_executor_end(self, seconds: float) -> bool:
-        if self._executor < 0 or self._is_left:
-            time.sleep(seconds)
-            return False
-        return bool(select.select([self._executor], [], [], seconds)[0])
+    def _await_end(self, asked: int) -> None:
+        """Leave when the executor ends, or when a signal asks for it."""
+        select.select([asked] if self._executor < 0 else [asked, self._executor], [], [])
+        self._leave()
 
     def _say(self, state: str, fact: str = "", trace: str | None = None) -> None:
         self._beat += 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -197,6 +199,30 @@ def test_a_task_that_is_lost_again_and_again_fails_the_query(reader: Make, monke
     read = reader(last="5")
     with pytest.raises(DataSourceFailed, match="was begun 4 times on executors"):
         followed(read, read.initialOffset(), lambda start, end: read.partitions(start, end))
+
+
+INTERRUPTED = """
+import os, signal, time
+from hearth.datasource import executor_process
+
+def execute(task):
+    with task._access.await_room.__self__._cond:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0)
+    task._stopping.wait()
+
+executor_process.SpoolingTask.execute = execute
+executor_process.main(-1)
+"""
+
+
+def test_a_signal_does_not_wait_for_what_it_interrupts(reader: Make, tmp_path: Path) -> None:
+    """It may find a lock taken, by the very thread that hears it; in order is with code 0, by force with another."""
+    read = reader(last="5")
+    start = read.initialOffset()
+    (launch,) = read.partitions(start, read.latestOffset(start, ALL))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", INTERRUPTED], input=pickle.dumps(launch), env=environment, check=True)
 
 
 @pytest.mark.parametrize(
