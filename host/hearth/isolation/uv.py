@@ -32,30 +32,29 @@ def program() -> str:
 
 
 def run(*arguments: str, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
-    """Run uv and return its standard output; raises ``UvFailed`` with its last words.
-
-    Without a ``folder`` it runs in an empty one, so that no project file of the current directory has a say.
-    """
-    if folder is None:
-        return run_and_listen(*arguments, environment=environment)[0]
-    return _run(arguments, folder, environment)[0]
+    """Run uv and return its standard output; raises ``UvFailed`` with its last words."""
+    return run_and_listen(*arguments, folder=folder, environment=environment)[0]
 
 
-def run_and_listen(*arguments: str, text: str = "", environment: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """Run uv in an empty folder, with a text to read; returns its standard output, and what it warned of."""
-    with tempfile.TemporaryDirectory(prefix="hearth-uv-") as empty:
-        return _run(arguments, Path(empty), environment, text)
-
-
-def _run(
-    arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None, text: str = ""
+def run_and_listen(
+    *arguments: str, text: str = "", folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[str, str]:
+    """Run uv with a text to read; returns its standard output, and what it warned of.
+
+    Without a ``folder`` it runs in an empty one, so that no project file of the current directory has a say. What it
+    unpacks for itself goes also where it is killed, as it is when this is interrupted.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-uv-") as own:
+        return _run(arguments, folder or own, {"TMPDIR": own, **(environment or {})}, text)
+
+
+def _run(arguments: Sequence[str], folder: str | Path, environment: Mapping[str, str], text: str) -> tuple[str, str]:
     settings = {"UV_NO_PROGRESS": "1", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
     try:
         ended = subprocess.run(
             [program(), *arguments],
             cwd=folder,
-            env={**os.environ, **settings, **(environment or {})},
+            env={**os.environ, **settings, **environment},
             capture_output=True,
             text=True,
             errors="replace",

@@ -1,0 +1,22 @@
+"""How the program uv is run, with another program in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.isolation import uv
+from hearth.isolation.environment_refused import UvFailed
+
+
+def test_what_it_unpacks_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is killed; a command that is interrupted leaves nothing behind."""
+    program, place = tmp_path / "uv", tmp_path / "place"
+    program.write_text(f'#!/bin/sh\ntouch "$TMPDIR/unpacked"\necho "$TMPDIR" > {place}\nkill -9 $$\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(uv, "program", lambda: str(program))
+    with pytest.raises(UvFailed, match="exited with -9"):
+        uv.run("pip", "install")
+    assert Path(place.read_text().strip()).name.startswith("hearth-uv-")
+    assert not Path(place.read_text().strip()).exists()
