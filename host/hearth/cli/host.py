@@ -6,7 +6,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+HEAR_SECONDS = 1.0
+"""How long a signal may go unheard that comes as the main thread begins to wait, or that another thread is given."""
 
 KAFKA_VERSION, KAFKA_COMMIT = "4.3.1", "26b251a451ce941d"
 """What the root of the REST API answers: clients look for the Kafka Connect whose API this is."""
@@ -204,7 +207,8 @@ class Host(ABC):
 
     def wait(self) -> None:
         """Wait for ever, or until a signal interrupts; raises ConnectError when this host can do nothing any more."""
-        self._failed.wait()
+        while not self._failed.wait(HEAR_SECONDS):
+            pass
         assert self._failure is not None, "it comes first"
         raise self._failure
 
@@ -271,7 +275,14 @@ class StandaloneHost(Host):
 
 
 def _in_background(job: Callable[[], T]) -> Future[T]:
-    with_thread = ThreadPoolExecutor(1, thread_name_prefix="start")
-    future = with_thread.submit(job)
-    with_thread.shutdown(wait=False)
+    """Do something on a thread of its own; that of a pool would be awaited for ever where a signal interrupts this."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(job())
+        except BaseException as error:  # noqa: BLE001  (whoever waits for the future hears of it)
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="start").start()
     return future

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,3 +59,28 @@ def test_spark_that_was_begun_ends_with_a_host_that_does_not_start(
     assert told == ["start"]
     host.stop()
     assert told == ["start", "stop"]
+
+
+WAITING = """
+import signal, threading
+from types import SimpleNamespace
+from hearth.cli.host import Host
+from hearth.cli.signal_end import interrupt_on_signals
+
+def hear():
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+interrupt_on_signals()
+threading.Timer(0.2, hear).start()
+try:
+    Host.wait(SimpleNamespace(_failed=threading.Event()))
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+def test_a_signal_is_heard_that_another_thread_was_given() -> None:
+    """The system chooses the thread, and does not wake the one that the interpreter lets hear of it."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", WAITING]
+    assert subprocess.run(command, env=environment, check=True, capture_output=True).stdout == b"ended\n"
