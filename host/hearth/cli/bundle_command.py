@@ -6,7 +6,8 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,7 @@ from hearth.cli.connector_file import read_connector_file
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import Terminal, printable, table
+from hearth.foundation.unwinding import unwind
 
 if TYPE_CHECKING:
     from hearth.packaging.verify import Check
@@ -182,9 +184,9 @@ def sign(location: Path, key_file: Path | None, sigstore: bool, made: Path | Non
     click.echo(printable(f"{location} is signed by {identity}, says {issuer}"))
 
 
-def _leave(number: int, frame: object) -> NoReturn:
+def _leave(number: int, frame: FrameType | None) -> None:
     """End as an exception does, so that what was made for the command alone is removed."""
-    sys.exit(128 + number)
+    unwind(frame, SystemExit, 128 + number)
 
 
 def _row(location: Path, checks: list[Check]) -> dict[str, object]:

@@ -1,8 +1,4 @@
-"""How commands end that run until somebody stops them: in order, whoever asks.
-
-A signal becomes a ``KeyboardInterrupt`` of the main thread, wherever that is, except in the midst of an import: the
-interpreter's own lock would stay taken, and every other thread that imports something would wait for ever.
-"""
+"""How commands end that run until somebody stops them: in order, whoever asks."""
 
 from __future__ import annotations
 
@@ -13,10 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from hearth.cli.exit_code import ExitCode
-
-_AGAIN_SECONDS = 0.01
-_IMPORT = "<frozen importlib"
-"""What the files of the interpreter's import system are called in a stack."""
+from hearth.foundation.unwinding import cancel_unwinding, unwind
 
 
 def interrupt_on_signals() -> None:
@@ -30,7 +23,7 @@ def interrupt_on_signals() -> None:
         if seen:
             os._exit(ExitCode.INTERRUPTED)
         seen.append(number)
-        _interrupt(frame)
+        unwind(frame, KeyboardInterrupt)
 
     _hear(interrupt)
 
@@ -38,12 +31,13 @@ def interrupt_on_signals() -> None:
 @contextmanager
 def terminate_as_interrupt() -> Iterator[None]:
     """Treat SIGTERM and a closed terminal as Ctrl-C, so that nothing is left behind; `nohup` keeps the second away."""
-    before = _hear(lambda _number, frame: _interrupt(frame))
+    before = _hear(lambda _number, frame: unwind(frame, KeyboardInterrupt))
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        cancel_unwinding()
 
 
 def _hear(handler: Callable[[int, FrameType | None], None]) -> dict[signal.Signals, signal._HANDLER]:
@@ -51,18 +45,3 @@ def _hear(handler: Callable[[int, FrameType | None], None]) -> dict[signal.Signa
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     heard = [each for each in ends if signal.getsignal(each) is not signal.SIG_IGN]
     return {number: signal.signal(number, handler) for number in heard}
-
-
-def _interrupt(frame: FrameType | None) -> None:
-    if not _is_importing(frame):
-        raise KeyboardInterrupt
-    signal.signal(signal.SIGALRM, lambda _number, frame: _interrupt(frame))
-    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
-
-
-def _is_importing(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(_IMPORT):
-            return True
-        frame = frame.f_back
-    return False

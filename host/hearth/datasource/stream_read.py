@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from hearth.datasource.spark_socket import SentFirst
 from hearth.datasource.spool import Places, Spool, SpoolMismatch
 from hearth.datasource.spool_location import spool_store
 from hearth.datasource.task_launch import SpoolingLaunch, launch
+from hearth.foundation.unwinding import unwind
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
@@ -252,4 +252,4 @@ def packed(segments: Sequence[Segment], spool: str) -> list[InputPartition]:
 def _end_on_signal() -> None:
     """Let the end of a query, which is a signal here, end the tasks in order."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, lambda _number, frame: unwind(frame, SystemExit, 0))
