@@ -73,8 +73,10 @@ class LeaderWatch:
         self.look_again()
 
     def _work(self) -> None:
-        while not self._closed.is_set():
+        while True:
             self._again.clear()
+            if self._closed.is_set():  # asked behind the clearing, which may have taken back what its end had set
+                return
             try:
                 hosts = self._group.hosts()
             except KafkaException as error:

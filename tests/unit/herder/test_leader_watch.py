@@ -148,3 +148,17 @@ def test_who_leads_looks_once_whether_the_others_could_be_reached(
     watch.close()
     assert len(caplog.messages) == 1
     assert group.taken_out == []
+
+
+def test_an_end_is_heard_at_any_moment(group: Group, watch: LeaderWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also between two looks: else it would look on, and wait for ever where its own host leads."""
+    group.members = [HostMember("own-1", "own", "http://127.0.0.1:1", leads=True)]
+    clear = watch._again.clear
+
+    def end_first() -> None:
+        watch.close()
+        clear()
+
+    monkeypatch.setattr(watch._again, "clear", end_first)
+    watch.start()
+    assert eventually(lambda: not watch._thread.is_alive(), PATIENCE)
