@@ -54,6 +54,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Say how many processes ``-n auto`` means beside this one."""
     if are_chosen(config.getoption("keyword"), config.args):
@@ -61,6 +62,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return worker_count(len(os.sched_getaffinity(0)), available_memory())
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
     """Say which tests go to one process."""
     return Together(config, log)

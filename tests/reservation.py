@@ -17,8 +17,8 @@ _reservations: list[socket.socket] = []
 def reserve_port() -> int:
     """Return a free port that no other process of any test run is given for as long as this one lives.
 
-    That it is free is not enough: the server that binds it is started later, and another process might choose the
-    same one meanwhile.
+    That it is free is not enough: the server that binds it is started later, or again, and another process might
+    choose the same one meanwhile. Each costs a descriptor until the process ends.
     """
     while True:
         port = _chance.choice(_PORTS)
