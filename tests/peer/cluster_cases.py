@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tests.peer.connector_step import alter, create, patch, put, refused, validate
 from tests.peer.distributed import GROUP
 from tests.peer.rest_case import RestCase, Step
-from tests.peer.rest_cases import REST_CASES, alter, create, refused
+from tests.peer.rest_cases import REST_CASES
 
 _SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "cluster-topic"}
 _SINK = {"connector.class": "FileStreamSink", "file": "/dev/null", "topics": "cluster-topic"}
@@ -20,13 +19,7 @@ _ALIKE = {
 
 
 def _validated(change: dict[str, str], base: dict[str, str] = _SINK) -> Step:
-    name = base["connector.class"]
-    config = {"name": "c", **base, **change}
-    return Step("PUT", f"/connector-plugins/{name}/config/validate", config, same="validation")
-
-
-def _put(config: dict[str, Any], **more: Any) -> Step:
-    return Step("PUT", "/connectors/c/config", config, **more)
+    return validate(base["connector.class"], {"name": "c", **base, **change})
 
 
 CLUSTER_CASES = (
@@ -47,9 +40,12 @@ CLUSTER_CASES = (
             Step("GET", "/connectors/c/status"),
             Step("GET", "/connectors/c/tasks-config", same="status"),
             Step("GET", "/connectors?expand=info&expand=status"),
-            _put({**_SOURCE, "tasks.max": "1", "batch.size": "7", "a.key": "1", "another.key": "2", "last": "3"}),
+            put(
+                "/config",
+                {**_SOURCE, "tasks.max": "1", "batch.size": "7", "a.key": "1", "another.key": "2", "last": "3"},
+            ),
             Step("GET", "/connectors/c/config", state="RUNNING"),
-            Step("PATCH", "/connectors/c/config", {"batch.size": None, "last": "4"}),
+            patch({"batch.size": None, "last": "4"}),
             Step("GET", "/connectors/c/config", state="RUNNING"),
             Step("GET", "/connectors/c/tasks"),
             *(Step("POST", f"/connectors/c/tasks/{each}/restart") for each in ("0", "1", "-1", "99")),
@@ -86,31 +82,31 @@ CLUSTER_CASES = (
         _validated({}), *(_validated({"consumer.override.group.id": each}) for each in ("g", "")),
         _validated({"consumer.override.group.id": GROUP}), _validated({"name": "peers"}),
         _validated({"name": "peers", "consumer.override.group.id": "g"}))),
-    refused("sink-in-the-group-of-workers", {"consumer.override.group.id": GROUP}, _SINK),
+    refused("sink-in-the-group-of-workers", _SINK, {"consumer.override.group.id": GROUP}),
     RestCase("sink-named-as-the-group-of-workers", (create(_SINK, name="peers"),)),
     RestCase("exactly-once", tuple(_validated({"exactly.once.support": each}, _SOURCE) for each in (
         "required", "REQUIRED", "requested", "maybe", ""))),
     RestCase("boundaries", tuple(_validated({"transaction.boundary": each}, _SOURCE) for each in (
         "connector", "CONNECTOR", "poll", "interval", "never"))),
-    refused("exactly-once-required", {"exactly.once.support": "required"}),
-    refused("boundaries-of-the-connector", {"transaction.boundary": "connector"}),
+    refused("exactly-once-required", _SOURCE, {"exactly.once.support": "required"}),
+    refused("boundaries-of-the-connector", _SOURCE, {"transaction.boundary": "connector"}),
     RestCase(
         "source-positions",
         (
             create(_SOURCE),
-            alter("c", {"filename": "x"}, {"position": 5}, state="RUNNING"),
+            alter(({"filename": "x"}, {"position": 5}), state="RUNNING"),
             Step("DELETE", "/connectors/c/offsets"),
             Step("PUT", "/connectors/c/stop"),
-            alter("c", {"filename": "/nonexistent/in.txt"}, {"position": 5}, state="NONE"),
+            alter(({"filename": "/nonexistent/in.txt"}, {"position": 5}), state="NONE"),
             Step("GET", "/connectors/c/offsets"),
-            alter("c", {"filename": "/nonexistent/in.txt"}, {"position": -5}),
-            alter("c", {"filename": "/nonexistent/other.txt"}, {"position": 7}),
+            alter(({"filename": "/nonexistent/in.txt"}, {"position": -5})),
+            alter(({"filename": "/nonexistent/other.txt"}, {"position": 7})),
             Step("GET", "/connectors/c/offsets", same="status"),
             Step("DELETE", "/connectors/c/offsets"),
             Step("GET", "/connectors/c/offsets", until="[]"),
             Step("GET", "/connectors/d/offsets"),
             Step("DELETE", "/connectors/d/offsets"),
-            alter("d", {"filename": "x"}, {"position": 5}),
+            alter(({"filename": "x"}, {"position": 5}), connector="d"),
         ),
     ),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tests.peer.connector_step import alter, alter_as, create, get, patch, put
 from tests.peer.rest_case import RestCase, Step
 
 _SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "odd"}
@@ -30,31 +31,11 @@ _PLACES: tuple[tuple[Any, Any], ...] = (
 _NAMES = ("a b", "a+b", "a;b", "a?b#c", "a\u200bb\U0001f980", "a:b@c&d=e", "(x)'\"", "..x.", "<b>", "|^`~*")
 
 
-def _create(config: dict[str, Any], name: str = "c", **more: Any) -> Step:
-    return Step("POST", "/connectors", {"name": name, "config": config, **more})
-
-
-def _get(path: str = "", **more: Any) -> Step:
-    return Step("GET", f"/connectors/c{path}", **more)
-
-
-def _put(path: str, body: Any = None, **more: Any) -> Step:
-    return Step("PUT", f"/connectors/c{path}", body, **more)
-
-
-def _alter(*rows: tuple[Any, Any]) -> Step:
-    return _altered(*({"partition": partition, "offset": offset} for partition, offset in rows))
-
-
-def _altered(*rows: dict[str, Any]) -> Step:
-    return Step("PATCH", _OFFSETS, {"offsets": list(rows)})
-
-
 def _named(name: str) -> tuple[Step, ...]:
     """Return the steps of a connector that never runs, and is called so."""
     path = f"/connectors/{quote(name, safe='')}"
     return (
-        _create(_SOURCE, name, initial_state="STOPPED"),
+        create(_SOURCE, name, initial_state="STOPPED"),
         *(Step("GET", path + more) for more in ("", "/config", "/tasks")),
         Step("GET", "/connectors"),
         Step("DELETE", path),
@@ -66,77 +47,77 @@ ODD_CASES = (
     RestCase(
         "odd-source-offsets",
         (
-            _create({**_SOURCE, "file": _FILE}, initial_state="STOPPED"),
-            *(_alter(row) for row in _POSITIONS),
-            *(_alter(({"filename": "b"}, {"position": 1}), each) for each in _SECONDS),
-            _altered({"partition": {"filename": "b"}}),
-            _altered({"offset": {}}),
-            _altered({}),
+            create({**_SOURCE, "file": _FILE}, initial_state="STOPPED"),
+            *(alter(row) for row in _POSITIONS),
+            *(alter(({"filename": "b"}, {"position": 1}), each) for each in _SECONDS),
+            alter_as({"partition": {"filename": "b"}}),
+            alter_as({"offset": {}}),
+            alter_as({}),
             Step("DELETE", _OFFSETS),
-            _get("/offsets"),
+            get("/offsets"),
         ),
     ),
     RestCase(
         "odd-sink-offsets",
         (
-            _create({**_SINK}, initial_state="STOPPED"),
-            *(_alter(row) for row in _PLACES),
-            _alter((_PLACE, {"kafka_offset": 5}), (_PLACE, {"kafka_offset": 6})),
+            create({**_SINK}, initial_state="STOPPED"),
+            *(alter(row) for row in _PLACES),
+            alter((_PLACE, {"kafka_offset": 5}), (_PLACE, {"kafka_offset": 6})),
             Step("DELETE", _OFFSETS),
-            _get("/offsets"),
+            get("/offsets"),
         ),
     ),
     RestCase(
         "stopped-altered-resumed-restarted",
         (
-            _create({**_SOURCE, "file": _FILE, "topic": "odd-written"}, initial_state="STOPPED"),
-            _alter(({"filename": _FILE}, {"position": 200})),
-            _put("/resume"),
-            _get("/status", state="RUNNING"),
-            _alter(({"filename": _FILE}, {"position": 1})),
+            create({**_SOURCE, "file": _FILE, "topic": "odd-written"}, initial_state="STOPPED"),
+            alter(({"filename": _FILE}, {"position": 200})),
+            put("/resume"),
+            get("/status", state="RUNNING"),
+            alter(({"filename": _FILE}, {"position": 1})),
             Step("DELETE", _OFFSETS),
             Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING"),
-            _put("/stop", state="RUNNING"),
+            put("/stop", state="RUNNING"),
             Step("DELETE", _OFFSETS, state="NONE"),
-            _put("/pause"),
-            _get("/status", until="PAUSED"),
-            _get("/tasks"),
-            _alter(({"filename": _FILE}, {"position": 1})),
-            _put("/stop"),
+            put("/pause"),
+            get("/status", until="PAUSED"),
+            get("/tasks"),
+            alter(({"filename": _FILE}, {"position": 1})),
+            put("/stop"),
             Step("DELETE", "/connectors/c"),
-            _get("/offsets"),
+            get("/offsets"),
         ),
     ),
     RestCase(
         "source-that-becomes-a-sink",
         (
-            _create(_SOURCE),
-            _put("/config", _SINK, state="RUNNING"),
-            _get("", state="RUNNING"),
-            _get("/status"),
-            _get("/tasks"),
-            _put("/config", {**_SINK, "tasks.max": "3"}),
-            _get("/tasks", state="RUNNING"),
-            _get("/tasks/2/status"),
-            Step("PATCH", "/connectors/c/config", {"tasks.max": None}),
-            _get("/status", state="RUNNING"),
-            _get("/tasks/2/status"),
+            create(_SOURCE),
+            put("/config", _SINK, state="RUNNING"),
+            get("", state="RUNNING"),
+            get("/status"),
+            get("/tasks"),
+            put("/config", {**_SINK, "tasks.max": "3"}),
+            get("/tasks", state="RUNNING"),
+            get("/tasks/2/status"),
+            patch({"tasks.max": None}),
+            get("/status", state="RUNNING"),
+            get("/tasks/2/status"),
             Step("POST", "/connectors/c/tasks/2/restart"),
         ),
     ),
     RestCase(
         "configurations-with-holes",
         (
-            _create({**_SOURCE, "a": None, "tasks.max": None}),
-            _get(),
-            *(_put("/config", {**_SOURCE, key: None}) for key in ("connector.class", "name", "topic")),
-            *(_put("/config", {**_SOURCE, "name": text}) for text in (" c", "")),
-            *(Step("PATCH", "/connectors/c/config", {key: None}) for key in ("topic", "a")),
-            _put("/config", {}),
-            _put("/config", {"name": "c"}),
-            _create({}),
+            create({**_SOURCE, "a": None, "tasks.max": None}),
+            get(),
+            *(put("/config", {**_SOURCE, key: None}) for key in ("connector.class", "name", "topic")),
+            *(put("/config", {**_SOURCE, "name": text}) for text in (" c", "")),
+            *(patch({key: None}) for key in ("topic", "a")),
+            put("/config", {}),
+            put("/config", {"name": "c"}),
+            create({}),
             Step("POST", "/connectors", {"config": _SOURCE}),
-            _create({**_SOURCE, "name": "c "}, name="c "),
+            create({**_SOURCE, "name": "c "}, name="c "),
         ),
     ),
 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.peer.rest_case import RestCase, Step
+from tests.peer.connector_step import refused
+from tests.peer.rest_case import RestCase
 
 SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "refused"}
 SINK = {"connector.class": "FileStreamSink", "file": "/dev/null", "topics": "refused"}
@@ -112,14 +113,7 @@ _SINKS: Mapping[str, Mapping[str, str | None]] = {
 
 
 def _cases(base: Mapping[str, str], changes: Mapping[str, Mapping[str, str | None]]) -> tuple[RestCase, ...]:
-    return tuple(_case(name, {**base, **change}) for name, change in changes.items())
-
-
-def _case(name: str, changed: Mapping[str, str | None]) -> RestCase:
-    """Return a case in which a configuration is refused, or is not; None in a change removes a key."""
-    config = {key: value for key, value in changed.items() if value is not None}
-    create = Step("POST", "/connectors", {"name": "c", "config": config})
-    return RestCase(f"wrong-{name}", (create, Step("GET", "/connectors")))
+    return tuple(refused(f"wrong-{name}", base, change) for name, change in changes.items())
 
 
 REFUSED_CASES = (*_cases(SOURCE, _SOURCES), *_cases(SINK, _SINKS))

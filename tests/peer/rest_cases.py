@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.peer.connector_step import alter, create, patch, refused
 from tests.peer.odd_cases import ODD_CASES
 from tests.peer.refused_cases import REFUSED_CASES
 from tests.peer.rest_case import RestCase, Step
@@ -22,11 +23,6 @@ _GET = (
 )
 
 
-def create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step:
-    """Return the creation of a connector."""
-    return Step("POST", "/connectors", {"name": name, "config": config, **more})
-
-
 _PLUGIN_QUERIES = (
     "", "/", "?connectorsOnly=true", "?connectorsOnly=TRUE", "?connectorsOnly=%20true", "?connectorsOnly=",
     "?connectorsOnly", "?connectorsOnly=0", "?connectorsOnly=false", "?connectorsOnly=false&connectorsOnly=true",
@@ -40,24 +36,12 @@ _NO_OFFSETS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
-    """Return the alteration of one offset."""
-    body = {"offsets": [{"partition": partition, "offset": offset}]}
-    return Step("PATCH", f"/connectors/{connector}/offsets", body, **more)
-
-
 _LEVELS = ("debug", "DEBUG", " Trace ", "OFF", "ALL", "FATAL", "WARN", "WARN")
 _NO_LEVELS: tuple[Any, ...] = ("loud", "WARNING", "", "  ", "\u00a0INFO", 5, True, 1.5, None)
 
 
 def _level(logger: str, level: Any, query: str = "") -> Step:
     return Step("PUT", f"/admin/loggers/{logger}{query}", {"level": level})
-
-
-def refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
-    """Return a case in which a configuration is refused; None in the change removes a key."""
-    config = {key: value for key, value in {**base, **change}.items() if value is not None}
-    return RestCase(name, (create(config), Step("GET", "/connectors")))
 
 
 _OTHER_TYPES = (None, "text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "*/*")
@@ -139,10 +123,6 @@ _INTERNAL = (
     Step("PUT", "/connectors/c/fence"),
     Step("PUT", "/connectors/c/fence", "x", content_type="text/plain"),
 )
-
-
-def _patched(change: Any, **more: Any) -> Step:
-    return Step("PATCH", "/connectors/c/config", change, **more)
 
 
 def _typed(name: str, *types: str | None) -> RestCase:
@@ -322,47 +302,47 @@ REST_CASES = (
     RestCase("class-is-no-connector", (Step("POST", "/connectors", {"name": "c", "config": {
         **_SOURCE, "connector.class": "org.apache.kafka.connect.json.JsonConverter"}}, same="status"),)),
     RestCase("class-missing", (Step("POST", "/connectors", {"name": "c", "config": {}}, same="status"),)),
-    refused("source-topic-missing", {"topic": None}),
-    refused("source-topic-blank", {"topic": ""}),
-    refused("batch-size-no-number", {"batch.size": "many"}),
-    refused("two-errors", {"batch.size": "many", "tasks.max": "0"}),
-    refused("tasks-max-no-number", {"tasks.max": "x"}),
-    refused("tasks-max-zero", {"tasks.max": "0"}),
-    refused("sink-topics-missing", {"topics": None}, _SINK),
-    refused("sink-topics-and-regex", {"topics.regex": "a.*"}, _SINK),
-    refused("sink-regex-broken", {"topics": None, "topics.regex": "a("}, _SINK),
-    refused("topic-group-regex-broken", {
+    refused("source-topic-missing", _SOURCE, {"topic": None}),
+    refused("source-topic-blank", _SOURCE, {"topic": ""}),
+    refused("batch-size-no-number", _SOURCE, {"batch.size": "many"}),
+    refused("two-errors", _SOURCE, {"batch.size": "many", "tasks.max": "0"}),
+    refused("tasks-max-no-number", _SOURCE, {"tasks.max": "x"}),
+    refused("tasks-max-zero", _SOURCE, {"tasks.max": "0"}),
+    refused("sink-topics-missing", _SINK, {"topics": None}),
+    refused("sink-topics-and-regex", _SINK, {"topics.regex": "a.*"}),
+    refused("sink-regex-broken", _SINK, {"topics": None, "topics.regex": "a("}),
+    refused("topic-group-regex-broken", _SOURCE, {
         "topic.creation.groups": "g", "topic.creation.g.include": "ok,a(",
         "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}),
-    refused("topic-group-without-default", {"topic.creation.groups": "g", "topic.creation.g.include": "a"}),
-    refused("topic-group-partitions-zero", {
+    refused("topic-group-without-default", _SOURCE, {"topic.creation.groups": "g", "topic.creation.g.include": "a"}),
+    refused("topic-group-partitions-zero", _SOURCE, {
         "topic.creation.default.partitions": "0", "topic.creation.default.replication.factor": "1"}),
-    refused("topic-groups-twice", {"topic.creation.groups": "g,g"}),
-    refused("tasks-max-enforce-unknown", {"tasks.max.enforce": "maybe"}),
-    refused("exactly-once-unknown", {"exactly.once.support": "maybe"}),
-    refused("transaction-boundary-unknown", {"transaction.boundary": "never"}),
-    refused("transaction-boundary-interval-negative", {"transaction.boundary.interval.ms": "-1"}),
-    refused("offsets-topic-blank", {"offsets.storage.topic": ""}),
+    refused("topic-groups-twice", _SOURCE, {"topic.creation.groups": "g,g"}),
+    refused("tasks-max-enforce-unknown", _SOURCE, {"tasks.max.enforce": "maybe"}),
+    refused("exactly-once-unknown", _SOURCE, {"exactly.once.support": "maybe"}),
+    refused("transaction-boundary-unknown", _SOURCE, {"transaction.boundary": "never"}),
+    refused("transaction-boundary-interval-negative", _SOURCE, {"transaction.boundary.interval.ms": "-1"}),
+    refused("offsets-topic-blank", _SOURCE, {"offsets.storage.topic": ""}),
     RestCase("exactly-once-that-standalone-leaves-alone", (
         create({**_SOURCE, "exactly.once.support": "REQUIRED", "transaction.boundary": "Interval",
                  "transaction.boundary.interval.ms": "5", "offsets.storage.topic": "rest-offsets"}),
         Step("GET", "/connectors/c/status", state="RUNNING"), *_GET[:3])),
-    refused("sink-topics-of-nothing", {"topics": " , "}, _SINK),
-    refused("sink-topics-blank", {"topics": " "}, _SINK),
-    refused("sink-regex-blank", {"topics": None, "topics.regex": " "}, _SINK),
-    refused("dead-letters-match-input", {
-        "topics": None, "topics.regex": "rest-.*", "errors.deadletterqueue.topic.name": "rest-dead"}, _SINK),
-    refused("tolerance-unknown", {"errors.tolerance": "some"}),
-    refused("dead-letters-are-input", {"errors.deadletterqueue.topic.name": "rest-topic"}, _SINK),
-    refused("transform-without-type", {"transforms": "t"}),
-    refused("transform-twice", {
+    refused("sink-topics-of-nothing", _SINK, {"topics": " , "}),
+    refused("sink-topics-blank", _SINK, {"topics": " "}),
+    refused("sink-regex-blank", _SINK, {"topics": None, "topics.regex": " "}),
+    refused("dead-letters-match-input", _SINK, {
+        "topics": None, "topics.regex": "rest-.*", "errors.deadletterqueue.topic.name": "rest-dead"}),
+    refused("tolerance-unknown", _SOURCE, {"errors.tolerance": "some"}),
+    refused("dead-letters-are-input", _SINK, {"errors.deadletterqueue.topic.name": "rest-topic"}),
+    refused("transform-without-type", _SOURCE, {"transforms": "t"}),
+    refused("transform-twice", _SOURCE, {
         "transforms": "t,t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value",
         "transforms.t.field": "f"}),
-    refused("transform-unknown", {"transforms": "t", "transforms.t.type": "HoistFeild$Value"}),
-    refused("converter-unknown", {"value.converter": "org.example.Converter"}),
-    refused("transform-field-missing", {
+    refused("transform-unknown", _SOURCE, {"transforms": "t", "transforms.t.type": "HoistFeild$Value"}),
+    refused("converter-unknown", _SOURCE, {"value.converter": "org.example.Converter"}),
+    refused("transform-field-missing", _SOURCE, {
         "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value"}),
-    refused("predicate-without-type", {"predicates": "p"}),
+    refused("predicate-without-type", _SOURCE, {"predicates": "p"}),
     _typed("bodies-that-are-not-called-json", *_OTHER_TYPES),
     _typed("bodies-that-are-called-json", *_JSON_TYPES),
     RestCase("not-called-json", (Step(*_WRITES[0], content_type=None), Step(*_WRITES[0], content_type="text/plain"))),
@@ -426,24 +406,24 @@ REST_CASES = (
             create(_WRITER, name="s"),
             Step("GET", "/connectors/s/offsets", until="position"),
             Step("DELETE", "/connectors/s/offsets"),
-            alter("s", {"filename": _FILE}, {"position": 7}),
+            alter(({"filename": _FILE}, {"position": 7}), connector="s"),
             Step("PUT", "/connectors/s/pause", state="RUNNING", of="s"),
             Step("DELETE", "/connectors/s/offsets", state="PAUSED", of="s"),
             Step("PUT", "/connectors/s/stop"),
-            alter("s", {"filename": _FILE}, {"position": 7}, state="NONE", of="s"),
+            alter(({"filename": _FILE}, {"position": 7}), connector="s", state="NONE", of="s"),
             Step("GET", "/connectors/s/offsets"),
-            alter("s", {"filename": _FILE}, None),
+            alter(({"filename": _FILE}, None), connector="s"),
             Step("GET", "/connectors/s/offsets/"),
-            alter("s", {"filename": "other", "more": 1}, {"position": 3}),
-            alter("s", {"filename": _FILE}, {"position": -3}),
-            alter("s", {"filename": _FILE}, {"position": "7"}),
-            alter("s", {"filename": _FILE}, {"position": 7.5}),
-            alter("s", {"filename": _FILE}, {"other": 7}),
-            alter("s", {"filename": _FILE}, {"position": [7]}),
-            alter("s", {"filename": {"a": 1}}, {"position": 7}),
-            alter("s", {"filename": _FILE}, {"position": 2**63}),
-            alter("s", {"file": _FILE}, {"position": 7}),
-            alter("s", None, {"position": 7}),
+            alter(({"filename": "other", "more": 1}, {"position": 3}), connector="s"),
+            alter(({"filename": _FILE}, {"position": -3}), connector="s"),
+            alter(({"filename": _FILE}, {"position": "7"}), connector="s"),
+            alter(({"filename": _FILE}, {"position": 7.5}), connector="s"),
+            alter(({"filename": _FILE}, {"other": 7}), connector="s"),
+            alter(({"filename": _FILE}, {"position": [7]}), connector="s"),
+            alter(({"filename": {"a": 1}}, {"position": 7}), connector="s"),
+            alter(({"filename": _FILE}, {"position": 2**63}), connector="s"),
+            alter(({"file": _FILE}, {"position": 7}), connector="s"),
+            alter((None, {"position": 7}), connector="s"),
             Step("GET", "/connectors/s/offsets"),
             Step("DELETE", "/connectors/s/offsets"),
             Step("DELETE", "/connectors/s/offsets", "", content_type="text/plain"),
@@ -460,23 +440,23 @@ REST_CASES = (
             Step("PUT", "/connectors/c/stop", state="RUNNING"),
             Step("DELETE", "/connectors/c/offsets", state="NONE"),
             Step("GET", "/connectors/c/offsets"),
-            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": 5}),
+            alter(({"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": 5})),
             Step("GET", "/connectors/c/offsets"),
-            alter("c", {"kafka_topic": "rest-written", "kafka_partition": "0"}, {"kafka_offset": "+7", "more": 1}),
+            alter(({"kafka_topic": "rest-written", "kafka_partition": "0"}, {"kafka_offset": "+7", "more": 1})),
             Step("GET", "/connectors/c/offsets"),
-            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, None),
+            alter(({"kafka_topic": "rest-written", "kafka_partition": 0}, None)),
             Step("GET", "/connectors/c/offsets"),
-            alter("c", None, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": "rest-written"}, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": None, "kafka_partition": 0}, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": None}, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": 1.5}, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": 2**31}, {"kafka_offset": 5}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"offset": 5}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None}),
-            alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": True}),
-            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": -5}),
-            alter("c", {"kafka_topic": "rest-written", "kafka_partition": 999}, {"kafka_offset": 5}),
+            alter((None, {"kafka_offset": 5})),
+            alter(({"kafka_topic": "rest-written"}, {"kafka_offset": 5})),
+            alter(({"kafka_topic": None, "kafka_partition": 0}, {"kafka_offset": 5})),
+            alter(({"kafka_topic": "t", "kafka_partition": None}, {"kafka_offset": 5})),
+            alter(({"kafka_topic": "t", "kafka_partition": 1.5}, {"kafka_offset": 5})),
+            alter(({"kafka_topic": "t", "kafka_partition": 2**31}, {"kafka_offset": 5})),
+            alter(({"kafka_topic": "t", "kafka_partition": 0}, {"offset": 5})),
+            alter(({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None})),
+            alter(({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": True})),
+            alter(({"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": -5})),
+            alter(({"kafka_topic": "rest-written", "kafka_partition": 999}, {"kafka_offset": 5})),
             Step("DELETE", "/connectors/c/offsets"),
             Step("DELETE", "/connectors/c/offsets"),
             Step("GET", "/connectors/c/offsets"),
@@ -487,7 +467,7 @@ REST_CASES = (
         (
             Step("GET", "/connectors/c/offsets"),
             Step("DELETE", "/connectors/c/offsets"),
-            alter("c", {"a": 1}, None),
+            alter(({"a": 1}, None)),
             *(Step("PATCH", "/connectors/c/offsets", body) for body in _NO_OFFSETS),
             Step("PATCH", "/connectors/c/offsets", {}),
             Step("PATCH", "/connectors/c/offsets", {"offsets": None}),
@@ -526,7 +506,7 @@ REST_CASES = (
         "another-name-in-the-configuration",
         (
             create(_SOURCE),
-            _patched({"name": "other"}, state="RUNNING"),
+            patch({"name": "other"}, state="RUNNING"),
             Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING", same="status"),
             Step("GET", "/connectors/c", state="RUNNING"),
             Step("POST", "/connectors/c/tasks/0/restart"),
@@ -538,7 +518,7 @@ REST_CASES = (
         (
             create({**_READER, "tasks.max": "2"}),
             Step("PUT", "/connectors/c/pause", state="RUNNING"),
-            _patched({"tasks.max": "1"}, state="PAUSED"),
+            patch({"tasks.max": "1"}, state="PAUSED"),
             Step("POST", "/connectors/c/tasks/0/restart"),
             Step("GET", "/connectors/c/tasks/0/status"),
             Step("POST", "/connectors/c/tasks/7/restart"),
@@ -638,21 +618,21 @@ REST_CASES = (
     RestCase(
         "patched",
         (
-            _patched({"a": "b"}),
-            _patched(None),
-            _patched("null"),
+            patch({"a": "b"}),
+            patch(None),
+            patch("null"),
             create(_SOURCE),
-            _patched({"tasks.max": "1", "batch.size": "7"}, state="RUNNING"),
-            _patched({"batch.size": None, "nobody": None}, state="RUNNING"),
-            _patched({}, state="RUNNING"),
-            _patched({"a": 5, "b": True, "c": 1.5}, state="RUNNING"),
-            _patched({"topic": ""}),
-            _patched({"tasks.max": "many"}),
-            _patched({"connector.class": None}, same="status"),
-            _patched({"name": None}, same="status"),
-            *(_patched(body) for body in _NO_BODIES),
-            _patched("{}", content_type="application/merge-patch+json"),
-            _patched("null"),
+            patch({"tasks.max": "1", "batch.size": "7"}, state="RUNNING"),
+            patch({"batch.size": None, "nobody": None}, state="RUNNING"),
+            patch({}, state="RUNNING"),
+            patch({"a": 5, "b": True, "c": 1.5}, state="RUNNING"),
+            patch({"topic": ""}),
+            patch({"tasks.max": "many"}),
+            patch({"connector.class": None}, same="status"),
+            patch({"name": None}, same="status"),
+            *(patch(body) for body in _NO_BODIES),
+            patch("{}", content_type="application/merge-patch+json"),
+            patch("null"),
             Step("GET", "/connectors/c", state="RUNNING"),
         ),
     ),

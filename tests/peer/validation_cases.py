@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.peer.connector_step import validate
 from tests.peer.odd_changes import ODD_SINKS, ODD_SOURCES, Change
-from tests.peer.rest_case import RestCase, Step
+from tests.peer.rest_case import RestCase
 
 _SMT = "org.apache.kafka.connect.transforms."
 _CONVERTER = "org.apache.kafka.connect."
@@ -184,10 +185,9 @@ SINK_CHANGES: dict[str, tuple[Change, ...]] = {
 
 def _case(plugin: str, group: str, base: Change, changes: tuple[Change, ...]) -> RestCase:
     """Return a case in which configurations are validated, one after the other."""
-    path = f"/connector-plugins/{plugin}/config/validate"
     changed = [{"name": "c", "connector.class": plugin, **base, **change} for change in changes]
-    bodies = [{key: value for key, value in config.items() if value is not ...} for config in changed]
-    return RestCase(f"{plugin}-{group}", tuple(Step("PUT", path, each, same="validation") for each in bodies))
+    configs = [{key: value for key, value in config.items() if value is not ...} for config in changed]
+    return RestCase(f"{plugin}-{group}", tuple(validate(plugin, each) for each in configs))
 
 
 _SOURCES, _SINKS = SOURCE_CHANGES | ODD_SOURCES, SINK_CHANGES | ODD_SINKS
