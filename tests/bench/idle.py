@@ -10,8 +10,8 @@ from typing import Any
 from tests.bench.bench import Bench
 from tests.bench.meter import Kind, Meter, kinds
 from tests.bench.result import Metric, Result
+from tests.patience import eventually
 from tests.peer.case import SOURCE_CLASS
-from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
 CLIENTS = 4

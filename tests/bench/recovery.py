@@ -13,8 +13,8 @@ from tests.bench.bench import Bench, running, settle
 from tests.bench.cluster import SparkCluster
 from tests.bench.latency import Pipeline
 from tests.bench.result import Metric, Result
+from tests.patience import eventually
 from tests.peer.distributed import HearthDistributed, JavaDistributed
-from tests.peer.rest import eventually
 
 _TIMEOUT = 120.0
 _POLL = 0.005

@@ -13,7 +13,7 @@ from pathlib import Path
 from hearth.broker import KafkaBroker
 from tests.crash.act import Act
 from tests.crash.process import find, owner, tree
-from tests.peer.rest import eventually
+from tests.patience import eventually
 from tests.peer.worker import Worker
 
 _SETTLE = 60.0

@@ -8,8 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from tests.crash.verdict import ERRANT_EVERY
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 _EVERY = 0.025
 

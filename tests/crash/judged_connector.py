@@ -13,8 +13,7 @@ from tests.crash.actor import Journal, repeat
 from tests.crash.arrival import Books
 from tests.crash.flow import Flow
 from tests.crash.verdict import SinkJudge, SourceJudge, Verdict
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 _LOOK_EVERY = 0.15

@@ -20,8 +20,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from hearth.storage.file import FileOffsetStore
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 _LINE = re.compile(rb"(?P<torn>.*)(?P<number>\d{9}) (?P<check>[0-9a-f]{8})", re.DOTALL)
 WIDTH = len("000000000 00000000\n")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.peer.rest import eventually
+from tests.patience import eventually
 
 _PROC = Path("/proc")
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import pyarrow.dataset
 
 from hearth.datasource.row_form import MOST_ROWS
+from tests.patience import eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "tests.crash.stream_query"
@@ -148,11 +149,9 @@ class StreamLedger:
                 [sys.executable, "-m", PROGRAM, self._folder, self._bundle, self._master, self._where],
                 stdout=log, stderr=log, env=self._environment, cwd=ROOT,
             )  # fmt: skip
-        until = time.monotonic() + START_SECONDS
-        while not (self._folder / "running").exists() and self._program.poll() is None:
-            assert time.monotonic() < until, self.last_words
-            time.sleep(0.05)
-        self._false_starts = 0 if (self._folder / "running").exists() else self._false_starts + 1
+        running, program = self._folder / "running", self._program
+        assert eventually(lambda: running.exists() or program.poll() is not None, START_SECONDS), self.last_words
+        self._false_starts = 0 if running.exists() else self._false_starts + 1
         assert self._false_starts < MOST_FALSE_STARTS, self.last_words
         return True
 

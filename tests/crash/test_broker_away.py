@@ -14,8 +14,7 @@ from hearth.broker import KafkaBroker
 from tests.conftest import quick_broker
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, holder
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 FIRST, MORE = 1_000, 100_000

@@ -12,8 +12,7 @@ import pytest
 from tests.bench.cluster import SparkCluster
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, find, tree
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 

@@ -11,9 +11,9 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.machine import HERE, THERE, Machine, other_machine
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
-from tests.peer.rest import RestClient, eventually
+from tests.peer.rest import RestClient
 from tests.reservation import reserve_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

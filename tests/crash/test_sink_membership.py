@@ -18,9 +18,8 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.marking import LONG_SESSION, Marking
 from tests.crash.process import await_end, holder, owner, tree
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
-from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"

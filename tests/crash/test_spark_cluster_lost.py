@@ -16,8 +16,7 @@ from tests.bench.cluster import SparkCluster
 from tests.crash.kept_host import KeptHost
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.bundles.build import plugin_path
 from tests.crash.stream_ledger import StreamLedger
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
 from tests.spark_python import spark_python
 
@@ -43,10 +43,7 @@ def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, 
         verdict = ledger.run(50)
         print(verdict)
         assert verdict.is_clean, verdict
-    until = time.monotonic() + 60
-    while ledger.tasks:
-        assert time.monotonic() < until, "tasks are there after their read has ended"
-        time.sleep(0.2)
+    assert eventually(lambda: not ledger.tasks, PATIENCE), "tasks are there after their read has ended"
 
 
 @pytest.mark.long

@@ -15,9 +15,8 @@ from hearth.broker import KafkaBroker
 from hearth.foundation.certificate import make_identity
 from tests.bundles.build import plugin_path
 from tests.crash.process import await_end, tree
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect, file_bundle
-from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 from tests.reservation import reserve_port
 

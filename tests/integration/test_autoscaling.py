@@ -14,10 +14,9 @@ from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
-from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"

@@ -21,10 +21,9 @@ from tests.bundles.build import plugin_path
 from tests.crash.process import stages, tree
 from tests.integration.numbered_lines import NumberedLines
 from tests.java import java
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import ROOT, HearthConnect
-from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
 pytestmark = pytest.mark.slow

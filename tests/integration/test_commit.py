@@ -10,8 +10,7 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 WORDS = ["zero", "one", "two", "three", "four", "five"]

@@ -15,8 +15,7 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 ROUNDS = 8

@@ -13,9 +13,9 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
-from tests.peer.rest import Answer, eventually
+from tests.peer.rest import Answer
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"

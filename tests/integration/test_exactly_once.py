@@ -18,8 +18,7 @@ from hearth.storage import State, TargetState
 from tests.crash.process import tree
 from tests.integration.process_host import ProcessHost
 from tests.integration.thread_host import file_source
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.profile import crashes
 
 KILLS = 2

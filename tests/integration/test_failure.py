@@ -12,8 +12,7 @@ import pytest
 
 from tests.crash.process import Process, owner, stages, tree
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 SOURCE = "org.example.MisbehavingSourceConnector"

@@ -13,8 +13,7 @@ import pytest
 from hearth.spark.driver import driver_archive
 from tests.crash.process import defunct, holder, owner, stages, tree
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 FILES = "org.apache.kafka.connect.file.FileStream"

@@ -13,8 +13,7 @@ from hearth.isolation.environment_refused import UvFailed
 from tests.bundles import build
 from tests.integration.conftest import Host
 from tests.integration.test_pipeline import greetings, values
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 GREET = "org.example.greeting.Greet"

@@ -14,8 +14,7 @@ import pytest
 from hearth.cli.main import run
 from tests.bundles import build
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 ENVIRONS, DATACLASSES_JSON = "environs==15.2.0", "dataclasses-json==0.6.7"

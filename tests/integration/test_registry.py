@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 from tests.registry_server import RegistryServer, serving
 

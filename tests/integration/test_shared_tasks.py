@@ -12,8 +12,7 @@ import pytest
 from tests.crash.process import Process, carried, find
 from tests.integration.conftest import Host, MakeRecorder
 from tests.integration.test_failure import SINK, SOURCE, misbehaving
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
 _PROCESS = re.compile(r"runs in process (\d+)")

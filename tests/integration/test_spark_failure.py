@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
-from tests.peer.rest import eventually
 
 
 @pytest.mark.slow

@@ -21,9 +21,8 @@ from hearth.foundation.properties import render
 from hearth_api import ConfigError
 from tests.crash.process import await_end, tree
 from tests.integration.thread_host import ThreadHost
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle, hearth_environment
-from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"

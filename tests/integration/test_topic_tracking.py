@@ -8,8 +8,7 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.integration.thread_host import ThreadHost, file_sink, file_source
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 

@@ -18,9 +18,9 @@ from tests.bundles import build
 from tests.bundles.hostile import HOSTILE, candidate
 from tests.crash.process import await_end, tree
 from tests.integration.conftest import STRING
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
-from tests.peer.rest import Answer, eventually
+from tests.peer.rest import Answer
 from tests.peer.topic import Topics
 
 CASES = ("deleted", "newer", "garbage", "other", "moved", "chain", "lost")

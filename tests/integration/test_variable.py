@@ -6,8 +6,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 

@@ -32,9 +32,8 @@ from hearth.storage import (
     StatusStore,
 )
 from tests.bundles.build import environments
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
-from tests.peer.rest import eventually
 
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from hearth.broker import KafkaBroker
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import JavaDistributed
 from tests.peer.kept import GOLDEN
-from tests.peer.rest import eventually
 from tests.reservation import reserve_port
 
 PATH = GOLDEN / "cluster_record.jsonl"

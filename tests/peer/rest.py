@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,13 +82,3 @@ class RestClient:
             return self.call("GET", "/connectors").status == 200
         except (OSError, http.client.HTTPException):
             return False
-
-
-def eventually(condition: Callable[[], bool], timeout: float, every: float = 0.05) -> bool:
-    """Ask until the answer is yes, and return False when the time is over first."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(every)
-    return True

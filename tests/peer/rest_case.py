@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from tests.peer.rest import Answer, eventually
+from tests.patience import eventually
+from tests.peer.rest import Answer
 from tests.peer.worker import Worker
 
 _DEADLINE = 60.0

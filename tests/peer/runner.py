@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tests.patience import eventually
 from tests.peer.case import SINK_CLASS, SOURCE_CLASS, Case
 from tests.peer.kept import plain
-from tests.peer.rest import eventually
 from tests.peer.side import Side
 from tests.peer.topic import Record
 from tests.peer.worker import Worker

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tests.crash.marking import Marking
-from tests.peer.rest import eventually
+from tests.patience import eventually
 from tests.peer.side import Side
 from tests.peer.worker import Worker
 

@@ -12,10 +12,9 @@ from hearth.broker import KafkaBroker
 from hearth.config import DistributedConfig
 from hearth.storage import State, TargetState
 from hearth.storage.topic_store import TopicStores
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.cluster_record import KeptRecord, kept_records, record
 from tests.peer.distributed import JavaDistributed, cluster_settings
-from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.long
 GROUP = "both-ways"

@@ -9,9 +9,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed, JavaDistributed
-from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

@@ -18,8 +18,7 @@ from confluent_kafka.admin import (
     NewTopic,
 )
 
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 _NOT_YET = (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker answers for a moment after it was started, or after a topic was made."""

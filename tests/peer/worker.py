@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hearth.foundation.properties import render
-from tests.peer.rest import RestClient, eventually
+from tests.patience import eventually
+from tests.peer.rest import RestClient
 from tests.reservation import reserve_port
 
 _START_TIMEOUT = 90.0

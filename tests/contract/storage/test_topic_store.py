@@ -32,10 +32,9 @@ from hearth.storage.fenced_producer import Record
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.topic_store import TopicStores
 from hearth_api import ConfigError, ConnectError, RetriableError
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.cluster_record import KeptRecord, kept_records, read_records
 from tests.peer.distributed import cluster_settings
-from tests.peer.rest import eventually
 from tests.reservation import reserve_port
 
 RANDOM_SEED = 7

@@ -9,8 +9,7 @@ import signal
 import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.profile import crashes
 
 

@@ -13,8 +13,7 @@ from typing import IO
 import pytest
 
 from tests.crash.pipeline import Pipeline
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 FILE = "offset.storage.file.filename"
 

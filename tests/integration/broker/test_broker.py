@@ -19,8 +19,7 @@ from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import find_java
 from hearth.foundation.port import LOOPBACK, PortTaken, next_free
 from hearth_api import ConflictError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
 

@@ -20,8 +20,7 @@ import pytest
 
 from hearth.cli.quickstart_command import _fetch, _pack
 from tests.bundles import build
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 MARK = "HEARTH_TEST_RUN"
 """A variable by which every descendant of a run is found, whoever its parent is by now."""

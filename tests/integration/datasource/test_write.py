@@ -14,9 +14,8 @@ from hearth.datasource.row_form import first_offset
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.datasource.writing import UPSERT, kept, write
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
-from tests.peer.rest import eventually
 from tests.unit.test_readme import block
 
 

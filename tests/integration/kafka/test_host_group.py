@@ -15,8 +15,7 @@ from hearth.kafka import host_group
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.host_group import GroupTaken, HostGroup
 from hearth_api import ConfigError, ConnectError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
 TOPIC = "host-group-configs"

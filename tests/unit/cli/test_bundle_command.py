@@ -13,8 +13,7 @@ import pytest
 
 from hearth.cli.main import run
 from tests.bundles import build
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 
 @pytest.fixture(autouse=True)

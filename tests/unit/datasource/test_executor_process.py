@@ -24,6 +24,7 @@ from hearth.datasource.spool_control import Said, heard
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.stream_read import HearthStreamReader
 from hearth.datasource.task_launch import PROGRAM, SpoolingLaunch
+from tests.patience import PATIENCE, eventually
 from tests.unit.datasource.acting_source import acting_plan
 from tests.unit.datasource.test_stream_read import ALL, SCHEMA, rows
 
@@ -53,7 +54,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     for each in made:
         if each._read is not None:
             each.stop()
-    eventually(lambda: not [process for process in processes(tmp_path) if is_running(process)])
+    assert eventually(lambda: not [process for process in processes(tmp_path) if is_running(process)], PATIENCE)
 
 
 def processes(folder: Path) -> list[int]:
@@ -87,17 +88,9 @@ def is_running(process: int) -> bool:
     return False
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> None:
-    """Wait for a condition."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def taken(reader: HearthStreamReader, start: Any, seen: list[int], is_enough: Callable[[], bool]) -> Any:
     """Take micro-batches, those that launch tasks as well, until it is enough; returns where that was."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while not is_enough():
         assert time.monotonic() < until
         end = reader.latestOffset(start, ALL)
@@ -190,7 +183,7 @@ def test_a_task_that_is_lost_begins_anew(
     count = len(seen)
     taken(read, start, seen, lambda: len(seen) > count + 100)
     assert seen == list(range(1, len(seen) + 1))
-    eventually(lambda: not is_running(process))
+    assert eventually(lambda: not is_running(process), PATIENCE)
 
 
 def test_a_task_that_is_lost_again_and_again_fails_the_query(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,4 +255,4 @@ def test_tasks_end_when_nothing_is_heard_of_their_read(reader: Make, tmp_path: P
     tasks: Any = inside._tasks
     tasks._stopping.set()
     tasks._watcher.join()
-    eventually(lambda: not is_running(newest(tmp_path)))
+    assert eventually(lambda: not is_running(newest(tmp_path)), PATIENCE)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from hearth.datasource.kept_task import KeptTasks
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 
 
 class Task:
@@ -51,10 +51,7 @@ def test_a_task_that_nobody_wants_is_ended() -> None:
     assert short.closed.wait(PATIENCE)
     assert not long.closed.is_set()
     assert long.closed.wait(PATIENCE)
-    until = time.monotonic() + PATIENCE
-    while any(each.name == "kept-tasks" for each in threading.enumerate()):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    assert eventually(lambda: all(each.name != "kept-tasks" for each in threading.enumerate()), PATIENCE)
     assert used(tasks, "short", 0.05).closed.wait(PATIENCE)
 
 

@@ -18,8 +18,7 @@ from hearth.datasource import planning, spool
 from hearth.datasource.instruction import DataSourceFailed
 from hearth.datasource.segment import Segment
 from hearth.datasource.stream_read import HearthStreamReader, SegmentPartition, packed
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.datasource.acting_source import acting_plan
 
 SCHEMA = StructType(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.catalogue import WORKER, directory
 
 
@@ -222,10 +221,8 @@ class Bench:
 
     def configs_hold(self, name: str) -> None:
         """Wait until the configuration of a connector was found valid and is stored."""
-        deadline = time.monotonic() + PATIENCE
-        while self.configs.snapshot().find(name) is None:
-            assert time.monotonic() < deadline, f"{name} is never stored"
-            time.sleep(0.02)
+        is_stored = eventually(lambda: self.configs.snapshot().find(name) is not None, PATIENCE)
+        assert is_stored, f"{name} is never stored"
 
     def settle(self, name: str) -> None:
         """Wait until everything that was asked of a connector has happened."""

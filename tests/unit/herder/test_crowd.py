@@ -15,8 +15,7 @@ import pytest
 
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConnectError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.fake import Bench
 
 STATES = {TargetState.STARTED: "RUNNING", TargetState.PAUSED: "PAUSED", TargetState.STOPPED: "STOPPED"}

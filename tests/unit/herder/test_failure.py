@@ -15,8 +15,7 @@ from hearth.herder.supervisor import Restart
 from hearth.runtime.launcher import RunLoss
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.fake import Bench
 
 

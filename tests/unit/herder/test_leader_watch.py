@@ -9,8 +9,7 @@ import pytest
 
 from hearth.herder.leader_watch import LeaderWatch
 from hearth.kafka.host_group import HostMember
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from hearth.herder.leadership import Leadership
 from hearth_api import RetriableError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 
 class Cluster:

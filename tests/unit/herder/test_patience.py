@@ -16,8 +16,7 @@ from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from tests.bundles.build import plain_wheel
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.fake import Bench
 
 CODE = """

@@ -27,8 +27,7 @@ from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.frame import read_frame, write_frame
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
 from tests.unit.link.link_world import Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan

@@ -14,8 +14,7 @@ from hearth.config.variable import Variables
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError
 from hearth_api.worker import ConfigData, ConfigProvider
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.fake import Bench
 
 SECRET = "geheim"

@@ -29,8 +29,7 @@ from hearth.isolation.stage import Stage, StageDied, StageTimeout
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import Process, await_end, defunct, find, tree
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 pytestmark = pytest.mark.skipif(not module.is_able(), reason="stages are forked on Linux 5.3 and later")

@@ -27,7 +27,7 @@ from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
 from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 
 SAMPLES = str(Path(__file__).parents[2] / "samples")
 UPPER = "transforms.upper"
@@ -72,10 +72,8 @@ def held() -> Counter[str]:
 
 def left(before: Counter[str]) -> Counter[str]:
     """Return what this process has more than before, after it had its time to go."""
-    until = time.monotonic() + PATIENCE
-    while (more := held() - before) and time.monotonic() < until:
-        time.sleep(0.01)
-    return more
+    eventually(lambda: not held() - before, PATIENCE)
+    return held() - before
 
 
 def faults(stage: Stage) -> int:

@@ -21,8 +21,7 @@ from hearth_api import PluginError
 from hearth_stage.channel import Request
 from hearth_stage.plugin_call import Configure, Describe
 from hearth_stage.task_call import AddCredit, PollFailed, StartSource
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 PLUGIN = """
 import os, sys, threading, time

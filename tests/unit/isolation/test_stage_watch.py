@@ -14,8 +14,7 @@ from hypothesis.strategies import floats, lists, tuples
 
 from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
 from hearth_stage.limit import Limits
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 MB = 1 << 20

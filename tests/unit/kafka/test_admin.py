@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.admin import CREATE_SECONDS, LOOK_SECONDS, TopicAdmin, code_of, is_there
-from tests.peer.rest import eventually
+from tests.patience import eventually
 from tests.reservation import reserve_port
 
 _names = (f"admin-{number}" for number in itertools.count())

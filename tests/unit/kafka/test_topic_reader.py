@@ -13,8 +13,7 @@ from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.client import internal_config
 from hearth.kafka.topic_reader import StoredRecord, TopicReader
 from hearth_api import ConnectError, RetriableError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 _topics = (f"read-{number}" for number in itertools.count())
 

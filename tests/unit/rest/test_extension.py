@@ -16,8 +16,7 @@ from hearth.isolation.environment_store import host_environment
 from hearth.rest.extension import Extension, Extensions, open_extensions
 from hearth_api import ConfigError
 from hearth_execution.loaded_extension import LoadedExtension
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.catalogue import WORKER, directory, plugin
 from tests.unit.herder.fake import Bench
 from tests.unit.rest.client import Client, error, serve

@@ -20,8 +20,7 @@ from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.raw_header import raw_column
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.sample import task_plan
 

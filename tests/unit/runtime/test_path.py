@@ -20,8 +20,7 @@ import hearth_stage
 from hearth.broker import KafkaBroker
 from hearth.isolation.environment import Environment
 from tests.integration.thread_host import ThreadHost, file_sink, file_source
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
 
 HOST = Path(hearth_stage.__file__).parent.parent

@@ -22,8 +22,7 @@ import pytest
 from hearth.isolation.forked_process import is_able
 from hearth.runtime.shared_runtime import ENDED
 from tests.crash.process import find, tree
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on Linux 5.3 and later")
 

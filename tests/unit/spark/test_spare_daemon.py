@@ -14,8 +14,7 @@ import pyspark
 import pytest
 
 from hearth.spark.spare_daemon import MODULE, SpareDaemon, is_wanted
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 HOME = str(Path(pyspark.__file__).parent)
 SECRET = "what Spark shows its workers"

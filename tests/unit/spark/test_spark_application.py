@@ -11,8 +11,7 @@ from hearth.spark import spark_application
 from hearth.spark.executor_set import ALL, NONE_YET
 from hearth.spark.spark_application import SparkApplication
 from hearth.spark.standalone_application import Term
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 
 class Context:

@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 
 SECRET = "what Spark shows its workers"
 WAIT = PATIENCE

@@ -14,8 +14,7 @@ from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import PluginStage
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth_api import ConnectError, PluginError
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.catalogue import SINK, SOURCE, directory
 
 SECONDS = 60.0

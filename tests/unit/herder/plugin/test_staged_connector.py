@@ -27,8 +27,7 @@ from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConnectError, PluginError
 from tests.bundles.build import plain_wheel
-from tests.patience import PATIENCE
-from tests.peer.rest import eventually
+from tests.patience import PATIENCE, eventually
 from tests.unit.herder.catalogue import WORKER
 
 SECONDS = 60.0
