@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -34,7 +35,8 @@ class ServedCalls:
     ) -> None:
         """``take`` deals with what arrives, and may raise what ends the task."""
         self._stage, self._inbox, self._take, self._settings, self._clock = stage, inbox, take, settings, clock
-        self._end_by: float | None = None
+        self.end_by = math.inf
+        """When the end is to be over, on the clock; infinite before it has begun."""
 
     def serve(self, seconds: float = 0.0) -> None:
         """Deal with what is in the inbox, waiting at most so long for the first of it."""
@@ -73,14 +75,14 @@ class ServedCalls:
 
     def begin_end(self) -> None:
         """Count from now on, where that has not begun, how long calls may take together."""
-        if self._end_by is None:
-            self._end_by = self._clock() + self._settings.graceful_timeout
+        if not self.is_ending:
+            self.end_by = self._clock() + self._settings.graceful_timeout
 
     @property
     def is_ending(self) -> bool:
         """Return whether the end has begun."""
-        return self._end_by is not None
+        return self.end_by < math.inf
 
     def seconds_left(self) -> float | None:
         """Return how long a call may take now that the end has begun; ``None`` before it has."""
-        return None if self._end_by is None else max(LEAST_SECONDS, self._end_by - self._clock())
+        return max(LEAST_SECONDS, self.end_by - self._clock()) if self.is_ending else None

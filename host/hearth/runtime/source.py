@@ -24,6 +24,7 @@ from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.polled_record import PolledRecord
+from hearth.runtime.served_call import ServedCalls
 from hearth.staging.poll_watch import PollWatch
 from hearth.staging.source_stage import HandedOver
 from hearth.staging.tolerance import Tolerance, ToleranceExceeded
@@ -56,7 +57,6 @@ LARGER = 3
 IDLE_SECONDS = 60.0
 """How long a loop waits at most to which nothing happens: all that can happen to it ends its wait."""
 FULL_WAIT_SECONDS = 0.05
-LEAST_STOP_SECONDS = 1.0
 
 EARLY_BYTES = 4 << 20
 """As long as all that is being converted holds no more than this, the stage need not wait for it."""
@@ -117,8 +117,8 @@ class SourceLoop:
         self._outbox = Outbox(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
         self._guarantee: Guarantee = self._guaranteed()
         self._watch = PollWatch(stage, plan.settings.call_timeout, clock)
+        self._calls = ServedCalls(stage, inbox, self._take, plan.settings, clock)
         self._hold: Future[None] | None = None
-        self._deadline = 0.0
         self._is_paused = is_paused
 
     def _guaranteed(self) -> Guarantee:
@@ -173,7 +173,7 @@ class SourceLoop:
             raise
 
     def _work(self) -> None:
-        self._serve()
+        self._calls.serve()
         self._send()
         self._advance()
         self._await_answers()
@@ -182,16 +182,12 @@ class SourceLoop:
 
     # What arrives ---------------------------------------------------------------------------------------------
 
-    def _serve(self) -> None:
-        """Take what is in the inbox.
+    def _take(self, item: Item) -> None:
+        """Take what was in the inbox.
 
         A command and the end of the host count at once, also while records wait to be sent; what the stage says
         keeps its order.
         """
-        for item in self._inbox.take():
-            self._take(item)
-
-    def _take(self, item: Item) -> None:
         if isinstance(item, HandedOver):
             self._waiting += [*item.polled, _End()]
         elif isinstance(item, HostLost):
@@ -213,17 +209,13 @@ class SourceLoop:
         if (self._is_next_due and self._guarantee.may_take) or self._is_drained():
             return 0.0
         now = self._clock()
-        due = [now + IDLE_SECONDS, self._guarantee.due, self._watch.due]
-        if self._hold is not None:
-            due.append(self._deadline)
-        return max(0.0, min(due) - now)
+        return max(0.0, min(now + IDLE_SECONDS, self._guarantee.due, self._watch.due, self._calls.end_by) - now)
 
     def _command(self, command: Command) -> None:
         if isinstance(command, ENDS) and self._hold is None:
-            self._deadline = self._clock() + self._settings.graceful_timeout
+            self._calls.begin_end()
             self._guarantee.rest(is_resting=True)
-            self._hold = self._stage.begin(HoldPolling())
-            self._hold.add_done_callback(lambda _: self._inbox.wake())
+            self._hold = self._calls.begin(HoldPolling())
         elif isinstance(command, Pause) and not self._is_paused:
             self._is_paused = True
             self._guarantee.rest(is_resting=True)
@@ -411,7 +403,7 @@ class SourceLoop:
         """Return whether a stop is done with: all that was polled is acknowledged, or its time is over."""
         if self._hold is None:
             return False
-        if self._clock() >= self._deadline:
+        if self._clock() >= self._calls.end_by:
             return True
         is_all_here = self._hold.done() and self._inbox.is_empty and self._has_heard_all
         return is_all_here and self._outbox.is_empty and self._guarantee.is_settled
@@ -422,9 +414,8 @@ class SourceLoop:
         if not self._hold.done():
             log.warning("cut off, it did not come back from its poll in time")
             return
-        seconds = max(LEAST_STOP_SECONDS, self._deadline - self._clock())
         try:
-            self._stage.call(StopSource(), seconds)
+            self._stage.call(StopSource(), self._calls.seconds_left())
         except ConnectError as error:
             log.warning("stopped with an error: %s", error)
 
