@@ -10,12 +10,12 @@ from types import TracebackType
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import discover
 from hearth.foundation.certificate import make_identity
+from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
-from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.isolation.environment import Environment

@@ -13,10 +13,10 @@ from hearth.cli.host import Host, Stores
 from hearth.cli.standby import Standby, wait_until_warm
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import INT_MAX
+from hearth.herder.equipment import Equipment
 from hearth.herder.key_rotation import KeyRotation
 from hearth.herder.leader_watch import LeaderWatch, connect
 from hearth.herder.leadership import Leadership
-from hearth.herder.supervisor import Equipment
 from hearth.kafka.client import internal_config
 from hearth.kafka.host_group import HostGroup
 from hearth.rest.forward import ClusterView, Forwarder

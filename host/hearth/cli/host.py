@@ -21,13 +21,13 @@ from hearth.foundation.java import find_java
 from hearth.foundation.log_level import levels
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster_lookup import ClusterLookup
+from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.watch import PluginWatch
 from hearth.herder.status import StatusBoard
-from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy

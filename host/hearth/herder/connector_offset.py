@@ -12,9 +12,9 @@ from typing import Any
 
 from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
+from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.queue import Queues
-from hearth.herder.supervisor import Equipment
 from hearth.kafka.group_offset import GroupOffsets, has_members
 from hearth.kafka.kafka_error import KafkaError
 from hearth.storage import ConfiguredConnector, NotLeading, TargetState

@@ -13,6 +13,7 @@ from hearth.config import DistributedConfig
 from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
+from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
 from hearth.herder.instance import TransitionFailed
@@ -20,7 +21,6 @@ from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
-from hearth.herder.supervisor import Equipment
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
 from hearth.herder.worker_choice import WorkerConfigurations

@@ -11,9 +11,10 @@ from functools import partial
 
 from hearth.foundation.log_context import about, label_of
 from hearth.foundation.log_level import levels
+from hearth.herder.equipment import Equipment
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
-from hearth.herder.supervisor import Equipment, Restart, Supervisor
+from hearth.herder.supervisor import Restart, Supervisor
 from hearth.herder.task_link import TaskEvent
 from hearth.storage import ConfigListener, ConfiguredConnector, RestartRequest
 from hearth_api import ConnectError

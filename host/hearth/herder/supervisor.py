@@ -7,73 +7,27 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
-from hearth.config.variable import Resolved, Variables, asked_once
+from hearth.config.variable import Resolved, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.conduct import Conduct
+from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.instance import ConnectorRun, TransitionFailed
-from hearth.herder.planner import Planner
-from hearth.herder.plugin.directory import (
-    PluginDirectory,
-    PluginGone,
-    PluginNotFound,
-    VersionNotFound,
-)
-from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.staged_connector import StagedConnector
-from hearth.herder.status import StatusBoard
-from hearth.herder.task import CommandLine, SupervisedTask
+from hearth.herder.task import SupervisedTask
 from hearth.herder.task_link import TaskEvent
-from hearth.herder.task_restart import Alarm, TaskRestarts, ring_later
-from hearth.herder.worker_choice import UnusableConfiguration
-from hearth.runtime.launcher import Launcher
+from hearth.herder.task_restart import Alarm, TaskRestarts
 from hearth.runtime.plan import TaskPlan
-from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, RestartRequest, State, TargetState
+from hearth.storage import ConfiguredConnector, RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Equipment:
-    """What all supervisors work with."""
-
-    directory: PluginDirectory
-    planner: Planner
-    pool: StagePool
-    configs: ConfigStore
-    offsets: OffsetStore
-    board: StatusBoard
-    launcher: Launcher
-    link: CommandLine
-    graceful_seconds: float
-    """How long tasks may take to drain."""
-    ring_later: Callable[[float, Callable[[], None]], Alarm] = ring_later
-    """How something is done after so many seconds."""
-    variables: Variables = field(default_factory=Variables)
-
-    def resolve(self, entry: ConfiguredConnector) -> Resolved:
-        """Return the configuration of a connector with the values of its variables."""
-        return self.variables.of(entry.config).resolve(entry.config)
-
-    def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
-        """Raise what a connector lacks before anything of it is ended that could not begin again.
-
-        Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
-        """
-        try:
-            config = self.resolve(entry).config
-            self.planner.plan(self.directory.connector(config), None, config, entry.tasks)
-        except (PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
-            raise
-        except (ConnectError, OSError):
-            return
 
 
 @dataclass(frozen=True)

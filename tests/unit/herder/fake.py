@@ -11,11 +11,12 @@ from typing import Any
 from hearth.config import DistributedConfig, WorkerConfig
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin
+from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
-from hearth.herder.supervisor import Equipment, Supervisor
+from hearth.herder.supervisor import Supervisor
 from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import Alarm, ring_later
 from hearth.herder.validation.connector_validator import ConnectorValidator

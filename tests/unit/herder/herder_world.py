@@ -19,13 +19,13 @@ from typing import Any, cast
 from hearth.config.confinement_key import BY_DEFAULT
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
+from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginNotFound
 from hearth.herder.plugin.staged_connector import StageListener
 from hearth.herder.queue import Queues, interruptible
 from hearth.herder.reconciler import UPGRADES
 from hearth.herder.status import StatusBoard
-from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
 from hearth.isolation.environment import Environment
 from hearth.link.admission import LinkAddress
