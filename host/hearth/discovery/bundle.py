@@ -41,7 +41,6 @@ _OTHER_FORMS = {
     "setup.py": ("it is the source of a project", _BUILD),
 }
 
-
 _VERSION = re.compile(r"^version(?:_info)? *= *(\d+\.\d+)", re.MULTILINE)
 _TAGGED = 4
 """Hyphens in the name of a wheel: name, version, Python, binary interface and platform are between them."""
@@ -111,7 +110,7 @@ class Bundle:
         digest = hashlib.sha256()
         with self.opener() as tree:
             for path in self._files(tree):
-                relative = path[len(self.top) :].lstrip("/")
+                relative = self._relative(path)
                 known = None if self.hashes is None else self.hashes.get(relative)
                 digest.update(os.fsencode(f"{relative} {known or _hash(tree, path)}\n"))
         return digest.hexdigest()
@@ -122,6 +121,10 @@ class Bundle:
             return sorted(tree.walk(self.top))
         return sorted([*wheels_of(tree, self.top), *([_join(self.top, PYLOCK)] if self.has_lock else [])])
 
+    def _relative(self, path: str) -> str:
+        """Return a path of the tree as the manifest has it."""
+        return path[len(self.top) :].lstrip("/")
+
     def unpack(self, target: Path) -> None:
         """Copy the wheels and their lock, or the packages of a site layout, into ``target``.
 
@@ -130,7 +133,7 @@ class Bundle:
         """
         with self.opener() as tree:
             for path in self._files(tree):
-                relative = path[len(self.top) :].lstrip("/")
+                relative = self._relative(path)
                 name = path.rpartition("/")[2] if self.layout is Layout.WHEELS else relative
                 found = _copy(tree, path, target / check_path(name))
                 if self.hashes is not None and self.hashes.get(relative) != found:
