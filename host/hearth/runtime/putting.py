@@ -103,11 +103,6 @@ class Putting:
             return None
         return self._retry_at if self._positions.is_refused else self._next_put
 
-    @property
-    def is_under_way(self) -> bool:
-        """Return whether something was sent and is not settled."""
-        return bool(self._sent)
-
     def _follow(self) -> bool:
         """Send what comes next behind the puts that are under way, so that the stage need not wait for it.
 

@@ -19,7 +19,6 @@ JAVA = ("org.", "com.", "io.", "net.", "java")
 """What the names of the JVM's loggers begin with; what is set of all loggers does not reach it: nobody means that."""
 QUIET = "org"
 """The logger above them, which lets nothing through but errors: Spark tells the rest of a task by its states."""
-LAST_WORDS_SECONDS = 1.0
 
 
 def read_log(jvm: subprocess.Popen[bytes]) -> threading.Thread:

@@ -837,9 +837,7 @@ class World:
             self.loop.turn()
             self.confirm_letters()
             is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
-            is_any_left = (
-                self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting.is_under_way
-            )
+            is_any_left = self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting._sent
             if is_read and not is_any_left:
                 break
         self.inbox.put(Stop())
