@@ -75,55 +75,59 @@ class Header:
 
 
 class Headers:
-    """The headers of one record, in order; changed in place, every change returns the headers themselves."""
+    """The headers of one record, in order; changed in place, every change returns the headers themselves.
 
-    __slots__ = ("_items",)
+    What was added to new ones is kept as names, schemas and values, one after the other, until somebody looks at it:
+    the headers of most records are only written.
+    """
+
+    __slots__ = ("_items", "_parts")
+
+    _items: tuple[Header, ...] | None
+    """What somebody has looked at; None means that the headers are made of these parts."""
+    _parts: tuple[Any, ...]
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
-        self._items: list[Header] = list(headers) if headers is not None else []
+        self._items = None if headers is None else tuple(headers)
+        self._parts = ()
 
     @classmethod
-    def of_each(cls, rows: Iterable[list[Header]]) -> list[Headers]:
-        """Return the headers of records; each takes its list, which nobody else has."""
+    def of_each(cls, rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
+        """Return the headers of records."""
         made = []
         for items in rows:
             headers = _new(cls)
             headers._items = items
+            headers._parts = ()
             made.append(headers)
         return made
 
     def __len__(self) -> int:
         """Return how many headers there are."""
-        return len(self._items)
+        return len(self._parts) // 3 if self._items is None else len(self._items)
 
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
-        return iter(self._items)
+        return iter(self._looked_at())
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""
-        if isinstance(key, Header):
-            header, schema, value = key, key.schema, key.value
+        header = key if isinstance(key, Header) else Header(key, schema, value)
+        known, value = header.schema, header.value
+        if known is not None and (type(value) is not known._kind or known._most is not None):
+            _check(known, value)
+        if self._items is None and header is not key:
+            self._parts += (key, schema, value)
         else:
-            header = Header(key, schema, value)
-            schema = header.schema if schema is None else schema
-        if schema is not None and (type(value) is not schema._kind or schema._most is not None):
-            _check(schema, value)
-        self._items.append(header)
+            self._items = (*self._looked_at(), header)
         return self
 
     def add_string(self, key: str, value: str) -> Headers:
         """Append a STRING header."""
-        if type(value) is not str:
+        if type(value) is not str or key is None or self._items is not None:
             return self.add(key, STRING_SCHEMA, value)
-        if key is None:
-            raise DataError(_NO_KEY)
-        header = _new(Header)
-        header.key = key
-        header.value = value
-        header._schema = STRING_SCHEMA
-        self._items.append(header)
+        self._parts += (key, STRING_SCHEMA, value)
         return self
 
     def add_bytes(self, key: str, value: bytes) -> Headers:
@@ -144,54 +148,71 @@ class Headers:
 
     def last_with_name(self, key: str) -> Header | None:
         """Return the newest header of a name, or None."""
-        return next((header for header in reversed(self._items) if header.key == key), None)
+        return next((header for header in reversed(self._looked_at()) if header.key == key), None)
 
     def all_with_name(self, key: str) -> list[Header]:
         """Return the headers of a name, in order."""
-        return [header for header in self._items if header.key == key]
+        return [header for header in self._looked_at() if header.key == key]
 
     def remove(self, key: str) -> Headers:
         """Remove every header of a name."""
-        self._items = [header for header in self._items if header.key != key]
+        self._items = tuple(header for header in self._looked_at() if header.key != key)
         return self
 
     def retain_latest(self, key: str | None = None) -> Headers:
         """Keep only the newest header of a name, or of every name."""
         seen: set[str] = set()
         kept = []
-        for header in reversed(self._items):
+        for header in reversed(self._looked_at()):
             if header.key not in seen or (key is not None and header.key != key):
                 kept.append(header)
             seen.add(header.key)
-        self._items = kept[::-1]
+        self._items = tuple(reversed(kept))
         return self
 
     def apply(self, transform: Callable[[Header], Header | None], key: str | None = None) -> Headers:
         """Replace every header (of one name) by what the function returns; None removes it."""
-        changed = [header if key not in (None, header.key) else transform(header) for header in self._items]
-        self._items = [header for header in changed if header is not None]
+        changed = [header if key not in (None, header.key) else transform(header) for header in self._looked_at()]
+        self._items = tuple(header for header in changed if header is not None)
         return self
 
     def clear(self) -> Headers:
         """Remove all headers."""
-        self._items.clear()
+        self._items, self._parts = None, ()
         return self
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers(self._items)
+        other: Headers = _new(Headers)
+        other._items, other._parts = self._items, self._parts
+        return other
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""
-        return self._items == other._items if isinstance(other, Headers) else NotImplemented
+        return self._looked_at() == other._looked_at() if isinstance(other, Headers) else NotImplemented
 
     def __hash__(self) -> int:
         """Return a hash of the headers at this moment."""
-        return hash(tuple(self._items))
+        return hash(self._looked_at())
 
     def __repr__(self) -> str:
         """Return Kafka Connect's text of headers."""
-        return f"ConnectHeaders(headers={self._items or ''})"
+        return f"ConnectHeaders(headers={[*self._looked_at()] or ''})"
+
+    def _flat(self) -> tuple[Any, ...]:
+        """Return name, schema (as it was given) and value of each header, one after the other."""
+        items = self._items
+        if items is None:
+            return self._parts
+        return tuple(part for header in items for part in (header.key, header._schema, header.value))
+
+    def _looked_at(self) -> tuple[Header, ...]:
+        """Return the headers; two threads that look at once make them twice, and either may be kept."""
+        items = self._items
+        if items is None:
+            parts = self._parts
+            self._items = items = tuple(map(Header, parts[::3], parts[1::3], parts[2::3]))
+        return items
 
 
 def _check(schema: Schema, value: Any) -> None:

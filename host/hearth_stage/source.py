@@ -259,7 +259,7 @@ class StageSource:
     def _polled(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> list[Polled]:
         """Return records as batches, with those that cannot be what they say they are."""
         # a class of the plugin's own may not be copied with changes
-        is_plain = set(map(type, records)) == {SourceRecord}
+        is_plain = bool(self._steps) and set(map(type, records)) == {SourceRecord}
         try:
             batches = records_by_kind(records, names_only=is_plain and self._names_only)
         except (DataError, RecursionError):

@@ -13,7 +13,7 @@ from hearth_api.batch import arrow as pa
 from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, fit_surely, values_to_column
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
-from hearth_api.java.offset_json import offsets_to_json
+from hearth_api.batch.offset_column import offsets_to_column
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
 
@@ -193,7 +193,7 @@ def _batch(
         attributes = {"source_partition": first.source_partition}
         positions: list[Any] = [record.source_offset for record in cast("Sequence[SourceRecord]", records)]
         if not _are_absent(positions):
-            columns["source_offset"] = pa.array(offsets_to_json(positions), pa.string())
+            columns["source_offset"] = offsets_to_column(positions)
     elif isinstance(first, SinkRecord):
         attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
         _add_sink(columns, cast("Sequence[SinkRecord]", records))

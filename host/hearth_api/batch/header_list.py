@@ -23,19 +23,38 @@ from hearth_api.struct import Struct, validate_value
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     """Return the headers of several records as a column; a value that does not fit its schema raises a DataError."""
-    rows: list[Sequence[Header]] = [() if own is None else own._items for own in headers]
+    rows = [() if own is None else own._parts if own._items is None else own._flat() for own in headers]
+    sizes = list(map(len, rows))
+    if any(sizes) and sizes.count(sizes[0]) == len(sizes):
+        columns = list(zip(*rows))
+        kinds = (*columns[::3], *columns[1::3])
+        if all(kind[0] is not None and kind.count(kind[0]) == len(rows) for kind in kinds):
+            return _of_alike(columns)
     flat = list(chain.from_iterable(rows))
-    counts = list(map(len, rows))
-    width = counts[0] if counts else 0
-    names = [header.key for header in flat]
-    schemas, values = _parts([header._schema for header in flat], [header.value for header in flat])
-    if counts.count(width) == len(counts) and names == names[:width] * len(counts):
-        # They differ in their values: names and ends are those of any other rows like these.
-        rounded = 1 << len(counts).bit_length()
-        ends, repeated = _ends(width, rounded).slice(0, len(counts) + 1), _repeated(rounded, *names[:width])
-        return header_lists(ends, repeated.slice(0, len(names)), schemas, values)
-    ends = pa.array([0, *accumulate(counts)], pa.int32())
-    return header_lists(ends, pa.array(names, pa.string()), schemas, values)
+    schemas, values = _parts(flat[1::3], flat[2::3])
+    ends = pa.array([0, *accumulate(size // 3 for size in sizes)], pa.int32())
+    return header_lists(ends, pa.array(flat[::3], pa.string()), schemas, values)
+
+
+def _of_alike(columns: Sequence[Sequence[Any]]) -> Any:
+    """Return the headers of rows that differ in their values alone, given as names, schemas and values of each place.
+
+    Their names and ends are those of any other rows like these.
+    """
+    width, count = len(columns) // 3, len(columns[0])
+    names, schemas = ([column[0] for column in columns[part::3]] for part in range(2))
+    values: list[Any] = [None] * (width * count)
+    if schemas.count(schemas[0]) == width:
+        for place in range(width):
+            values[place::width] = columns[3 * place + 2]
+        kinds, texts = schema_texts(schemas[0], len(values)), header_texts(schemas[0], values)
+    else:
+        for place, schema in enumerate(schemas):
+            values[place::width] = header_texts(schema, columns[3 * place + 2]).to_pylist()
+        kinds, texts = pa.array([*map(schema_to_text, schemas)] * count, pa.string()), pa.array(values, pa.string())
+    rounded = 1 << count.bit_length()
+    ends, repeated = _ends(width, rounded).slice(0, count + 1), _repeated(rounded, *names).slice(0, len(values))
+    return header_lists(ends, repeated, kinds, texts)
 
 
 @lru_cache(maxsize=4)
@@ -62,11 +81,11 @@ def column_to_headers(column: Any) -> list[Headers | None]:
         kinds = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
         texts = values.to_pylist()
         columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(kinds)]
-        return [*Headers.of_each(map(list, zip(*columns)))]
+        return [*Headers.of_each(zip(*columns))]
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
     known = _decoded(schemas, _schema)
     made = map(Header, _decoded(keys, str), known, map(header_value, known, values.to_pylist()))
-    rows = Headers.of_each([list(islice(made, count)) for count in counts])
+    rows = Headers.of_each([tuple(islice(made, count)) for count in counts])
     return [own if count else None for count, own in zip(counts, rows)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -101,3 +102,44 @@ def test_equal_headers_have_equal_hashes(headers: Headers) -> None:
     assert headers == headers.duplicate()
     assert hash(headers) == hash(headers.duplicate())
     assert Header("a", None, 1).with_value(None, 2) == Header("a", None, 2)
+
+
+def _changed(act: str, name: str, number: int, own: Headers, model: list[Header]) -> list[Header]:
+    """Do to headers what is done to a list of the same, and return that."""
+    if act == "add_string":
+        own.add_string(name, str(number))
+        return [*model, Header(name, STRING_SCHEMA, str(number))]
+    if act == "add_int":
+        own.add_int(name, number)
+        return [*model, Header(name, INT64_SCHEMA, number)]
+    if act == "add":
+        own.add(Header(name, None, number))
+        return [*model, Header(name, None, number)]
+    if act == "remove":
+        own.remove(name)
+        return [each for each in model if each.key != name]
+    if act == "apply":
+        own.apply(lambda each: each.rename("c"), name)
+        return [each.rename("c") if each.key == name else each for each in model]
+    if act == "clear":
+        own.clear()
+        return []
+    assert [*own] == model
+    return model
+
+
+def test_what_was_added_is_the_same_whenever_somebody_looks() -> None:
+    """Against a list, any acts in any order, looks between them, and copies that go their own way."""
+    chance = random.Random(10)
+    acts = ["add_string", "add_string", "add_string", "add_int", "add", "remove", "apply", "clear", "look", "look"]
+    for _ in range(300):
+        copies: list[tuple[Headers, list[Header]]] = [(Headers(), [])]
+        for number in range(chance.randrange(15)):
+            place = chance.randrange(len(copies))
+            own, model = copies[place]
+            if chance.random() < 0.2:
+                copies.append((own.duplicate(), model))
+            copies[place] = own, _changed(chance.choice(acts), chance.choice("ab"), number, own, model)
+        assert [len(own) for own, _ in copies] == [len(model) for _, model in copies]
+        assert [[*own] for own, _ in copies] == [model for _, model in copies]
+        assert [repr(own) for own, _ in copies] == [f"ConnectHeaders(headers={model or ''})" for _, model in copies]

@@ -35,6 +35,17 @@ def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
     assert [each["value"] for each in row] == ['say "x"', None, "5", '"x"']
 
 
+@pytest.mark.parametrize("looks", [0, 1, 5])
+def test_rows_alike_are_written_as_rows_that_are_not(looks: int) -> None:
+    """Whether somebody has looked at some of them, and where each place has a schema of its own."""
+    own = [Headers().add_string("t", f"{row}").add_int("n", row).add("o", OPTIONAL_STRING_SCHEMA) for row in range(5)]
+    for each in own[:looks]:
+        assert [header.key for header in each] == ["t", "n", "o"]
+    alike = headers_to_column(own)
+    assert alike.equals(headers_to_column([*own, Headers().add_string("x", "y")]).slice(0, 5))
+    assert [[*each] for each in column_to_headers(alike) if each] == [[*each] for each in own]
+
+
 def test_values_that_may_be_changed_are_nobody_elses() -> None:
     """Equal ones of two records are not the same."""
     own = Headers().add("m", None, {"a": [1]})

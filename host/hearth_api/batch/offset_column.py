@@ -1,0 +1,33 @@
+"""Source offsets of many records as a column of JSON texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hearth_api.batch import arrow as pa
+from hearth_api.java.offset_json import offset_opening, offsets_to_json
+
+_BEHIND = 1 << 31
+"""A place behind every text that a column can hold."""
+
+
+def offsets_to_column(offsets: Sequence[Any]) -> Any:
+    """Return offsets, None among them, as a column; one that cannot be written raises a DataError.
+
+    Nearly every source counts: of offsets whose only member is a whole number Arrow writes the digits.
+    """
+    first = offsets[0] if offsets else None
+    if type(first) is not dict or len(first) != 1:
+        return pa.array(offsets_to_json(offsets), pa.string())
+    (name,) = first
+    alike = type(name) is str and set(map(type, offsets)) == {dict} and set(map(len, offsets)) == {1}
+    numbers = [offset.get(name) for offset in offsets] if alike else []
+    if set(map(type, numbers)) != {int}:
+        return pa.array(offsets_to_json(offsets), pa.string())
+    try:
+        digits = pa.array(numbers, pa.int64()).cast(pa.string())
+    except OverflowError:
+        return pa.array(offsets_to_json(offsets), pa.string())
+    opened = pa.compute.binary_replace_slice(digits, 0, 0, offset_opening(name))
+    return pa.compute.binary_replace_slice(opened, _BEHIND, _BEHIND, "}")
