@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
+
+from hearth.foundation.lasting_thread import on_lasting_thread
 
 # The shim asks the kernel for a signal at the death of its parent and then becomes the program; a preexec_fn
 # would run Python between fork and exec of a process with threads, which may deadlock. A parent that died
@@ -32,7 +32,7 @@ def start_child(
     It runs in a session of its own, so a Ctrl-C in the terminal reaches only its owner, who stops it in
     order. `options` are those of `subprocess.Popen`.
     """
-    return _starter(os.getpid()).submit(_start, command, death_signal, options).result()
+    return on_lasting_thread(lambda: _start(command, death_signal, options))
 
 
 def stop_child(child: subprocess.Popen[bytes], grace: float) -> bool:
@@ -45,17 +45,6 @@ def stop_child(child: subprocess.Popen[bytes], grace: float) -> bool:
         child.wait()
         return False
     return True
-
-
-@cache
-def _starter(_pid: int) -> ThreadPoolExecutor:
-    """Return the one thread that starts all children of this process.
-
-    The kernel sends the death signal when the *thread* that started a child ends, so that thread has to live
-    as long as the process does. The argument keeps a forked child from using its parent's thread, which it
-    does not have.
-    """
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="hearth-starter")
 
 
 def _start(command: Sequence[str], death_signal: signal.Signals, options: dict[str, Any]) -> subprocess.Popen[bytes]:

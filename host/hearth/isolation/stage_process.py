@@ -9,12 +9,10 @@ import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from io import BufferedIOBase
 from typing import Protocol, cast
 
-# Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
-_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
+from hearth.foundation.lasting_thread import on_lasting_thread
 
 
 class StageProcess(Protocol):
@@ -50,7 +48,7 @@ class StartedProcess:
         self._claim = claim
         self._group = threading.Lock()
         self._is_group_ended = False
-        self._process = _starter.submit(_spawn, command, variables, connection).result()
+        self._process = on_lasting_thread(lambda: _spawn(command, variables, connection))
         self.pid = self._process.pid
         self.output = cast(BufferedIOBase, self._process.stdout)
         self.has_ended = False
