@@ -17,6 +17,7 @@ from hearth.discovery import Catalogue, Survey
 from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
+from hearth.foundation.future import fulfil
 from hearth.foundation.java import find_java
 from hearth.foundation.log_level import levels
 from hearth.foundation.terminal import printable
@@ -277,12 +278,5 @@ class StandaloneHost(Host):
 def _in_background(job: Callable[[], T]) -> Future[T]:
     """Do something on a thread of its own; that of a pool would be awaited for ever where a signal interrupts this."""
     future: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(job())
-        except BaseException as error:  # noqa: BLE001  (whoever waits for the future hears of it)
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="start").start()
+    threading.Thread(target=fulfil, args=[future, job], name="start").start()
     return future

@@ -14,6 +14,8 @@ from functools import cache
 from queue import SimpleQueue
 from typing import TypeVar
 
+from hearth.foundation.future import fulfil
+
 T = TypeVar("T")
 
 _Work = Callable[[], None]
@@ -22,14 +24,7 @@ _Work = Callable[[], None]
 def on_lasting_thread(act: Callable[[], T]) -> T:
     """Do something on that thread, and return or raise what comes of it; one thing after the other."""
     future: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(act())
-        except BaseException as error:  # noqa: BLE001  (whoever waits hears of it)
-            future.set_exception(error)
-
-    _queue(os.getpid()).put(work)
+    _queue(os.getpid()).put(lambda: fulfil(future, act))
     return future.result()
 
 

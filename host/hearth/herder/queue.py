@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
+from hearth.foundation.future import fulfil
 from hearth.foundation.log_context import about, label_of
 from hearth_api import PluginError
 
@@ -139,9 +140,7 @@ class _Job(Generic[T]):
             return
         _mine.job = self
         try:
-            self.future.set_result(self._act())
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the future hears of it
-            self.future.set_exception(error)
+            fulfil(self.future, self._act)
         finally:
             _mine.job = None
             if self._timer is not None:

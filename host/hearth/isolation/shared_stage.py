@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
+from hearth.foundation.future import fulfil
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import FRAME_BYTES, Stage, StageTimeout
 from hearth_api import ConnectError, PluginError
@@ -219,10 +220,7 @@ class SharedStages:
             if known is None or is_new:
                 known = self._shared[environment] = Future()
         if is_new:
-            try:
-                known.set_result(self.keep(self._start(environment, environment.bundle or name)))
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the process hears of it
-                known.set_exception(error)
+            fulfil(known, lambda: self.keep(self._start(environment, environment.bundle or name)))
         return known.result()
 
     def keep(self, process: SharedStage) -> SharedStage:
