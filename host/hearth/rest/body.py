@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from hearth.rest.answer import TooLong, Unreadable
-from hearth.rest.json_token import TOO_DEEP
+from hearth.rest.json_token import DEPTH, TOO_DEEP
 from hearth.rest.media_range import JSON, MediaRange, content_range
 from hearth.rest.shape import (
     ENTITIES,
@@ -75,7 +75,11 @@ def _parsed(data: bytes, number: Callable[[str], Any] | None) -> Any:
         return None
     try:
         text = data.decode(json.detect_encoding(data))
-        return json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
+        tree = json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
+        # How deep Python's own parser goes differs from one Python to the next.
+        if text.count("[") + text.count("{") > DEPTH and _is_deeper(tree, DEPTH):
+            raise Unreadable(TOO_DEEP)
+        return tree
     except RecursionError as error:
         raise Unreadable(TOO_DEEP) from error
     except UnicodeDecodeError as error:
@@ -83,6 +87,17 @@ def _parsed(data: bytes, number: Callable[[str], Any] | None) -> Any:
     except json.JSONDecodeError as error:
         place = f"line: {error.lineno}, column: {error.colno}"
         raise Unreadable(f"{error.msg}\n at [Source: REDACTED; {place}]") from error
+
+
+def _is_deeper(tree: Any, most: int) -> bool:
+    """Tell whether more than so many arrays and objects lie in each other."""
+    level = [tree]
+    for _ in range(most + 1):
+        level = [each for each in level if isinstance(each, (dict, list))]
+        if not level:
+            return False
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
+    return True
 
 
 async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:

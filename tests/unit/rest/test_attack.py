@@ -148,6 +148,17 @@ class TestBodies:
         answer = client.call("POST", "/connectors", body)
         assert (answer.status, answer.text) == error(500, TOO_DEEP)
 
+    @pytest.mark.parametrize("levels", [900, 997, 4000])
+    def test_offsets_may_be_as_deep_as_in_java(self, client: Client, levels: int) -> None:
+        """Four levels are around them, and Jackson takes 1000; the parser of Python 3.10 and 3.11 takes fewer."""
+        client.create("c")
+        client.call("PUT", "/connectors/c/stop")
+        text = f'{{"offsets":[{{"partition":{{"f":"x"}},"offset":{{"p":{"[" * levels + "]" * levels}}}}}]}}'
+        answer = client.call("PATCH", "/connectors/c/offsets", text)
+        assert answer.status == 500
+        assert ("exceeds the maximum allowed" in answer.text) is (levels > 996)
+        assert ("may only contain primitive types" in answer.text) is (levels <= 996)
+
     @pytest.mark.parametrize(
         ("body", "says"),
         [
