@@ -11,7 +11,6 @@ import json
 import logging
 import math
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,13 +30,13 @@ from hearth_execution.load import load_class, version_of
 from hearth_execution.order import numbered
 from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Speaker
+from hearth_stage.hand_overs import HandOvers
 from hearth_stage.offset_call import ReadOffsets
 from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
     CommitSource,
     EndTransaction,
-    HandOver,
     HoldPolling,
     Polled,
     PollFailed,
@@ -50,12 +49,6 @@ from hearth_stage.task_call import (
 from hearth_stage.transaction_request import TransactionRequests
 
 log = logging.getLogger(__name__)
-
-AHEAD_BYTES = 1 << 20
-"""From so many bytes on that the runtime has not dealt with yet, two hand-overs are enough, whatever credit is left.
-
-One is on its way while the one before is sent; more of large ones would fill the memory of both.
-"""
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -136,11 +129,10 @@ class StageSource:
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._transactions: TransactionRequests | None = None
-        self._credit = 0
-        self._ahead: deque[int] = deque()
-        """The bytes of each hand-over that the runtime has not dealt with yet."""
+        self._hand_overs = HandOvers(channel.notify)
         self._polling = False
         self._wants_records = False
+        self._joins_polls = False
         self._names_only = False
         """Whether nobody needs the values of what was polled: steps are given the records themselves."""
         self._quiet = _Quiet()
@@ -150,13 +142,13 @@ class StageSource:
     @property
     def may_poll(self) -> bool:
         """Return whether the runtime waits for records and the task can give some."""
-        is_far_ahead = len(self._ahead) > 1 and sum(self._ahead) >= AHEAD_BYTES
-        return self._polling and self._credit > 0 and not is_far_ahead
+        return self._polling and self._hand_overs.has_room
 
     def start(self, call: StartSource) -> SourceStarted:
         """Create the connector's task and start it."""
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
+        self._joins_polls = call.joins_polls and not call.ends_transactions
         self._names_only = call.names_only and self._transformations.take_records(call.steps)
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         self._transactions = TransactionRequests() if call.ends_transactions else None
@@ -170,13 +162,12 @@ class StageSource:
 
     def credit(self, notice: AddCredit) -> None:
         """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
-        self._credit += notice.count
-        for _ in range(min(notice.count, len(self._ahead))):
-            self._ahead.popleft()
+        self._hand_overs.add_credit(notice.count)
 
     def hold(self, call: HoldPolling) -> None:
         """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
         self._polling = False
+        self._hand_overs.flush()
 
     def resume(self, notice: ResumePolling) -> None:
         """Poll again."""
@@ -200,8 +191,9 @@ class StageSource:
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """Report what a poll raised; the task is not polled again."""
+        """Report what a poll raised, behind what was polled before; the task is not polled again."""
         self._polling = False
+        self._hand_overs.flush()
         self._channel.notify(PollFailed(ErrorInfo.of(error)))
 
     def commit(self, notice: CommitSource) -> None:
@@ -228,6 +220,7 @@ class StageSource:
     def end(self) -> None:
         """Stop the task unless that is done; one whose start was entered is stopped once."""
         self._polling = False
+        self._hand_overs.close()
         task, self._task = self._task, None
         if task is not None:
             task.stop()
@@ -235,9 +228,9 @@ class StageSource:
     def _hand_over(self, polled: list[Polled]) -> None:
         if polled:
             self._quiet.broken()
-            self._credit -= 1
-            self._ahead.append(sum(each.size for each in polled))
-            self._channel.notify(HandOver.of(polled))
+            self._hand_overs.add(polled, at_once=not self._joins_polls)
+        else:
+            self._hand_overs.flush()
 
     def _poll(self) -> Iterator[tuple[list[Polled], bool | None]]:
         """Yield what the task has, and whether its transaction is aborted behind that; ``None`` where it goes on."""

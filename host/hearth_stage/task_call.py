@@ -38,6 +38,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     empty_ms: int | None = None
     ends_exhausted: bool = False
     names_only: bool = False
+    joins_polls: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Group:
 
 @dataclass(frozen=True)
 class HandOver(Notice, op="source.batches"):
-    """What a poll returned."""
+    """What a poll returned, or several that followed each other (``StartSource.joins_polls``)."""
 
     groups: list[Group]
     batches: list[Batch]

@@ -1,10 +1,11 @@
 """Case j: what plugins in record form reach, the same connector once in Java and once in Python.
 
 Kinds of records, as a source makes them and as a sink looks at them (`tests/bundles/pace` and `java` beside this
-file): texts; with a key and a time; to several topics in turn, which has no sink; with two headers as well; structs as
-JSON with schemas; these through a transformation of the same bundle. Those with headers come once more, where Hearth's
-plugins work on columns. Java has none, and its figures are those of the row before: a second run of the same would
-find its JVM warmer than the other rows do.
+file): texts; with a key and a time; with two headers as well; structs as JSON with schemas; these through a
+transformation of the same bundle. Records with headers come once more, where Hearth's plugins work on columns. Java
+has none, and its figures are those of the row before: a second run of the same would find its JVM warmer than the
+other rows do. For the same reason sources that have no sink come last: to several topics in turn, and few records in
+a poll.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Row:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds of connectors that there are."""
-        return ("source",) if self.turns else ("source", "sink")
+        return ("source",) if self.turns or "at.once" in self.config else ("source", "sink")
 
     def topics(self, name: str) -> list[str]:
         """Return the topics of a source that is told of one."""
@@ -70,11 +71,12 @@ class Row:
 _ROWS = (
     Row("text", "text", _STRING, 0.5),
     Row("with key and time", "keyed", _STRING, 0.5),
-    Row("with key and time, to five topics in turn", "turns", _STRING, turns=5),
     Row("and two headers", "headed", _STRING),
     Row("and two headers, in columns", "headed", _STRING, 2.0, 2.0, is_batch=True),
     Row("struct", "struct", {}),
     Row("struct, transformed", "struct", _LABEL),
+    Row("with key and time, to five topics in turn", "turns", _STRING, turns=5),
+    Row("text, ten in a poll", "text", {**_STRING, "at.once": "10"}),
 )
 
 

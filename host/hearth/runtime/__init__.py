@@ -8,9 +8,10 @@ one bad itself (``errant_record``), ``subscription`` says what a sink reads, ``t
 to be, and ``launcher`` is what puts a task here.
 ``shared_runtime`` is a process in which several run beside each other.
 
-A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.tenant``,
-``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
-``hearth.kafka.producer``, ``position`` and ``link``, in this order.
+A record of a source goes from its poll to its commit through ``hearth_stage.source``,
+``hearth_stage.hand_overs``, ``hearth_stage.tenant``, ``inbox``, ``source``, ``pipeline``,
+``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``, ``hearth.kafka.producer``, ``position`` and
+``link``, in this order.
 
 One that is written exactly once is committed by ``exactly_once`` and ``hearth.kafka.transactional_producer``, with the
 offset it was read at.

@@ -139,7 +139,9 @@ class TaskRun:
             conversion=conversion,
             producer=producer,
             topics=topics,
-            started=start_source(stage, plan, inside, is_paused=self._is_paused, ends_transactions=is_bound),
+            started=start_source(
+                stage, plan, inside, is_paused=self._is_paused, ends_transactions=is_bound, joins_polls=True
+            ),
         )
 
     def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:

@@ -8,6 +8,8 @@ from typing import Any
 from hearth_api.batch import arrow as pa
 from hearth_api.java.offset_json import offset_opening, offsets_to_json
 
+_FEW = 256
+"""So many are written sooner one by one than by calls of Arrow."""
 _BEHIND = 1 << 31
 """A place behind every text that a column can hold."""
 
@@ -17,7 +19,7 @@ def offsets_to_column(offsets: Sequence[Any]) -> Any:
 
     Nearly every source counts: of offsets whose only member is a whole number Arrow writes the digits.
     """
-    first = offsets[0] if offsets else None
+    first = offsets[0] if len(offsets) > _FEW else None
     if type(first) is not dict or len(first) != 1:
         return pa.array(offsets_to_json(offsets), pa.string())
     (name,) = first

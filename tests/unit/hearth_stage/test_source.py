@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from hearth_api.batch import Batch, BatchSourceTask
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage import source as source_module
+from hearth_stage import hand_overs
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.source import ChannelOffsetReader, StageSource
 from hearth_stage.task_call import (
@@ -356,8 +357,31 @@ def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyP
         return len(wire.handed_over) - before
 
     assert polled_after(0) == CREDIT
-    monkeypatch.setattr(source_module, "AHEAD_BYTES", 1)
+    monkeypatch.setattr(hand_overs, "AHEAD_BYTES", 1)
     assert [polled_after(count) for count in (CREDIT, 0, 1, 1, 2)] == [2, 0, 1, 1, 2]
+
+
+def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a first one: until a poll brings nothing, until none are wanted, and until one fails."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    source, wire = started(joins_polls=True)
+    poll(source, records("a"), records("b"), records("c", "d"), None, records("e"), records("f"))
+    assert [values(batch) for each in wire.handed_over for batch in each.batches] == [["a"], ["b", "c", "d"]]
+    source.hold(HoldPolling())
+    assert [values(batch) for each in wire.handed_over[2:] for batch in each.batches] == [["e", "f"]]
+    source.resume(ResumePolling())
+    poll(source, records("g"), RuntimeError("broken"))
+    assert [type(each) for each in wire.sent[-2:]] == [HandOver, PollFailed]
+    source.end()
+    assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
+
+
+def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in a transaction is for the task to say."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    source, wire = started(joins_polls=True, ends_transactions=True)
+    poll(source, records("a"), records("b"))
+    assert len(wire.handed_over) == 2
 
 
 def test_polled_records_are_handed_over_as_batches() -> None:

@@ -133,7 +133,7 @@ def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_
     stages = trace.of_stages()
     ran = {
         "source": trace.of("task-source-0", "source-0-reader") | stages - {"hearth_stage.sink"},
-        "sink": trace.of("task-sink-0", "sink-0-reader") | stages - {"hearth_stage.source"},
+        "sink": trace.of("task-sink-0", "sink-0-reader") | stages - {"hearth_stage.source", "hearth_stage.hand_overs"},
     }
     for kind, path in PATHS.items():
         assert sorted(ran[kind] - {*path, *CARRIERS} - AT_TIMES) == [], f"not told of a {kind}"

@@ -12,16 +12,24 @@ from hearth_api import DataError
 from hearth_api.batch.offset_column import offsets_to_column
 from hearth_api.java import offset_to_json
 
+ENOUGH = 300  # for Arrow to write them
 _NUMBERS = st.integers(-(1 << 64), 1 << 64) | st.integers(-10, 10)
 _OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=2)
 
 
-@given(st.text(max_size=3), st.lists(_NUMBERS, max_size=5), st.lists(_NUMBERS | _OTHERS, max_size=1), st.booleans())
+@given(
+    st.text(max_size=3),
+    st.lists(_NUMBERS, max_size=5),
+    st.lists(_NUMBERS | _OTHERS, max_size=1),
+    st.booleans(),
+    st.booleans(),
+)
 def test_a_column_has_the_texts_of_its_offsets(
-    name: str, numbers: list[int], odd: list[Any], has_others: bool
+    name: str, numbers: list[int], odd: list[Any], has_others: bool, is_long: bool
 ) -> None:
     """Those that count, whatever their only member is called, alone and with others among them."""
-    offsets: list[Any] = [{name: value} for value in (*numbers, *odd)]
+    offsets: list[Any] = [{name: number} for number in range(ENOUGH if is_long else 0)]
+    offsets += [{name: value} for value in (*numbers, *odd)]
     if has_others:
         offsets += [None, {"other": 1}, {name: 1, "other": 2}, {}]
     column = offsets_to_column(offsets)
@@ -40,11 +48,11 @@ class _Growing(dict[str, int]):
 def test_an_offset_is_only_looked_at() -> None:
     """One that makes members where it has none keeps those it had."""
     grows = _Growing(b=2)
-    assert offsets_to_column([{"a": 1}, grows]).to_pylist() == ['{"a":1}', '{"b":2}']
+    assert offsets_to_column([*[{"a": 1}] * ENOUGH, grows]).to_pylist() == ['{"a":1}'] * ENOUGH + ['{"b":2}']
     assert grows == {"b": 2}
 
 
 def test_what_cannot_be_written_is_refused_among_many() -> None:
     """As where it stands alone."""
     with pytest.raises(DataError, match="not primitive"):
-        offsets_to_column([{"a": 1}, {"a": {1}}])
+        offsets_to_column([*[{"a": 1}] * ENOUGH, {"a": {1}}])

@@ -1,8 +1,8 @@
 """A source and a sink in record form, as third parties write them, and transformations; `tests/bench/java` is the same in Java.
 
-The source makes records of a `shape` as fast as it is asked for them, `records` of them, shared out among its tasks; of
-several each writes to the Kafka partition of its number. The sink looks at each part of every record that the shape has,
-and writes how many it saw into a file.
+The source makes records of a `shape` as fast as it is asked for them, `at.once` in a poll and `records` in all, shared
+out among its tasks; of several each writes to the Kafka partition of its number. The sink looks at each part of every
+record that the shape has, and writes how many it saw into a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from hearth_api import (
     Transformation,
 )
 
-AT_ONCE = 1000
 TURNS = 5
 TEXT = "the quick brown fox jumps over the lazy dog, " * 2
 START = 1_700_000_000_000
@@ -81,11 +80,12 @@ class PaceSourceTask(SourceTask):
     def start(self, props: Mapping[str, str]) -> None:
         self._topic, self._left = props["topic"], int(props["records"])
         self._make = getattr(self, f"_{props['shape']}")
+        self._at_once = int(props.get("at.once", "1000"))
         self._number = 0
         self._partition = int(props["task"]) if int(props["tasks"]) > 1 else None
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        count = min(self._left, AT_ONCE)
+        count = min(self._left, self._at_once)
         self._left -= count
         if not count:
             self._rest()

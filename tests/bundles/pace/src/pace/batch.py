@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, SinkTask, SourceTask
 from hearth_api.batch import Batch, BatchSinkTask, BatchSourceTask, header_lists, schema_texts
-from pace import AT_ONCE, START, TEXT, PaceSink, PaceSinkTask, PaceSource, PaceSourceTask
+from pace import START, TEXT, PaceSink, PaceSinkTask, PaceSource, PaceSourceTask
 
 
 class PaceBatchSource(PaceSource):
@@ -26,7 +26,7 @@ class PaceBatchSink(PaceSink):
 
 class PaceBatchSourceTask(BatchSourceTask, PaceSourceTask):
     def poll_batch(self) -> list[Batch] | None:
-        count = min(self._left, AT_ONCE)
+        count = min(self._left, self._at_once)
         self._left -= count
         if not count:
             self._rest()

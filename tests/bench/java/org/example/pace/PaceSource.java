@@ -18,7 +18,6 @@ import org.apache.kafka.connect.source.SourceTask;
 public class PaceSource extends SourceConnector {
     static final ConfigDef CONFIG =
             new ConfigDef().define("shape", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "What records have.");
-    static final int AT_ONCE = 1000;
     static final int TURNS = 5;
     static final long START = 1_700_000_000_000L;
     static final String TEXT = "the quick brown fox jumps over the lazy dog, ".repeat(2);
@@ -59,6 +58,7 @@ public class PaceSource extends SourceConnector {
         private String topic;
         private String shape;
         private Integer kafkaPartition;
+        private int atOnce;
         private long left;
         private long number;
 
@@ -68,11 +68,12 @@ public class PaceSource extends SourceConnector {
             topic = props.get("topic");
             shape = props.get("shape");
             left = Long.parseLong(props.get("records"));
+            atOnce = Integer.parseInt(props.getOrDefault("at.once", "1000"));
             kafkaPartition = props.get("tasks").equals("1") ? null : Integer.valueOf(props.get("task"));
         }
 
         @Override public List<SourceRecord> poll() throws InterruptedException {
-            int count = (int) Math.min(left, AT_ONCE);
+            int count = (int) Math.min(left, atOnce);
             if (count == 0) {
                 Thread.sleep(100);
                 return null;

@@ -1,0 +1,131 @@
+"""What a source hands over: how far ahead of the runtime that may be, and what goes together.
+
+A hand-over costs both sides a millisecond, however little there is in it. So what is polled right behind a hand-over
+waits for what comes behind it, for a moment; a task that seldom has something is handed over at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from hearth_execution.order import join_all
+from hearth_stage.channel import ChannelClosed
+from hearth_stage.task_call import HandOver, Polled
+
+AHEAD_BYTES = 1 << 20
+"""From so many bytes on that the runtime has not dealt with yet, two hand-overs are enough, whatever credit is left.
+
+One is on its way while the one before is sent; more of large ones would fill the memory of both.
+"""
+APART_SECONDS = 0.005
+"""Polls of which one comes back sooner than this behind a hand-over are handed over together, at the latest then."""
+FULL_ROWS, FULL_BYTES = 1000, 1 << 18
+"""So much is handed over without waiting for more."""
+
+
+class HandOvers:
+    """What was polled and is not handed over yet, and the credit for that.
+
+    Polls are made on one thread. What waits goes with the next poll that finds its time over, or, where the task is
+    still in that, from a thread that is begun for it; plugins are not called there.
+    """
+
+    def __init__(self, send: Callable[[HandOver], None], clock: Callable[[], float] = time.monotonic) -> None:
+        """``send`` is called by one thread at a time, and in the order of the polls."""
+        self._send, self._clock = send, clock
+        self._credit = 0
+        self._ahead: deque[int] = deque()
+        """The bytes of each hand-over that the runtime has not dealt with yet."""
+        self._waiting: list[Polled] = []
+        self._rows = self._bytes = 0
+        self._due = 0.0
+        self._failure: Exception | None = None
+        self._is_over = False
+        self._thread: threading.Thread | None = None
+        self._changed = threading.Condition()
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether there is credit for another poll; what waits has taken its own."""
+        is_far_ahead = len(self._ahead) > 1 and sum(self._ahead) >= AHEAD_BYTES
+        return self._credit > bool(self._waiting) and not is_far_ahead
+
+    def add_credit(self, count: int) -> None:
+        """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
+        with self._changed:
+            self._credit += count
+            for _ in range(min(count, len(self._ahead))):
+                self._ahead.popleft()
+
+    def add(self, polled: Sequence[Polled], *, at_once: bool) -> None:
+        """Take in what a poll returned, and hand it over now or with what comes soon."""
+        with self._changed:
+            if self._failure is not None:
+                raise self._failure
+            self._waiting += polled
+            self._rows += sum(each.num_rows for each in polled)
+            self._bytes += sum(each.memory for each in polled)
+            is_full = self._rows >= FULL_ROWS or self._bytes >= FULL_BYTES or self._credit < 2
+            if at_once or is_full or self._clock() >= self._due:
+                self._go()
+            elif len(self._waiting) == len(polled):
+                self._begin_to_watch()
+
+    def flush(self) -> None:
+        """Hand over what waits."""
+        with self._changed:
+            self._go()
+
+    def close(self) -> None:
+        """End the thread, if there is one; what still waits is dropped, as if it had not been polled."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _go(self) -> None:
+        if not self._waiting:
+            return
+        polled = _joined(self._waiting)
+        self._waiting, self._rows, self._bytes = [], 0, 0
+        self._credit -= 1
+        self._ahead.append(sum(each.size for each in polled))
+        self._due = self._clock() + APART_SECONDS
+        self._send(HandOver.of(polled))
+
+    def _begin_to_watch(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="stage-hand-overs", daemon=True)
+            self._thread.start()
+        self._changed.notify()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while not self._is_over:
+                left = self._due - self._clock() if self._waiting else None
+                if left is None or left > 0:
+                    self._changed.wait(left)
+                    continue
+                try:
+                    self._go()
+                except ChannelClosed:
+                    return
+                except Exception as error:
+                    self._failure = error  # which the next poll raises
+                    return
+
+
+def _joined(polled: list[Polled]) -> list[Polled]:
+    """Return what several polls returned as if one had returned it all, as far as no step made anything of it."""
+    joined: list[Polled] = []
+    for is_untouched, run in groupby(polled, lambda each: each.outcome is None):
+        parts = list(run)
+        if is_untouched and len(parts) > 1:
+            parts = [Polled(join_all([each.origins for each in parts]))]
+        joined += parts
+    return joined

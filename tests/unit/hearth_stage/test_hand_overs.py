@@ -1,0 +1,196 @@
+"""What goes together to the runtime: when, in which order, and with whose credit."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import STRING_SCHEMA
+from hearth_api.batch import Batch
+from hearth_execution.transformation import Outcome
+from hearth_stage import hand_overs as module
+from hearth_stage.channel import ChannelClosed
+from hearth_stage.hand_overs import HandOvers
+from hearth_stage.task_call import HandOver, Polled
+from tests.patience import PATIENCE, eventually
+
+CREDIT = 100
+
+
+def polled(*values: str, topic: str = "t") -> Polled:
+    """Return what a poll returned."""
+    data = pa.RecordBatch.from_arrays([pa.array(values, pa.string())], names=["value"])
+    return Polled([Batch(topic, None, STRING_SCHEMA, data, {"p": 1})])
+
+
+def values(sent: HandOver) -> list[str]:
+    """Return the values of a hand-over, in the order of the polls as far as they are of one topic."""
+    return [value for batch in sent.batches for value in batch.column("value").to_pylist()]
+
+
+class World:
+    """The runtime, and the time."""
+
+    def __init__(self) -> None:
+        self.now, self.sent = 0.0, list[HandOver]()
+        self.fault: Exception | None = None
+        self.hand_overs = HandOvers(self._hear, lambda: self.now)
+        self.hand_overs.add_credit(CREDIT)
+
+    def _hear(self, notice: HandOver) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.sent.append(notice)
+
+    def add(self, *values: str) -> None:
+        """Poll."""
+        self.hand_overs.add([polled(*values)], at_once=False)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """Provide a runtime that has given credit."""
+    made = World()
+    yield made
+    made.hand_overs.close()
+
+
+def test_what_comes_seldom_goes_at_once(world: World) -> None:
+    """However little it is."""
+    for number in range(3):
+        world.now += module.APART_SECONDS
+        world.add(f"{number}")
+        assert len(world.sent) == number + 1
+    assert threading.active_count() == len([each for each in threading.enumerate() if "hand-overs" not in each.name])
+
+
+def test_what_comes_soon_goes_together(world: World) -> None:
+    """With the poll that finds the time over, or just before it."""
+    world.add("a")
+    world.add("b")
+    world.add("c")
+    assert [values(each) for each in world.sent] == [["a"]]
+    world.now += module.APART_SECONDS
+    world.add("d")
+    assert values(world.sent[1])[:2] == ["b", "c"]
+    world.hand_overs.flush()
+    assert [value for each in world.sent for value in values(each)] == ["a", "b", "c", "d"]
+
+
+def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its rows as well as by its bytes."""
+    world.add("a")
+    world.add(*["b"] * module.FULL_ROWS)
+    monkeypatch.setattr(module, "FULL_BYTES", 100)
+    world.add("c")
+    world.add("d" * 100)
+    assert [len(values(each)) for each in world.sent] == [1, module.FULL_ROWS, 2]
+
+
+def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
+    """From another thread, when nobody polls again; a second time, too."""
+    sent: list[HandOver] = []
+    hand_overs = HandOvers(sent.append)
+    hand_overs.add_credit(CREDIT)
+    for count in (2, 4):
+        hand_overs.add([polled("a")], at_once=True)
+        hand_overs.add([polled("b")], at_once=False)
+        assert eventually(lambda: len(sent) == count, PATIENCE)  # noqa: B023  (waited for right here)
+    hand_overs.close()
+    assert [values(each) for each in sent] == [["a"], ["b"]] * 2
+    assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
+
+
+def test_what_waits_has_taken_its_credit(world: World) -> None:
+    """So there are never more hand-overs than there was credit; with the last one nothing waits."""
+    world.hand_overs.add_credit(2 - CREDIT)
+    assert world.hand_overs.has_room
+    world.add("a")
+    assert world.hand_overs.has_room
+    world.add("b")
+    assert (len(world.sent), world.hand_overs.has_room) == (2, False)
+    world.hand_overs.add_credit(2)
+    world.add("c")
+    assert (len(world.sent), world.hand_overs.has_room) == (2, True)
+    world.hand_overs.add_credit(-1)
+    assert not world.hand_overs.has_room
+
+
+def test_polls_of_several_topics_stay_in_their_order(world: World) -> None:
+    """Those of one are one batch, and each row says which place it had."""
+    world.add("-")
+    for number in range(6):
+        world.hand_overs.add([polled(f"{number}", topic="ab"[number % 2])], at_once=False)
+    world.hand_overs.flush()
+    (group,), batches = world.sent[1].groups, world.sent[1].batches
+    assert group.polled == 2
+    assert [(batch.topic, batch.column("row").to_pylist()) for batch in batches] == [
+        ("a", [0, 2, 4]),
+        ("b", [1, 3, 5]),
+    ]
+
+
+def test_what_steps_have_made_stays_a_poll(world: World) -> None:
+    """Its failures are told by the rows of that poll; it goes with the others, in its place."""
+    world.add("-")
+    stepped = Polled(polled("x").origins, Outcome(polled("X").origins, []))
+    for each in (polled("a"), polled("b"), stepped, stepped, polled("c")):
+        world.hand_overs.add([each], at_once=False)
+    world.hand_overs.flush()
+    assert values(world.sent[1]) == ["a", "b", "x", "X", "x", "X", "c"]
+    assert [(group.polled, group.results) for group in world.sent[1].groups] == [
+        (1, None), (1, 1), (1, 1), (1, None),
+    ]  # fmt: skip
+
+
+def test_what_could_not_be_sent_fails_the_next_poll() -> None:
+    """Where a poll was going on; a runtime that is gone is told by its connection."""
+    for fault, is_raised in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
+        told: list[HandOver] = []
+
+        def send(notice: HandOver, fault: Exception = fault, told: list[HandOver] = told) -> None:
+            told.append(notice)
+            if len(told) == 2:
+                raise fault
+
+        hand_overs = HandOvers(send)
+        hand_overs.add_credit(CREDIT)
+        hand_overs.add([polled("a")], at_once=True)
+        hand_overs.add([polled("b")], at_once=False)
+        assert eventually(lambda: len(told) == 2, PATIENCE)  # noqa: B023
+        if is_raised:
+            with pytest.raises(ValueError, match="too long"):
+                hand_overs.add([polled("c")], at_once=True)
+        hand_overs.close()
+
+
+def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls of any pace, with no more hand-overs than there is credit for."""
+    monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
+    chance = random.Random(44)
+    sent: list[list[str]] = []
+    hand_overs = HandOvers(lambda notice: sent.append(values(notice)))
+    given = 8
+    hand_overs.add_credit(given)
+    number = 0
+    while number < 5000:
+        while not hand_overs.has_room:
+            dealt_with = len(sent) + 8 - given
+            hand_overs.add_credit(dealt_with)
+            given += dealt_with
+            time.sleep(0 if dealt_with else 0.0005)
+        assert len(sent) <= given
+        rows = chance.choice([1, 1, 1, 5, 40])
+        hand_overs.add([polled(*(f"{each}" for each in range(number, number + rows)))], at_once=chance.random() < 0.05)
+        number += rows
+        if chance.random() < 0.1:
+            time.sleep(chance.choice([0, 0.0003, 0.001]))
+    hand_overs.flush()
+    hand_overs.close()
+    assert [value for each in sent for value in each] == [f"{each}" for each in range(number)]
+    assert len(sent) <= given
