@@ -15,8 +15,9 @@ import threading
 from types import FrameType
 
 _LATER_SECONDS = 0.01
-_WHOLE = ("<frozen importlib", os.path.join(os.path.dirname(os.__file__), "tempfile.py"))
-"""How the files begin, as a stack has them, of what is not interrupted."""
+_WHOLE = ("<frozen importlib", os.path.join(os.path.dirname(os.__file__), "tempfile.py"), __file__)
+"""How the files begin, as a stack has them, of what is not interrupted: also this one, for what is raised while the
+interpreter tells of what it drops is dropped without another word."""
 
 
 def unwind(frame: FrameType | None, kind: type[BaseException], *given: object) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 PROGRAM = """
 import os, signal, time, weakref
 from hearth.foundation.unwinding import cancel_unwinding, unwind
@@ -48,7 +50,12 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "asking.py").write_text(ASKING)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM + program], env=environment, check=False, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM + program],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 
@@ -85,6 +92,28 @@ def test_a_temporary_directory_is_removed_as_a_whole(tmp_path: Path) -> None:
 def test_what_others_raise_in_vain_is_still_told(tmp_path: Path) -> None:
     """The interpreter says it, as it always does."""
     ended = run("Closing()\nBroken()\nwhile True: time.sleep(0.01)\n", tmp_path)
+    assert ended.returncode == 7
+    assert ended.stderr.endswith("ValueError: of a plugin's\n")
+
+
+SLOW = """
+import sys
+tell = sys.unraisablehook
+
+def tell_slowly(dropped):
+    time.sleep(0.05)
+    tell(dropped)
+
+sys.unraisablehook = tell_slowly
+Closing()
+Broken()
+while True: time.sleep(0.01)
+"""
+
+
+def test_it_comes_also_where_something_else_is_just_being_told(tmp_path: Path) -> None:
+    """What is raised there would be lost."""
+    ended = run(SLOW, tmp_path)
     assert ended.returncode == 7
     assert ended.stderr.endswith("ValueError: of a plugin's\n")
 
