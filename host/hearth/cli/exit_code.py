@@ -9,7 +9,9 @@ from hearth_api import ConfigError, ConnectError, NotFoundError
 
 
 class ExitCode(IntEnum):
-    """How a command went."""
+    """How a command went; printed it is its number, as such enumerations are from Python 3.11 on."""
+
+    __str__ = int.__repr__
 
     OK = 0
     RUNTIME = 1
