@@ -15,21 +15,25 @@ _BEHIND = 1 << 31
 
 
 def offsets_to_column(offsets: Sequence[Any]) -> Any:
-    """Return offsets, None among them, as a column; one that cannot be written raises a DataError.
+    """Return offsets, None among them, as a column; one that cannot be written raises a DataError."""
+    counting = _counting(offsets) if len(offsets) > _FEW else None
+    return pa.array(offsets_to_json(offsets), pa.string()) if counting is None else counting
 
-    Nearly every source counts: of offsets whose only member is a whole number Arrow writes the digits.
+
+def _counting(offsets: Sequence[Any]) -> Any:
+    """Return offsets whose only member is a whole number, as those of nearly every source; None where some are not.
+
+    Arrow writes the digits.
     """
-    first = offsets[0] if len(offsets) > _FEW else None
-    if type(first) is not dict or len(first) != 1:
-        return pa.array(offsets_to_json(offsets), pa.string())
-    (name,) = first
-    alike = type(name) is str and set(map(type, offsets)) == {dict} and set(map(len, offsets)) == {1}
-    numbers = [offset.get(name) for offset in offsets] if alike else []
-    if set(map(type, numbers)) != {int}:
-        return pa.array(offsets_to_json(offsets), pa.string())
+    if set(map(type, offsets)) != {dict} or set(map(len, offsets)) != {1}:
+        return None
+    (name,) = offsets[0]
+    numbers = [offset.get(name) for offset in offsets]
+    if type(name) is not str or set(map(type, numbers)) != {int}:
+        return None
     try:
         digits = pa.array(numbers, pa.int64()).cast(pa.string())
     except OverflowError:
-        return pa.array(offsets_to_json(offsets), pa.string())
+        return None
     opened = pa.compute.binary_replace_slice(digits, 0, 0, offset_opening(name))
     return pa.compute.binary_replace_slice(opened, _BEHIND, _BEHIND, "}")
