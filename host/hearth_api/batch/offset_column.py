@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hearth_api.batch import arrow as pa
+from hearth_api.batch.column import are_all, packed
 from hearth_api.java.offset_json import offset_opening, offsets_to_json
+from hearth_api.schema import INT64_SCHEMA
 
 _FEW = 256
 """So many are written sooner one by one than by calls of Arrow."""
@@ -25,15 +27,17 @@ def _counting(offsets: Sequence[Any]) -> Any:
 
     Arrow writes the digits.
     """
-    if set(map(type, offsets)) != {dict} or set(map(len, offsets)) != {1}:
+    if not are_all(dict, offsets) or list(map(len, offsets)).count(1) != len(offsets):
         return None
     (name,) = offsets[0]
-    numbers = [offset.get(name) for offset in offsets]
-    if type(name) is not str or set(map(type, numbers)) != {int}:
-        return None
     try:
-        digits = pa.array(numbers, pa.int64()).cast(pa.string())
-    except OverflowError:
+        numbers = [offset[name] for offset in offsets]
+    except KeyError:
         return None
-    opened = pa.compute.binary_replace_slice(digits, 0, 0, offset_opening(name))
+    if type(name) is not str or not are_all(int, numbers):
+        return None
+    positions = packed(INT64_SCHEMA, numbers)
+    if positions is None:
+        return None
+    opened = pa.compute.binary_replace_slice(positions.cast(pa.string()), 0, 0, offset_opening(name))
     return pa.compute.binary_replace_slice(opened, _BEHIND, _BEHIND, "}")

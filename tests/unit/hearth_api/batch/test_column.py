@@ -44,6 +44,16 @@ def test_values_come_back(data: st.DataObject) -> None:
     assert deep_key(column_to_values(schema, column.slice(start))) == deep_key(rows[start:])
 
 
+@given(st.data(), st.sampled_from([Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT64]), st.booleans())
+def test_numbers_lie_in_memory_as_arrow_lays_them(data: st.DataObject, type_: Type, has_nulls: bool) -> None:
+    """A null among them, or none of them at all, makes no difference."""
+    rows = data.draw(st.lists(values(Schema(type_, optional=has_nulls)), max_size=50))
+    column, expected = values_to_column(Schema(type_), rows), pa.array(rows, arrow_type(Schema(type_)))
+    column.validate(full=True)
+    assert (column.type, column.null_count) == (expected.type, expected.null_count)
+    assert deep_key(column.to_pylist()) == deep_key(expected.to_pylist())
+
+
 @given(st.lists(SCHEMALESS, max_size=5))
 def test_schemaless_values_come_back(rows: list[Any]) -> None:
     """Without schema a column holds JSON texts."""
