@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.java_gateway import launch_gateway
 
 from hearth.foundation.java import find_java
 
@@ -27,8 +28,9 @@ def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
         javaopts=["-XX:TieredStopAtLevel=1"],
     )
     # Without memory management: an object that Python collects after the Java is gone would ask it to forget it.
-    parameters = GatewayParameters(port=port, auto_convert=True, enable_memory_management=False)
-    gateway = JavaGateway(gateway_parameters=parameters)
+    parameters = JavaParameters(port=port, auto_convert=True, enable_memory_management=False)
+    # As pyspark reaches its own; another kind of gateway leaves a socket open when it finds nobody there.
+    gateway = ClientServer(parameters, PythonParameters(port=0, eager_load=False))
     try:
         yield gateway.jvm
     finally:
