@@ -10,6 +10,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,6 @@ from hearth_api import ConfigError, ConnectError
 PROGRAM = "hearth.datasource.executor_process"
 _OF_SPARK = ("PYTHON_WORKER_FACTORY_SECRET", "_SPARK_AUTH_SECRET")
 """What Spark tells its own workers alone."""
-_launched: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass
@@ -76,6 +76,8 @@ def launch(task: SpoolingLaunch) -> None:
             [sys.executable, "-m", PROGRAM, str(executor)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment, pass_fds=() if executor < 0 else (executor,), start_new_session=True,
         )  # fmt: skip
+    # whoever started a process has to hear of its end, or something of it is left
+    threading.Thread(target=process.wait, name="executor-process", daemon=True).start()
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout, process.stdin:
@@ -86,7 +88,6 @@ def launch(task: SpoolingLaunch) -> None:
                 f"the process of task {task.plan.name} on {socket.gethostname()} ended with {process.wait()} "
                 "before it had begun", hint="the error output of the executor says why",
             )  # fmt: skip
-    _launched[:] = [each for each in (*_launched, process) if each.poll() is None]
 
 
 @contextmanager
