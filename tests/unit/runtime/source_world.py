@@ -65,7 +65,8 @@ ROOM = 6
 TOGETHER, APART = "together", "apart"
 """Where plugins are that are in stages: converters and transformations in one, or each in one of its own."""
 
-GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
+GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 2.0, 0.2, 2.0
+"""A stop has more time than passes between two questions to a host that did not answer (`LISTEN_SECONDS`)."""
 MOMENT = 0.1
 """So much time passes between two things that happen while a loop waits."""
 QUICK = 0.001
