@@ -9,11 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import cast
 
+from hearth_api import SourceRecord
 from hearth_execution.order import join_all
 from hearth_stage.channel import ChannelClosed
+from hearth_stage.kept_poll import KeptPoll
 from hearth_stage.task_call import HandOver, Polled
 
 AHEAD_BYTES = 1 << 20
@@ -34,13 +37,18 @@ class HandOvers:
     still in that, from a thread that is begun for it; plugins are not called there.
     """
 
-    def __init__(self, send: Callable[[HandOver], None], clock: Callable[[], float] = time.monotonic) -> None:
-        """``send`` is called by one thread at a time, and in the order of the polls."""
-        self._send, self._clock = send, clock
+    def __init__(
+        self,
+        send: Callable[[HandOver], None],
+        make: Callable[[list[SourceRecord]], list[Polled]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``send`` is called by one thread at a time, in the order of the polls, and ``make`` for what was kept."""
+        self._send, self._make, self._clock = send, make, clock
         self._credit = 0
         self._ahead: deque[int] = deque()
         """The bytes of each hand-over that the runtime has not dealt with yet."""
-        self._waiting: list[Polled] = []
+        self._waiting: list[Polled | KeptPoll] = []
         self._rows = self._bytes = 0
         self._due = 0.0
         self._failure: Exception | None = None
@@ -61,7 +69,12 @@ class HandOvers:
             for _ in range(min(count, len(self._ahead))):
                 self._ahead.popleft()
 
-    def add(self, polled: Sequence[Polled], *, at_once: bool) -> None:
+    def may_wait(self, rows: int) -> bool:
+        """Return whether so many rows, if they were polled now, would wait for others."""
+        with self._changed:
+            return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
+
+    def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool) -> None:
         """Take in what a poll returned, and hand it over now or with what comes soon."""
         with self._changed:
             if self._failure is not None:
@@ -91,12 +104,20 @@ class HandOvers:
     def _go(self) -> None:
         if not self._waiting:
             return
-        polled = _joined(self._waiting)
-        self._waiting, self._rows, self._bytes = [], 0, 0
+        waiting, self._waiting, self._rows, self._bytes = self._waiting, [], 0, 0
+        polled = _joined(self._made(waiting))
         self._credit -= 1
         self._ahead.append(sum(each.size for each in polled))
         self._due = self._clock() + APART_SECONDS
         self._send(HandOver.of(polled))
+
+    def _made(self, waiting: Sequence[Polled | KeptPoll]) -> Iterator[Polled]:
+        """Yield what has waited, that which was kept as columns."""
+        for is_kept, run in groupby(waiting, lambda each: isinstance(each, KeptPoll)):
+            if is_kept:
+                yield from self._make([record for each in cast("Iterable[KeptPoll]", run) for record in each.records])
+            else:
+                yield from cast("Iterable[Polled]", run)
 
     def _begin_to_watch(self) -> None:
         if self._thread is None:
@@ -120,7 +141,7 @@ class HandOvers:
                     return
 
 
-def _joined(polled: list[Polled]) -> list[Polled]:
+def _joined(polled: Iterable[Polled]) -> list[Polled]:
     """Return what several polls returned as if one had returned it all, as far as no step made anything of it."""
     joined: list[Polled] = []
     for is_untouched, run in groupby(polled, lambda each: each.outcome is None):

@@ -31,6 +31,7 @@ from hearth_execution.order import numbered
 from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Speaker
 from hearth_stage.hand_overs import HandOvers
+from hearth_stage.kept_poll import FEW, KeptPoll
 from hearth_stage.offset_call import ReadOffsets
 from hearth_stage.task_call import (
     AddCredit,
@@ -129,7 +130,7 @@ class StageSource:
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._transactions: TransactionRequests | None = None
-        self._hand_overs = HandOvers(channel.notify)
+        self._hand_overs = HandOvers(channel.notify, self._polled)
         self._polling = False
         self._wants_records = False
         self._joins_polls = False
@@ -225,14 +226,14 @@ class StageSource:
         if task is not None:
             task.stop()
 
-    def _hand_over(self, polled: list[Polled]) -> None:
+    def _hand_over(self, polled: Sequence[Polled | KeptPoll]) -> None:
         if polled:
             self._quiet.broken()
             self._hand_overs.add(polled, at_once=not self._joins_polls)
         else:
             self._hand_overs.flush()
 
-    def _poll(self) -> Iterator[tuple[list[Polled], bool | None]]:
+    def _poll(self) -> Iterator[tuple[Sequence[Polled | KeptPoll], bool | None]]:
         """Yield what the task has, and whether its transaction is aborted behind that; ``None`` where it goes on."""
         task, asked = self._started(), self._transactions
         polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
@@ -246,17 +247,25 @@ class StageSource:
         records = _verified(task.poll() or [])
         if self._wants_records:
             self._remember(records)
+        if (kept := self._kept(records)) is not None:
+            yield [kept], None
+            return
         for part, aborts in [(records, None)] if asked is None else asked.cut(records):
-            yield self._polled(part, type(task)), aborts
+            yield self._polled(part), aborts
 
-    def _polled(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> list[Polled]:
+    def _kept(self, records: Sequence[SourceRecord]) -> KeptPoll | None:
+        """Return few records as they are where they wait for others; steps are run when records are polled."""
+        is_little = 0 < len(records) < FEW and self._joins_polls and not self._steps
+        return KeptPoll.of(records) if is_little and self._hand_overs.may_wait(len(records)) else None
+
+    def _polled(self, records: Sequence[SourceRecord]) -> list[Polled]:
         """Return records as batches, with those that cannot be what they say they are."""
         # a class of the plugin's own may not be copied with changes
         is_plain = bool(self._steps) and set(map(type, records)) == {SourceRecord}
         try:
             batches = records_by_kind(records, names_only=is_plain and self._names_only)
         except (DataError, RecursionError):
-            return list(self._sorted_out(records, task))
+            return list(self._sorted_out(records, type(self._started())))
         return [self._stepped(batches, records if is_plain else None)] if batches else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pytest
 
-from hearth_api import STRING_SCHEMA
-from hearth_api.batch import Batch
+from hearth_api import STRING_SCHEMA, SourceRecord
+from hearth_api.batch import Batch, records_by_kind
 from hearth_execution.transformation import Outcome
 from hearth_stage import hand_overs as module
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.hand_overs import HandOvers
+from hearth_stage.kept_poll import KeptPoll
 from hearth_stage.task_call import HandOver, Polled
 from tests.patience import PATIENCE, eventually
 
@@ -26,6 +27,19 @@ def polled(*values: str, topic: str = "t") -> Polled:
     """Return what a poll returned."""
     data = pa.RecordBatch.from_arrays([pa.array(values, pa.string())], names=["value"])
     return Polled([Batch(topic, None, STRING_SCHEMA, data, {"p": 1})])
+
+
+def kept(*values: str, topic: str = "t") -> KeptPoll:
+    """Return what a poll returned as it is kept."""
+    records = [SourceRecord({"p": 1}, None, topic, value_schema=STRING_SCHEMA, value=value) for value in values]
+    found = KeptPoll.of(records)
+    assert found is not None
+    return found
+
+
+def made(records: Sequence[SourceRecord]) -> list[Polled]:
+    """Return records as columns."""
+    return [Polled(records_by_kind(records))]
 
 
 def values(sent: HandOver) -> list[str]:
@@ -39,7 +53,7 @@ class World:
     def __init__(self) -> None:
         self.now, self.sent = 0.0, list[HandOver]()
         self.fault: Exception | None = None
-        self.hand_overs = HandOvers(self._hear, lambda: self.now)
+        self.hand_overs = HandOvers(self._hear, made, lambda: self.now)
         self.hand_overs.add_credit(CREDIT)
 
     def _hear(self, notice: HandOver) -> None:
@@ -95,7 +109,7 @@ def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPa
 def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
     """From another thread, when nobody polls again; a second time, too."""
     sent: list[HandOver] = []
-    hand_overs = HandOvers(sent.append)
+    hand_overs = HandOvers(sent.append, made)
     hand_overs.add_credit(CREDIT)
     for count in (2, 4):
         hand_overs.add([polled("a")], at_once=True)
@@ -135,6 +149,53 @@ def test_polls_of_several_topics_stay_in_their_order(world: World) -> None:
     ]
 
 
+def test_what_is_kept_goes_with_the_others(world: World) -> None:
+    """In its place; one batch of each topic, and what is kept again and again is made columns once."""
+    world.add("-")
+    for each in (kept("a"), polled("b"), kept("c"), kept("d", "e"), kept("f", topic="u"), polled("g")):
+        world.hand_overs.add([each], at_once=False)
+    world.hand_overs.flush()
+    (sent,) = world.sent[1:]
+    assert [(batch.topic, batch.column("row").to_pylist()) for batch in sent.batches] == [
+        ("t", [0, 1, 2, 3, 4, 6]),
+        ("u", [5]),
+    ]
+    assert values(sent) == ["a", "b", "c", "d", "e", "g", "f"]
+    assert [group.polled for group in sent.groups] == [2]
+
+
+def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
+    """As long as the time is not over, for as many rows as there is room for, and with credit to spare."""
+    assert not world.hand_overs.may_wait(1)
+    world.add("a")
+    assert world.hand_overs.may_wait(module.FULL_ROWS - 1)
+    assert not world.hand_overs.may_wait(module.FULL_ROWS)
+    world.add("b")
+    assert not world.hand_overs.may_wait(module.FULL_ROWS - 1)
+    world.now += module.APART_SECONDS
+    assert not world.hand_overs.may_wait(1)
+    world.now -= module.APART_SECONDS
+    world.hand_overs.add_credit(2 - CREDIT)
+    assert not world.hand_overs.may_wait(1)
+
+
+def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
+    """It is told once, and what is polled then goes on."""
+
+    def refuse(records: Sequence[SourceRecord]) -> list[Polled]:
+        raise TypeError("no schema")
+
+    world.add("a")
+    world.hand_overs._make = refuse
+    world.hand_overs.add([kept("b")], at_once=False)
+    with pytest.raises(TypeError, match="no schema"):
+        world.hand_overs.flush()
+    world.hand_overs.flush()
+    world.add("c")
+    world.hand_overs.flush()
+    assert [value for each in world.sent for value in values(each)] == ["a", "c"]
+
+
 def test_what_steps_have_made_stays_a_poll(world: World) -> None:
     """Its failures are told by the rows of that poll; it goes with the others, in its place."""
     world.add("-")
@@ -158,7 +219,7 @@ def test_what_could_not_be_sent_fails_the_next_poll() -> None:
             if len(told) == 2:
                 raise fault
 
-        hand_overs = HandOvers(send)
+        hand_overs = HandOvers(send, made)
         hand_overs.add_credit(CREDIT)
         hand_overs.add([polled("a")], at_once=True)
         hand_overs.add([polled("b")], at_once=False)
@@ -174,7 +235,7 @@ def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
     chance = random.Random(44)
     sent: list[list[str]] = []
-    hand_overs = HandOvers(lambda notice: sent.append(values(notice)))
+    hand_overs = HandOvers(lambda notice: sent.append(values(notice)), made)
     given = 8
     hand_overs.add_credit(given)
     number = 0
@@ -186,7 +247,9 @@ def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.Mon
             time.sleep(0 if dealt_with else 0.0005)
         assert len(sent) <= given
         rows = chance.choice([1, 1, 1, 5, 40])
-        hand_overs.add([polled(*(f"{each}" for each in range(number, number + rows)))], at_once=chance.random() < 0.05)
+        texts = [f"{each}" for each in range(number, number + rows)]
+        each = polled(*texts) if chance.random() < 0.5 else kept(*texts)
+        hand_overs.add([each], at_once=chance.random() < 0.05)
         number += rows
         if chance.random() < 0.1:
             time.sleep(chance.choice([0, 0.0003, 0.001]))

@@ -376,6 +376,54 @@ def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(mon
     assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
 
 
+def test_a_task_may_use_again_what_it_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One offset that is counted up, one list, one value: what waits is as it was when it was polled."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    source, wire = started(joins_polls=True)
+    offset, value, returned = {"position": 0}, {"rows": [0]}, list[SourceRecord]()
+
+    def again() -> list[SourceRecord]:
+        offset["position"] += 1
+        value["rows"][0] += 1
+        returned[:] = [SourceRecord({"file": "f"}, offset, "t", value=value)]
+        return returned
+
+    polls.extend([again] * 5)
+    for _ in range(5):
+        source.poll()
+    source.hold(HoldPolling())
+    source.end()
+    batches = [batch for each in wire.handed_over for batch in each.batches]
+    assert [text for batch in batches for text in values(batch)] == [f'{{"rows":[{n}]}}' for n in range(1, 6)]
+    assert [text for batch in batches for text in batch.column("source_offset").to_pylist()] == [
+        f'{{"position":{n}}}' for n in range(1, 6)
+    ]
+
+
+def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in its place, as if its poll had been handed over by itself."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    source, wire = started(joins_polls=True)
+    bad = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema=STRING_SCHEMA, value=5)
+    poll(source, records("a"), records("b"), [bad], records("c"))
+    source.hold(HoldPolling())
+    source.end()
+    groups = [group for each in wire.handed_over for group in each.groups]
+    assert [values(batch) for each in wire.handed_over for batch in each.batches] == [["a"], ["b"], [None], ["c"]]
+    assert [len(group.failures) for group in groups] == [0, 0, 1, 0]
+
+
+def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, and with what it raised."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    source, wire = started(joins_polls=True)
+    broken: Any = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
+    poll(source, records("a"), [broken], None)
+    assert [type(each) for each in wire.sent] == [HandOver, PollFailed]
+    assert not source.may_poll
+    source.end()
+
+
 def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in a transaction is for the task to say."""
     monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
