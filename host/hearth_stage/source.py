@@ -168,7 +168,10 @@ class StageSource:
     def hold(self, call: HoldPolling) -> None:
         """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
         self._polling = False
-        self._hand_overs.flush()
+        try:
+            self._hand_overs.flush()
+        except Exception as error:
+            self.fail(error)
 
     def resume(self, notice: ResumePolling) -> None:
         """Poll again."""
@@ -194,7 +197,10 @@ class StageSource:
     def fail(self, error: Exception) -> None:
         """Report what a poll raised, behind what was polled before; the task is not polled again."""
         self._polling = False
-        self._hand_overs.flush()
+        try:
+            self._hand_overs.flush()
+        except Exception:
+            log.exception("what was polled before cannot be handed over")
         self._channel.notify(PollFailed(ErrorInfo.of(error)))
 
     def commit(self, notice: CommitSource) -> None:

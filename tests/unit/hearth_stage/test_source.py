@@ -413,12 +413,17 @@ def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monk
     assert [len(group.failures) for group in groups] == [0, 0, 1, 0]
 
 
-def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, and with what it raised."""
+@pytest.mark.parametrize("then", ["empty", "raises", "hold"])
+def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+    """Once, also where it is found when the task fails anyway, or is to be polled no more."""
     monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     broken: Any = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
-    poll(source, records("a"), [broken], None)
+    poll(source, records("a"), [broken])
+    if then == "hold":
+        source.hold(HoldPolling())
+    else:
+        poll(source, None if then == "empty" else RuntimeError("gone"))
     assert [type(each) for each in wire.sent] == [HandOver, PollFailed]
     assert not source.may_poll
     source.end()
