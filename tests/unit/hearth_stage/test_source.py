@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,9 +15,11 @@ import pyarrow as pa
 import pytest
 
 from hearth_api import (
+    INT64_SCHEMA,
     STRING_SCHEMA,
     ConfigDef,
     DataError,
+    Headers,
     RecordMetadata,
     RetriableError,
     SchemaBuilder,
@@ -25,7 +29,7 @@ from hearth_api import (
     Struct,
     Transformation,
 )
-from hearth_api.batch import Batch, BatchSourceTask
+from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
@@ -398,6 +402,72 @@ def test_a_task_may_use_again_what_it_has_returned(monkeypatch: pytest.MonkeyPat
     assert [text for batch in batches for text in batch.column("source_offset").to_pylist()] == [
         f'{{"position":{n}}}' for n in range(1, 6)
     ]
+
+
+ROW = (
+    SchemaBuilder.struct().field("id", INT64_SCHEMA).field("tags", SchemaBuilder.array(STRING_SCHEMA).build()).build()
+)
+
+
+class Reuser:
+    """Makes records of any kind of the same few objects, which it changes for each; knows what they were."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._offset: dict[str, Any] = {"position": 0}
+        self._map: dict[str, Any] = {"n": 0, "rows": [0]}
+        self._struct = Struct(ROW).put("tags", [])
+        self._headers = Headers()
+        self._returned: list[SourceRecord] = []
+        self.made: list[str] = []
+
+    def poll(self) -> list[SourceRecord]:
+        """Return some records."""
+        self._returned.clear()
+        number = self._offset["position"] = self._offset["position"] + 1
+        self._map["n"] = self._map["rows"][0] = number
+        self._struct.put("id", number).get("tags").append(f"{number}")
+        del self._struct.get("tags")[:-2]
+        self._headers.clear().add_string("h", f"{number}")
+        for _ in range(self._chance.choice([1, 1, 1, 2, 10, 40])):
+            schema, value = self._chance.choice(
+                [(STRING_SCHEMA, f"text {number}"), (None, self._map), (ROW, self._struct), (STRING_SCHEMA, None)]
+            )
+            record = SourceRecord(
+                {"file": self._chance.choice("ab")}, self._offset, self._chance.choice("tu"), None, None,
+                self._chance.choice([None, self._map]), schema, value, number,
+                self._chance.choice([None, self._headers]),
+            )  # fmt: skip
+            self._returned.append(record)
+        self.made += map(repr, self._returned)
+        return self._returned
+
+
+def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls of any size and pace, records of any kind, in their order."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 0.001)
+    chance = random.Random(136)
+    reuser = Reuser(chance)
+    source, wire = started(joins_polls=True)
+    for _ in range(600):
+        polls.append(reuser.poll)
+        source.poll()
+        if chance.random() < 0.1:
+            time.sleep(0.0015)
+        source.credit(AddCredit(len(wire.sent) + CREDIT - source._hand_overs._credit))
+    source.hold(HoldPolling())
+    source.end()
+    back: list[str] = []
+    for handed in wire.handed_over:
+        for polled in handed.polled():
+            rows = {
+                row: record
+                for batch in polled.origins
+                for row, record in zip(rows_of(batch).tolist(), batch_to_source_records(batch))
+            }
+            back += [repr(rows[row]) for row in range(len(rows))]
+    assert back == reuser.made
+    assert len(wire.handed_over) < 500
 
 
 def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
