@@ -165,18 +165,20 @@ def test_what_is_kept_goes_with_the_others(world: World) -> None:
 
 
 def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
-    """As long as the time is not over, for as many rows as there is room for, and with credit to spare."""
+    """As long as the time is not over, with credit to spare, and for as many rows as there is room for."""
     assert not world.hand_overs.may_wait(1)
     world.add("a")
     assert world.hand_overs.may_wait(module.FULL_ROWS - 1)
     assert not world.hand_overs.may_wait(module.FULL_ROWS)
-    world.add("b")
-    assert not world.hand_overs.may_wait(module.FULL_ROWS - 1)
     world.now += module.APART_SECONDS
     assert not world.hand_overs.may_wait(1)
     world.now -= module.APART_SECONDS
     world.hand_overs.add_credit(2 - CREDIT)
     assert not world.hand_overs.may_wait(1)
+    world.hand_overs.add_credit(1)
+    world.add("b")
+    assert world.hand_overs.may_wait(module.FULL_ROWS - 2)
+    assert not world.hand_overs.may_wait(module.FULL_ROWS - 1)
 
 
 def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:

@@ -467,7 +467,7 @@ def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pyte
             }
             back += [repr(rows[row]) for row in range(len(rows))]
     assert back == reuser.made
-    assert len(wire.handed_over) < 500
+    assert len(wire.handed_over) < 600, "nothing ever waited"
 
 
 def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
