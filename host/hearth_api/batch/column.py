@@ -174,7 +174,7 @@ def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
 
 def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
     """Raise a DataError for what is no struct of the schema, which is nearly always the very same object."""
-    if list(map(type, values)).count(Struct) != len(values):
+    if not are_all(Struct, values):
         for value in values:
             validate_value(schema, value)
     if [value.schema for value in values].count(schema) != len(values):
@@ -193,8 +193,7 @@ def fit_surely(schema: Schema | None, values: Sequence[Any]) -> bool:
     """Tell whether values are structs that fit their schema by having been made; others may fit as well."""
     if schema is None or schema.type is not Type.STRUCT or not _is_judged(schema):
         return False
-    are_structs = list(map(type, values)).count(Struct) == len(values)
-    return are_structs and [value.schema for value in values].count(schema) == len(values)
+    return are_all(Struct, values) and [value.schema for value in values].count(schema) == len(values)
 
 
 def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
