@@ -69,8 +69,8 @@ class HandOvers:
             for _ in range(min(count, len(self._ahead))):
                 self._ahead.popleft()
 
-    def may_wait(self, rows: int) -> bool:
-        """Return whether so many rows, if they were polled now, would wait for others."""
+    def may_wait(self, rows: int = 0) -> bool:
+        """Return whether so many more rows than there are, if they came now, would wait for others."""
         with self._changed:
             return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
 
@@ -82,8 +82,7 @@ class HandOvers:
             self._waiting += polled
             self._rows += sum(each.num_rows for each in polled)
             self._bytes += sum(each.memory for each in polled)
-            is_full = self._rows >= FULL_ROWS or self._bytes >= FULL_BYTES or self._credit < 2
-            if at_once or is_full or self._clock() >= self._due:
+            if at_once or self._bytes >= FULL_BYTES or not self.may_wait():
                 self._go()
             elif len(self._waiting) == len(polled):
                 self._begin_to_watch()

@@ -17,9 +17,7 @@ from hearth_api import Headers, SourceRecord, Struct
 
 FEW = 25
 """Of so many records the columns take no longer to make than copies do."""
-_SCALARS = frozenset(
-    (type(None), bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.time, dt.datetime)
-)  # fmt: skip
+_SCALARS = frozenset((type(None), bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.time, dt.datetime))
 """Types of values that nobody can change."""
 _SIZED = frozenset((str, bytes))
 
