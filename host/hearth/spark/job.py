@@ -6,7 +6,6 @@ queue is all that is waited for: as long as a job runs it costs neither this pro
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -40,7 +39,8 @@ class Jobs:
     def __init__(self, jvm: Any) -> None:
         self._lock = threading.Lock()
         self._under_way: dict[str, Callable[[Any, Exception | None], None]] = {}
-        self._numbers = itertools.count()
+        self.submitted = 0
+        """How many jobs there have been so far."""
         self._broken: Exception | None = None
         self._jvm = jvm
         self._actions = jvm.org.apache.spark.rdd.AsyncRDDActions
@@ -81,7 +81,8 @@ class Jobs:
         with self._lock:
             if self._broken is not None:
                 raise self._broken
-            key = str(next(self._numbers))
+            self.submitted += 1
+            key = str(self.submitted)
             self._under_way[key] = on_end
         try:
             future.whenComplete(self._note(key))

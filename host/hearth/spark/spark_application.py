@@ -24,7 +24,9 @@ from hearth.spark.standalone_master import is_on
 log = logging.getLogger(__name__)
 
 PAGE_SECONDS = 2.0
-"""How long Spark takes tasks before its page is opened."""
+"""For how long no task may have been launched when Spark's page is opened."""
+PAGE_LOOKS = 5
+"""How often that is waited for: hosts on which tasks begin all the time have a page as well."""
 
 
 class SparkApplication:
@@ -237,9 +239,14 @@ class SparkApplication:
             application.watch(self._prepare, lambda: self.replace(driver), driver.is_over, on_met)
 
     def _open_page(self, driver: Driver) -> None:
-        """Open Spark's page in a while: the first tasks come before it."""
-        if self._stopping.wait(PAGE_SECONDS):
-            return
+        """Open Spark's page once no more tasks are launched: the first come before it, be they a hundred."""
+        assert driver.jobs is not None, "it has started"
+        for _ in range(PAGE_LOOKS):
+            before = driver.jobs.submitted
+            if self._stopping.wait(PAGE_SECONDS):
+                return
+            if driver.jobs.submitted == before:
+                break
         try:
             _tell_of_page(open_page(driver.context))
         except Exception as error:

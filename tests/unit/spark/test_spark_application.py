@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -58,18 +59,20 @@ def test_spark_that_has_ended_is_replaced_unless_its_host_leads_no_more(
 class Standby:
     """Drivers of a host, each with a JVM that a test may let die."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, jobs: Any = None) -> None:
         self.drivers: list[Standby.Driver] = []
+        self._jobs = jobs
         monkeypatch.setattr(spark_application, "Driver", lambda settings: self._new())
 
     def _new(self) -> Standby.Driver:
-        self.drivers.append(Standby.Driver())
+        self.drivers.append(Standby.Driver(self._jobs))
         return self.drivers[-1]
 
     class Driver:
         """One that starts at once."""
 
-        def __init__(self) -> None:
+        def __init__(self, jobs: Any) -> None:
+            self.jobs = jobs
             self.told: list[str] = []
             self.is_prepared = False
             self.context = Context()
@@ -94,6 +97,41 @@ class Standby:
         def stop(self, grace: float) -> None:
             """Stop it."""
             self.told.append("stop")
+
+
+class Launching:
+    """Jobs of which there is one more whenever somebody asks, up to so many."""
+
+    def __init__(self, most: float) -> None:
+        self.most, self.asked = most, 0
+
+    @property
+    def submitted(self) -> float:
+        """Return how many there are."""
+        self.asked += 1
+        return min(self.asked, self.most)
+
+
+@pytest.mark.parametrize(("most", "asked"), [(1, 2), (2, 4), (5, 6), (math.inf, 2 * spark_application.PAGE_LOOKS)])
+def test_sparks_page_waits_until_tasks_have_been_launched(
+    monkeypatch: pytest.MonkeyPatch, most: float, asked: int
+) -> None:
+    """It costs as much as a dozen of them; where there are always more to launch it comes all the same."""
+    jobs, opened = Launching(most), list[int]()
+
+    def open_page(context: Context) -> str:
+        opened.append(jobs.asked)
+        return "here"
+
+    monkeypatch.setattr(spark_application, "PAGE_SECONDS", 0.01)
+    monkeypatch.setattr(spark_application, "open_page", open_page)
+    standby = Standby(monkeypatch, jobs)
+    spark = application({"spark.master": "local[1]"})
+    spark.start()
+    assert eventually(lambda: bool(opened), PATIENCE)
+    assert opened == [asked]
+    spark.stop()
+    assert len(standby.drivers) == 1
 
 
 def test_a_start_waits_elsewhere_for_the_jvm_that_is_being_prepared(monkeypatch: pytest.MonkeyPatch) -> None:

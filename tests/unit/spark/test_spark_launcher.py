@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ class Spark:
     carried: list[Any] = field(default_factory=list)
     submitted: queue.SimpleQueue[OnEnd] = field(default_factory=queue.SimpleQueue)
     ended: queue.SimpleQueue[TaskEnd] = field(default_factory=queue.SimpleQueue)
+    jobs: Any = field(default_factory=lambda: SimpleNamespace(submitted=0))
 
     def await_master(self) -> None:
         """Find it."""
