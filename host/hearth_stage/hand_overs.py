@@ -41,10 +41,14 @@ class HandOvers:
         self,
         send: Callable[[HandOver], None],
         make: Callable[[list[SourceRecord]], list[Polled]],
+        fail: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``send`` is called by one thread at a time, in the order of the polls, and ``make`` for what was kept."""
-        self._send, self._make, self._clock = send, make, clock
+        """``send`` is called by one thread at a time, in the order of the polls, and ``make`` for what was kept.
+
+        ``fail`` hears what the thread begun for that has come across, while the task may still be in its poll.
+        """
+        self._send, self._make, self._fail, self._clock = send, make, fail, clock
         self._credit = 0
         self._ahead: deque[int] = deque()
         """The bytes of each hand-over that the runtime has not dealt with yet."""
@@ -52,6 +56,7 @@ class HandOvers:
         self._rows = self._bytes = 0
         self._due = 0.0
         self._failure: Exception | None = None
+        """What was told: nothing goes any more, or what came behind that would go without it."""
         self._is_over = False
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
@@ -75,10 +80,9 @@ class HandOvers:
             return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
 
     def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool) -> None:
-        """Take in what a poll returned, and hand it over now or with what comes soon."""
+        """Take in what a poll returned, and hand it over now or with what comes soon; raises what was told already."""
         with self._changed:
-            if self._failure is not None:
-                raise self._failure
+            self._verify()
             self._waiting += polled
             self._rows += sum(each.num_rows for each in polled)
             self._bytes += sum(each.memory for each in polled)
@@ -88,8 +92,9 @@ class HandOvers:
                 self._begin_to_watch()
 
     def flush(self) -> None:
-        """Hand over what waits."""
+        """Hand over what waits; raises what was told already."""
         with self._changed:
+            self._verify()
             self._go()
 
     def close(self) -> None:
@@ -99,6 +104,10 @@ class HandOvers:
             self._changed.notify()
         if self._thread is not None:
             self._thread.join(timeout=5)
+
+    def _verify(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
     def _go(self) -> None:
         if not self._waiting:
@@ -136,7 +145,8 @@ class HandOvers:
                 except ChannelClosed:
                     return
                 except Exception as error:
-                    self._failure = error  # which the next poll raises
+                    self._failure = error
+                    self._fail(error)
                     return
 
 

@@ -130,7 +130,9 @@ class StageSource:
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._transactions: TransactionRequests | None = None
-        self._hand_overs = HandOvers(channel.notify, self._polled)
+        self._hand_overs = HandOvers(channel.notify, self._polled, self._report)
+        self._failure: Exception | None = None
+        """What the runtime was told: nothing is polled behind it."""
         self._polling = False
         self._wants_records = False
         self._joins_polls = False
@@ -143,7 +145,7 @@ class StageSource:
     @property
     def may_poll(self) -> bool:
         """Return whether the runtime waits for records and the task can give some."""
-        return self._polling and self._hand_overs.has_room
+        return self._polling and self._failure is None and self._hand_overs.has_room
 
     def start(self, call: StartSource) -> SourceStarted:
         """Create the connector's task and start it."""
@@ -196,12 +198,19 @@ class StageSource:
 
     def fail(self, error: Exception) -> None:
         """Report what a poll raised, behind what was polled before; the task is not polled again."""
-        self._polling = False
         try:
             self._hand_overs.flush()
-        except Exception:
-            log.exception("what was polled before cannot be handed over")
-        self._channel.notify(PollFailed(ErrorInfo.of(error)))
+        except Exception as earlier:
+            self._report(earlier)
+        self._report(error)
+
+    def _report(self, error: Exception) -> None:
+        """Tell the runtime why the task has failed, once: what comes to light behind that is only noted."""
+        if self._failure is None:
+            self._failure = error
+            self._channel.notify(PollFailed(ErrorInfo.of(error)))
+        elif error is not self._failure:
+            log.error("raised behind the failure that the task ends with", exc_info=error)
 
     def commit(self, notice: CommitSource) -> None:
         """Tell the task that the offsets so far are stored; what it raises is only noted, as in Kafka Connect."""

@@ -47,13 +47,18 @@ def values(sent: HandOver) -> list[str]:
     return [value for batch in sent.batches for value in batch.column("value").to_pylist()]
 
 
+def unexpected(error: Exception) -> None:
+    """Hear of what should not happen on a thread."""
+    raise AssertionError("nothing was to fail") from error
+
+
 class World:
     """The runtime, and the time."""
 
     def __init__(self) -> None:
         self.now, self.sent = 0.0, list[HandOver]()
         self.fault: Exception | None = None
-        self.hand_overs = HandOvers(self._hear, made, lambda: self.now)
+        self.hand_overs = HandOvers(self._hear, made, unexpected, lambda: self.now)
         self.hand_overs.add_credit(CREDIT)
 
     def _hear(self, notice: HandOver) -> None:
@@ -109,7 +114,7 @@ def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPa
 def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
     """From another thread, when nobody polls again; a second time, too."""
     sent: list[HandOver] = []
-    hand_overs = HandOvers(sent.append, made)
+    hand_overs = HandOvers(sent.append, made, unexpected)
     hand_overs.add_credit(CREDIT)
     for count in (2, 4):
         hand_overs.add([polled("a")], at_once=True)
@@ -211,25 +216,31 @@ def test_what_steps_have_made_stays_a_poll(world: World) -> None:
     ]  # fmt: skip
 
 
-def test_what_could_not_be_sent_fails_the_next_poll() -> None:
-    """Where a poll was going on; a runtime that is gone is told by its connection."""
-    for fault, is_raised in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
-        told: list[HandOver] = []
+def test_what_a_thread_could_not_send_is_told_at_once() -> None:
+    """Nobody waits for a poll, and nothing goes behind it. A runtime that is gone is told by its connection."""
+    for fault, is_told in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
+        sent: list[HandOver] = []
+        told: list[Exception] = []
 
-        def send(notice: HandOver, fault: Exception = fault, told: list[HandOver] = told) -> None:
-            told.append(notice)
-            if len(told) == 2:
+        def send(notice: HandOver, fault: Exception = fault, sent: list[HandOver] = sent) -> None:
+            sent.append(notice)
+            if len(sent) == 2:
                 raise fault
 
-        hand_overs = HandOvers(send, made)
+        hand_overs = HandOvers(send, made, told.append)
         hand_overs.add_credit(CREDIT)
         hand_overs.add([polled("a")], at_once=True)
         hand_overs.add([polled("b")], at_once=False)
-        assert eventually(lambda: len(told) == 2, PATIENCE)  # noqa: B023
-        if is_raised:
+        assert hand_overs._thread is not None
+        hand_overs._thread.join(PATIENCE)
+        assert told == [fault] * is_told
+        if is_told:
             with pytest.raises(ValueError, match="too long"):
                 hand_overs.add([polled("c")], at_once=True)
+            with pytest.raises(ValueError, match="too long"):
+                hand_overs.flush()
         hand_overs.close()
+        assert len(sent) == 2
 
 
 def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +248,7 @@ def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
     chance = random.Random(44)
     sent: list[list[str]] = []
-    hand_overs = HandOvers(lambda notice: sent.append(values(notice)), made)
+    hand_overs = HandOvers(lambda notice: sent.append(values(notice)), made, unexpected)
     given = 8
     hand_overs.add_credit(given)
     number = 0

@@ -49,6 +49,7 @@ from hearth_stage.task_call import (
     StartSource,
     StopSource,
 )
+from tests.patience import PATIENCE, eventually
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CREDIT = 10
@@ -497,6 +498,31 @@ def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.Monk
     assert [type(each) for each in wire.sent] == [HandOver, PollFailed]
     assert not source.may_poll
     source.end()
+
+
+def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.LogCaptureFixture) -> None:
+    """However long that poll takes; what it returns or raises behind that goes nowhere, and is noted."""
+    for then in (records("b"), RuntimeError("gone")):
+        source, wire = started(joins_polls=True)
+        broken: Any = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
+
+        def block(wire: Wire = wire, then: Any = then) -> Any:
+            assert eventually(lambda: wire.told(PollFailed) == 1, PATIENCE)
+            if isinstance(then, Exception):
+                raise then
+            return then
+
+        poll(source, records("a"), [broken])
+        polls.append(block)
+        source.poll()
+        source.resume(ResumePolling())
+        assert not source.may_poll
+        source.hold(HoldPolling())
+        assert [type(each) for each in wire.sent] == [HandOver, PollFailed]
+        source.end()
+    assert [record.exc_info[1].args for record in caplog.records if record.exc_info and record.exc_info[1]] == [
+        ("gone",)
+    ]
 
 
 def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
