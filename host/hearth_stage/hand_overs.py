@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import cast
 
 from hearth_api import SourceRecord
@@ -110,22 +110,38 @@ class HandOvers:
             raise self._failure
 
     def _go(self) -> None:
+        """Hand over what waits, as far as it can be; raises then what is wrong with the poll that comes next."""
         if not self._waiting:
             return
         waiting, self._waiting, self._rows, self._bytes = self._waiting, [], 0, 0
-        polled = _joined(self._made(waiting))
-        self._credit -= 1
-        self._ahead.append(sum(each.size for each in polled))
-        self._due = self._clock() + APART_SECONDS
-        self._send(HandOver.of(polled))
+        made, failure = list[Polled](), None
+        try:
+            for each in self._made(waiting):
+                made.append(each)
+        except Exception as error:
+            failure = error
+        if made:
+            polled = _joined(made)
+            self._credit -= 1
+            self._ahead.append(sum(each.size for each in polled))
+            self._due = self._clock() + APART_SECONDS
+            self._send(HandOver.of(polled))
+        if failure is not None:
+            raise failure
 
     def _made(self, waiting: Sequence[Polled | KeptPoll]) -> Iterator[Polled]:
-        """Yield what has waited, that which was kept as columns."""
+        """Yield what has waited, that which was kept as columns: of all together, or of each where one is at fault."""
         for is_kept, run in groupby(waiting, lambda each: isinstance(each, KeptPoll)):
-            if is_kept:
-                yield from self._make([record for each in cast("Iterable[KeptPoll]", run) for record in each.records])
-            else:
+            if not is_kept:
                 yield from cast("Iterable[Polled]", run)
+                continue
+            kept = [each.records for each in cast("Iterable[KeptPoll]", run)]
+            try:
+                together = self._make([*chain.from_iterable(kept)])
+            except Exception:
+                together = None
+            for polled in map(self._make, kept) if together is None else [together]:
+                yield from polled
 
     def _begin_to_watch(self) -> None:
         if self._thread is None:

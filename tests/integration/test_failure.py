@@ -107,6 +107,16 @@ def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics,
     assert topics.count(name) == 6
 
 
+def test_what_cannot_be_handed_over_fails_a_task_that_waits_for_more(host: Host, topics: Topics, name: str) -> None:
+    """Its records wait for others in the stage; that they are none is told while its next poll goes on for ever."""
+    config = misbehaving(name, SOURCE, misbehave_how="shapeless")
+    assert host.rest.create({**config, "plugin.call.timeout.ms": "600000"}).status == 201
+    trace = trace_of(host, name)
+    assert "'str' object has no attribute" in trace
+    assert "do_hang" not in trace
+    assert [record.value for record in topics.read(name)] == [b"%d" % number for number in range(100)]
+
+
 def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
     host: Host, topics: Topics, name: str
 ) -> None:

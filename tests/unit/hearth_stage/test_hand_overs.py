@@ -187,20 +187,28 @@ def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
 
 
 def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
-    """It is told once, and what is polled then goes on."""
+    """It is told once; what was polled before it goes, and so does what is polled then."""
 
     def refuse(records: Sequence[SourceRecord]) -> list[Polled]:
-        raise TypeError("no schema")
+        if "bad" in [record.value for record in records]:
+            raise TypeError("no schema")
+        return made(records)
 
-    world.add("a")
     world.hand_overs._make = refuse
-    world.hand_overs.add([kept("b")], at_once=False)
+    world.add("a")
+    for each in (kept("b"), kept("c", "d"), polled("e"), kept("f"), kept("bad", "g"), kept("h")):
+        world.hand_overs.add([each], at_once=False)
+    with pytest.raises(TypeError, match="no schema") as caught:
+        world.hand_overs.flush()
+    assert caught.value.__context__ is None
+    assert [values(each) for each in world.sent] == [["a"], ["b", "c", "d", "e", "f"]]
+    world.hand_overs.flush()
+    world.hand_overs.add([kept("bad")], at_once=False)
     with pytest.raises(TypeError, match="no schema"):
         world.hand_overs.flush()
+    world.add("i")
     world.hand_overs.flush()
-    world.add("c")
-    world.hand_overs.flush()
-    assert [value for each in world.sent for value in values(each)] == ["a", "c"]
+    assert [value for each in world.sent[2:] for value in values(each)] == ["i"]
 
 
 def test_what_steps_have_made_stays_a_poll(world: World) -> None:

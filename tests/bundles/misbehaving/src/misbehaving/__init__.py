@@ -1,7 +1,8 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
 How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group),
-``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every third time). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
+``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every third time),
+``shapeless`` (a source that hurries to a record whose schema is none, and waits for the next one ever after). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
 that method go well first.
 """
 
@@ -70,6 +71,9 @@ class Misbehaviour:
     def do_misfit(self) -> None:
         """Leave it to the source, which has the records."""
 
+    def do_shapeless(self) -> None:
+        """Leave that to the source as well."""
+
     def do_hang(self) -> None:
         threading.Event().wait()
 
@@ -132,11 +136,20 @@ class MisbehavingSourceTask(SourceTask):
 
     def poll(self):
         self._misbehave("poll")
+        if self._misbehave.how == "shapeless":
+            return self._shapeless()
         time.sleep(0.01)
         number, self._next = self._next, self._next + 1
         offset = {"next": self._next}
         value = number if self._misbehave.how == "misfit" and number % 3 == 2 else str(number)
         return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=value)]
+
+    def _shapeless(self):
+        number, self._next = self._next, self._next + 1
+        if number > 100:
+            self._misbehave.do_hang()
+        schema = STRING_SCHEMA if number < 100 else "text"
+        return [SourceRecord(self._partition, {"next": number}, self._topic, value_schema=schema, value=str(number))]
 
     def commit(self) -> None:
         self._misbehave("commit")
