@@ -6,6 +6,7 @@ waits for what comes behind it, for a moment; a task that seldom has something i
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -162,7 +163,8 @@ class HandOvers:
                     return
                 except Exception as error:
                     self._failure = error
-                    self._fail(error)
+                    with contextlib.suppress(ChannelClosed):
+                        self._fail(error)
                     return
 
 

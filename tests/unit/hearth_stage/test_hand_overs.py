@@ -251,6 +251,27 @@ def test_what_a_thread_could_not_send_is_told_at_once() -> None:
         assert len(sent) == 2
 
 
+def test_a_failure_that_nobody_can_be_told_of_ends_the_thread_quietly() -> None:
+    """The runtime went away between the two."""
+
+    def send(notice: HandOver) -> None:
+        if values(notice) == ["b"]:
+            raise ValueError("too long")
+
+    def fail(error: Exception) -> None:
+        raise ChannelClosed("gone")
+
+    hand_overs = HandOvers(send, made, fail)
+    hand_overs.add_credit(CREDIT)
+    hand_overs.add([polled("a")], at_once=True)
+    hand_overs.add([polled("b")], at_once=False)
+    assert hand_overs._thread is not None
+    hand_overs._thread.join(PATIENCE)
+    with pytest.raises(ValueError, match="too long"):
+        hand_overs.flush()
+    hand_overs.close()
+
+
 def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Polls of any pace, with no more hand-overs than there is credit for."""
     monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
