@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.patience import eventually
+from tests.patience import PATIENCE, eventually
 
 _PROC = Path("/proc")
 
@@ -45,6 +46,17 @@ class Process:
             return (_PROC / str(self.pid) / name).read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
+
+
+def freeze(pid: int) -> None:
+    """Stop a process, and wait until none of its threads runs: one that does goes on to its next look at signals."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = _PROC / str(pid) / "task"
+    assert eventually(lambda: all(_is_stopped(each) for each in threads.iterdir()), PATIENCE, 0.001)
+
+
+def _is_stopped(thread: Path) -> bool:
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def tree(root: int) -> list[Process]:

@@ -15,6 +15,7 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
+from tests.crash.process import freeze
 from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 
@@ -72,7 +73,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_
     consumer.subscribe(["frozen"])
     assert eventually(lambda: bool(consumer.poll(100)), PATIENCE)
     assert own_broker.pid is not None
-    os.kill(own_broker.pid, signal.SIGSTOP)
+    freeze(own_broker.pid)
     try:
         closing = threading.Thread(target=consumer.close, args=[2.0], daemon=True)
         closing.start()
