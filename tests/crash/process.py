@@ -52,11 +52,12 @@ def freeze(pid: int) -> None:
     """Stop a process, and wait until none of its threads runs: one that does goes on to its next look at signals."""
     os.kill(pid, signal.SIGSTOP)
     threads = _PROC / str(pid) / "task"
-    assert eventually(lambda: all(_is_stopped(each) for each in threads.iterdir()), PATIENCE, 0.001)
 
+    def are_stopped() -> bool:
+        states = [_state(int(each.name)) for each in threads.iterdir()]
+        return all(state == "T" for _, state in filter(None, states))
 
-def _is_stopped(thread: Path) -> bool:
-    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+    assert eventually(are_stopped, PATIENCE, 0.001)
 
 
 def tree(root: int) -> list[Process]:

@@ -484,13 +484,16 @@ def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monk
     assert [len(group.failures) for group in groups] == [0, 0, 1, 0]
 
 
+SHAPELESS = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
+"""What cannot become a column at all."""
+
+
 @pytest.mark.parametrize("then", ["empty", "raises", "hold"])
 def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
     """Once, also where it is found when the task fails anyway, or is to be polled no more."""
     monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
-    broken: Any = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
-    poll(source, records("a"), [broken])
+    poll(source, records("a"), [SHAPELESS])
     if then == "hold":
         source.hold(HoldPolling())
     else:
@@ -504,7 +507,6 @@ def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.Lo
     """However long that poll takes; what it returns or raises behind that goes nowhere, and is noted."""
     for then in (records("b"), RuntimeError("gone")):
         source, wire = started(joins_polls=True)
-        broken: Any = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
 
         def block(wire: Wire = wire, then: Any = then) -> Any:
             assert eventually(lambda: wire.told(PollFailed) == 1, PATIENCE)
@@ -512,7 +514,7 @@ def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.Lo
                 raise then
             return then
 
-        poll(source, records("a"), [broken])
+        poll(source, records("a"), [SHAPELESS])
         polls.append(block)
         source.poll()
         source.resume(ResumePolling())

@@ -1,9 +1,9 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
 How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group),
-``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every third time),
-``shapeless`` (a source that hurries to a record whose schema is none, and waits for the next one ever after). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
-that method go well first.
+``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every
+third time), ``shapeless`` (a source that hurries to a record whose schema is none, and waits for the next one ever
+after). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of that method go well first.
 """
 
 from __future__ import annotations
