@@ -90,9 +90,8 @@ class Attempts:
 
     def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
         self._retry = retry
-        self.clock = retry.clock
-        self.is_timed = retry.timeout_ms > 0
-        """Whether it matters when a first attempt began."""
+        self.started = 0.0
+        """When the last first attempt began, where that matters."""
         self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
@@ -109,24 +108,31 @@ class Attempts:
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
         """Run on each item; the results come in order, with ``blank`` where a row failed."""
         results: list[T] = []
-        pairs = iter(zip(rows, items))
+        pairs, first = iter(zip(rows, items)), self.noting(run)
         for row, item in pairs:
-            started = self.clock() if self.is_timed else 0.0
             try:
-                results.append(run(item))
+                results.append(first(item))
             except Exception as error:
-                results.append(self.again(row, run, item, blank, error, started))
+                results.append(self.again(row, run, item, blank, error))
                 if self._is_over:
                     results += self._not_reached((row for row, _ in pairs), blank)
         return results
 
-    def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception, started: float) -> T:
-        """Try what raised again while its failure asks for it; returns ``blank`` where it failed for good.
+    def noting(self, run: Callable[[X], T]) -> Callable[[X], T]:
+        """Return what makes a first attempt, with a note of when it began if there may be others until some time."""
+        if self._retry.timeout_ms <= 0:
+            return run
 
-        ``started`` is when the first attempt began, for who ``is_timed``.
-        """
+        def noted(item: X) -> T:
+            self.started = self._retry.clock()
+            return run(item)
+
+        return noted
+
+    def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception) -> T:
+        """Try what raised again while its failure asks for it; returns ``blank`` where it failed for good."""
         for attempt in itertools.count():
-            if not self._retry.is_worth_another(error, attempt, started):
+            if not self._retry.is_worth_another(error, attempt, self.started):
                 break
             try:
                 return run(item)

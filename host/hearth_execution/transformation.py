@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, takewhile
-from operator import itemgetter
+from operator import itemgetter, length_hint
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
@@ -258,17 +258,18 @@ def _through(
     """
     rows: list[int] = []
     left: list[Any] = []
+    calls = [attempts.noting(link) for link, attempts in links]
     for number, record in zip(numbers, records):
-        rest = iter(links)
+        rest = iter(calls)
         while record is not None:
             try:
-                for link, attempts in rest:
-                    started = attempts.clock() if attempts.is_timed else 0.0
-                    record = link(record)
+                for call in rest:
+                    record = call(record)
                     if record is None:
                         break
             except Exception as error:
-                record = attempts.again(number, link, record, None, error, started)
+                link, attempts = links[-1 - length_hint(rest)]
+                record = attempts.again(number, link, record, None, error)
             else:
                 break
         if record is not None:
