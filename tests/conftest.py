@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hatch_build import compiled, is_older, sources
 from hearth.broker import KafkaBroker
 from tests.profile import load_profile
 from tests.reservation import reserve_port
@@ -21,14 +22,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+HOST = Path(__file__).parents[1] / "host"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the long search: state machines of 200,000 examples, and the tests marked ``long``."""
     parser.addoption("--long", action="store_true", help="let property tests search for hours, and run long tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how far hypothesis searches, before a test module asks."""
+    """Choose how far hypothesis searches, before a test module asks; refuse to test what is not the source."""
     load_profile(is_long=config.getoption("long"))
+    if old := [each for each in sources(HOST) if is_older(compiled(each), (each, each.with_suffix(".pxd")))]:
+        raise pytest.UsageError(f"{old[0].name} has changed since it was compiled: run tools/setup")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

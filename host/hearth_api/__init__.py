@@ -96,7 +96,7 @@ from hearth_api.schema import (
     Type,
 )
 from hearth_api.schema_reference import SchemaReference, holds_itself
-from hearth_api.struct import Struct, is_logical, validate_value
+from hearth_api.struct import Struct
 from hearth_api.task import (
     ErrantRecordReporter,
     OffsetStorageReader,
@@ -109,6 +109,7 @@ from hearth_api.task import (
     TransactionContext,
 )
 from hearth_api.transformation import Predicate, Transformation
+from hearth_api.validation import is_logical, validate_value
 
 __all__ = [
     "BOOLEAN_SCHEMA",

@@ -8,7 +8,7 @@ from typing import Any
 from hearth_api.errors import DataError, SchemaBuilderError
 from hearth_api.schema import Field, Schema, Type
 from hearth_api.schema_reference import Knot, SchemaReference
-from hearth_api.struct import validate_value
+from hearth_api.validation import validate_value
 
 
 class SchemaBuilder:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -16,9 +15,9 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.struct import Struct, validate_value
+from hearth_api.struct import Struct
+from hearth_api.validation import validate_value
 
-_new: Any = object.__new__
 _NO_KEY = "Null header keys are not permitted"
 
 
@@ -34,16 +33,6 @@ class Header:
         self.key = key
         self.value = value
         self._schema = schema
-
-    @classmethod
-    def of_values(cls, key: str, schema: Schema | None, values: Sequence[Any]) -> list[Header]:
-        """Return headers of one name and schema, one for each value."""
-        made: list[Header] = list(map(_new, repeat(cls, len(values))))
-        header: Header
-        for header, header.value in zip(made, values):
-            header.key = key
-            header._schema = schema
-        return made
 
     @property
     def schema(self) -> Schema | None:
@@ -91,17 +80,6 @@ class Headers:
         """Start with copies of the given headers, or none."""
         self._items = None if headers is None else tuple(headers)
         self._parts = ()
-
-    @classmethod
-    def of_each(cls, rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
-        """Return the headers of records."""
-        made = []
-        for items in rows:
-            headers = _new(cls)
-            headers._items = items
-            headers._parts = ()
-            made.append(headers)
-        return made
 
     def __len__(self) -> int:
         """Return how many headers there are."""
@@ -183,7 +161,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        other: Headers = _new(Headers)
+        other = Headers.__new__(Headers)
         other._items, other._parts = self._items, self._parts
         return other
 
@@ -204,7 +182,7 @@ class Headers:
         items = self._items
         if items is None:
             return self._parts
-        return tuple(part for header in items for part in (header.key, header._schema, header.value))
+        return tuple([part for header in items for part in (header.key, header._schema, header.value)])
 
     def _looked_at(self) -> tuple[Header, ...]:
         """Return the headers; two threads that look at once make them twice, and either may be kept."""
@@ -213,6 +191,34 @@ class Headers:
             parts = self._parts
             self._items = items = tuple(map(Header, parts[::3], parts[1::3], parts[2::3]))
         return items
+
+
+def headers_of_values(key: str, schema: Schema | None, values: Iterable[Any]) -> list[Header]:
+    """Return headers of one name and schema, one for each value."""
+    made = []
+    for value in values:
+        header = Header.__new__(Header)
+        header.key = key
+        header.value = value
+        header._schema = schema
+        made.append(header)
+    return made
+
+
+def headers_of_each(rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
+    """Return the headers of records, made of those of each."""
+    made = []
+    for items in rows:
+        headers = Headers.__new__(Headers)
+        headers._items = items
+        headers._parts = ()
+        made.append(headers)
+    return made
+
+
+def flat_rows(headers: Iterable[Headers | None]) -> list[tuple[Any, ...]]:
+    """Return name, schema (as it was given) and value of each header one after the other, a row for each record."""
+    return [() if own is None else own._flat() for own in headers]
 
 
 def _check(schema: Schema, value: Any) -> None:

@@ -1,3 +1,5 @@
+# cython: nonecheck=False
+# The only records whose parts are set here are made here.
 """Records: what sources hand to the host and the host hands to sinks."""
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ _Record = TypeVar("_Record", bound="ConnectRecord")
 _SourceRecord = TypeVar("_SourceRecord", bound="SourceRecord")
 _SinkRecord = TypeVar("_SinkRecord", bound="SinkRecord")
 _UNCHANGED: Any = object()
-_new = object.__new__
 
 
 class TimestampType(Enum):
@@ -201,7 +202,8 @@ class SourceRecord(ConnectRecord):
         source_offset: Mapping[str, Any] | None = _UNCHANGED,
     ) -> _SourceRecord:
         """Return a copy with some parts changed, as `ConnectRecord.new_record` does."""
-        record = _new(type(self))
+        kind = type(self)
+        record: Any = SourceRecord.__new__(SourceRecord) if kind is SourceRecord else kind.__new__(kind)
         record.topic = self.topic if topic is _UNCHANGED else topic
         record.kafka_partition = self.kafka_partition if kafka_partition is _UNCHANGED else kafka_partition
         record.key_schema = self.key_schema if key_schema is _UNCHANGED else key_schema
@@ -215,7 +217,7 @@ class SourceRecord(ConnectRecord):
             record._headers = None if self._headers is None else self._headers.duplicate()
         record.source_partition = self.source_partition if source_partition is _UNCHANGED else source_partition
         record.source_offset = self.source_offset if source_offset is _UNCHANGED else source_offset
-        return record
+        return record  # type: ignore[no-any-return]
 
 
 class SinkRecord(ConnectRecord):
@@ -281,7 +283,8 @@ class SinkRecord(ConnectRecord):
         original_kafka_offset: int | None = _UNCHANGED,
     ) -> _SinkRecord:
         """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
-        record = _new(type(self))
+        kind = type(self)
+        record: Any = SinkRecord.__new__(SinkRecord) if kind is SinkRecord else kind.__new__(kind)
         if kafka_partition is _UNCHANGED:
             kafka_partition = partition
         record.topic = self.topic if topic is _UNCHANGED else topic
@@ -311,4 +314,4 @@ class SinkRecord(ConnectRecord):
             record.kafka_partition if original_kafka_partition is None else original_kafka_partition
         )
         record.original_kafka_offset = record.kafka_offset if original_kafka_offset is None else original_kafka_offset
-        return record
+        return record  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
 from hearth_api.errors import DataError
+from hearth_api.struct_layout import StructBase, StructLayout
 
 
 class Type(Enum):
@@ -86,34 +87,6 @@ class Field:
     schema: Schema
 
 
-class _Indexes(dict[str, int]):
-    """The indexes of a struct's fields of one type by their names; no other field has one."""
-
-    __slots__ = ("_others", "_type")
-
-    def __init__(self, fields: Sequence[Field], type_: Type) -> None:
-        super().__init__((field.name, field.index) for field in fields if field.schema.type is type_)
-        self._others = frozenset(field.name for field in fields)
-        self._type = type_
-
-    def __missing__(self, name: str) -> NoReturn:
-        if name in self._others:
-            raise DataError(f"Field '{name}' is not of type {self._type}")
-        raise DataError(f"{name} is not a valid field name")
-
-
-class _IndexesByType(dict[Type, _Indexes]):
-    """The indexes of a struct's fields, of a type when it is asked for."""
-
-    __slots__ = ("fields",)
-
-    fields: Sequence[Field]
-
-    def __missing__(self, type_: Type) -> _Indexes:
-        indexes = self[type_] = _Indexes(self.fields, type_)
-        return indexes
-
-
 class Schema:
     """An immutable description of a value; equal when everything in it is equal, documentation included.
 
@@ -122,7 +95,7 @@ class Schema:
     """
 
     __slots__ = (
-        "_by_name", "_fields", "_hash", "_indexes", "_is_lasting", "_key_schema", "_kind", "_least", "_most", "_unset",
+        "_by_name", "_fields", "_hash", "_is_lasting", "_key_schema", "_kind", "_layout", "_least", "_most",
         "_value_schema", "default", "doc", "name", "optional", "parameters", "type", "version",
     )  # fmt: skip
 
@@ -135,8 +108,8 @@ class Schema:
     parameters: Mapping[str, str] | None
     _fields: tuple[Field, ...]
     _by_name: dict[str, Field]
-    _indexes: Mapping[Type, Mapping[str, int]]
-    """The indexes of a struct's fields, by their type; one that is not there raises a DataError."""
+    _layout: StructLayout | None
+    """What structs of the schema ask of it; None where the type is another."""
     _kind: Any
     """The class of most values that fit, of which no more than the range need be looked at."""
     _least: int
@@ -144,8 +117,6 @@ class Schema:
     """The range of integers; a type without has no most."""
     _is_lasting: bool
     """Whether a value that fits can never cease to: nothing in it is a list or a map."""
-    _unset: list[None] | None
-    """The values of a struct that has been given none; None where the type is another."""
     is_reference: ClassVar[bool] = False
     """Whether it stands for a struct inside of which it is: a `SchemaReference`."""
 
@@ -186,14 +157,11 @@ class Schema:
         """Note once what is asked of every struct."""
         put, fields = object.__setattr__, self._fields
         if self.type is not _STRUCT:
-            put(self, "_unset", None)
+            put(self, "_layout", None)
             put(self, "_is_lasting", self.type is not Type.ARRAY and self.type is not Type.MAP)
             return
-        indexes = _IndexesByType()
-        indexes.fields = fields
-        put(self, "_indexes", indexes)
-        put(self, "_unset", [None] * len(fields))
         put(self, "_is_lasting", False not in [field.schema._is_lasting for field in fields])
+        put(self, "_layout", StructLayout(self._by_name, self._is_lasting))
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -291,6 +259,8 @@ def deep_key(value: Any) -> Any:
         return frozenset((deep_key(key), deep_key(item)) for key, item in value.items())
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
+    if isinstance(value, StructBase):
+        return ("struct", value.schema, deep_key(value.raw_values()))
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from hearth_api.errors import DataError
 from hearth_api.schema import Field, Schema, Type, deep_key
+from hearth_api.struct_layout import StructLayout
 
 
 class Knot:
@@ -132,12 +133,8 @@ class SchemaReference(Schema):
         return self.target._by_name
 
     @property
-    def _indexes(self) -> Any:  # type: ignore[override]
-        return self.target._indexes
-
-    @property
-    def _unset(self) -> list[None] | None:  # type: ignore[override]
-        return self.target._unset
+    def _layout(self) -> StructLayout | None:  # type: ignore[override]
+        return self.target._layout
 
     def replaced(self, **parts: Any) -> Schema:
         """Return a reference where that can have the parts, else the struct with them."""

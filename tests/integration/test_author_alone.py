@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import hearth_api.struct
 from hearth.isolation import uv
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,14 @@ def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:
         [python, "-c", "import hearth_api.batch, hearth_api.java, hearth_api.worker; import hearth"], tmp_path
     )
     assert "No module named 'hearth'" in done.stderr
+
+
+def test_what_is_compiled_here_is_compiled_there(python: str, tmp_path: Path) -> None:
+    """A wheel that is built where there is no compiler has the source, and is one for every platform."""
+    code = "import hearth_api.struct as one; print(one.__file__)"
+    there = Path(ended([python, "-c", code], tmp_path).stdout.strip())
+    assert there.name == Path(hearth_api.struct.__file__).name
+    assert there.is_relative_to(Path(python).parents[1])
 
 
 def test_types_are_seen(python: str, project: Path) -> None:

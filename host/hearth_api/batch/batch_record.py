@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from itertools import pairwise, repeat
+from collections.abc import Sequence
+from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from typing import Any, cast
 
@@ -14,17 +14,16 @@ from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, fit_surely, values_to_column
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
 from hearth_api.batch.offset_column import offsets_to_column
+from hearth_api.batch.record_parts import (
+    Parts,
+    parts_of,
+    sink_records,
+    source_offsets,
+    source_partitions,
+    source_records,
+)
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
-
-_new: Any = object.__new__
-"""Makes a record whose parts are set where it is made: the constructors take twice as long."""
-
-_SHARED: dict[type[ConnectRecord], Callable[[Sequence[Any]], list[Any]]] = {
-    SourceRecord: lambda records: [record.source_partition for record in records],
-    SinkRecord: lambda records: [(record.timestamp_type, record.original_topic) for record in records],
-}
-"""What records of a batch have in common besides topic and schemas, of several at once."""
 
 
 def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
@@ -34,11 +33,13 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     """
     if not records:
         return []
-    if not (varying := _varying(records)):
-        return [_batch(records)]
+    parts = parts_of(records)
+    if not (varying := _varying(records, parts)):
+        return [_batch(records, parts)]
     rows = list(zip(*varying))
     changes = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]]
-    return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
+    runs = [records[start:end] for start, end in pairwise([0, *changes, len(records)])]
+    return [_batch(run, parts_of(run)) for run in runs]
 
 
 def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = False) -> list[Batch]:
@@ -52,13 +53,18 @@ def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = Fals
     """
     if not records:
         return []
-    if not (varying := _varying(records)):
-        return [_batch(records, names_only=names_only)]
+    parts = parts_of(records)
+    if not (varying := _varying(records, parts)):
+        return [_batch(records, parts, names_only=names_only)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
     kinds.sort(key=itemgetter(0))
-    return [_batch([records[place] for place in places], places, names_only=names_only) for places in kinds]
+    batches = []
+    for places in kinds:
+        own = [records[place] for place in places]
+        batches.append(_batch(own, parts_of(own), places, names_only=names_only))
+    return batches
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -68,24 +74,15 @@ def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
         batch.source_partition, batch.topic, batch.key_schema, batch.value_schema,
     )  # fmt: skip
     offsets = _values(batch, "source_offset", STRING_SCHEMA)
-    records = list(map(_new, repeat(SourceRecord, batch.num_rows)))
-    for (
-        record, offset, record.kafka_partition, record.key, record.value, record.timestamp, record._headers,
-    ) in zip(
-        records,
-        offsets,
+    rows = zip(
+        [None if offset is None else json.loads(offset) for offset in islice(offsets, batch.num_rows)],
         _values(batch, "partition", INT32_SCHEMA),
         _values(batch, "key", key_schema),
         _values(batch, "value", value_schema),
         _values(batch, "timestamp", INT64_SCHEMA),
         _headers(batch),
-    ):  # fmt: skip
-        record.source_partition = partition
-        record.source_offset = None if offset is None else json.loads(offset)
-        record.topic = topic
-        record.key_schema = key_schema
-        record.value_schema = value_schema
-    return records
+    )
+    return source_records(topic, partition, key_schema, value_schema, rows)
 
 
 def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
@@ -95,13 +92,8 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
     kind, original_topic, consumed = batch.timestamp_type, batch.original_topic, batch.consumed
     original_topic = topic if original_topic is None else original_topic
-    rows = repeat(None) if consumed is None else zip(repeat(consumed), batch.column("row").to_pylist())
-    records = list(map(_new, repeat(SinkRecord, batch.num_rows)))
-    for (
-        record, record.kafka_partition, record.key, record.value, record.kafka_offset, record.timestamp,
-        record._headers, record.original_kafka_partition, record.original_kafka_offset, record.consumed,
-    ) in zip(
-        records,
+    places = repeat(None) if consumed is None else zip(repeat(consumed), batch.column("row").to_pylist())
+    rows = zip(
         partitions,
         _values(batch, "key", key_schema),
         _values(batch, "value", value_schema),
@@ -110,30 +102,19 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
         _headers(batch),
         _originals(batch, "original_partition", INT32_SCHEMA, partitions),
         _originals(batch, "original_offset", INT64_SCHEMA, offsets),
-        rows,
-    ):  # fmt: skip
-        record.topic = topic
-        record.key_schema = key_schema
-        record.value_schema = value_schema
-        record.timestamp_type = kind
-        record.original_topic = original_topic
-    return records
+        places,
+    )
+    return sink_records(topic, kind, original_topic, key_schema, value_schema, islice(rows, batch.num_rows))
 
 
-def _varying(records: Sequence[ConnectRecord]) -> list[list[Any]]:
+def _varying(records: Sequence[ConnectRecord], parts: Parts) -> list[list[Any]]:
     """Return what is not the same in all records of that which those of a batch have in common.
 
     What records have in common is nearly always the very same object in each of them, and a list that is asked how
     often it holds an object compares nothing else.
     """
     kinds = list(map(type, records))
-    common: list[list[Any]] = [
-        kinds,
-        [record.value_schema for record in records],
-        [record.key_schema for record in records],
-        [record.topic for record in records],
-        _shared(records, kinds),
-    ]
+    common: list[list[Any]] = [kinds, parts.value_schemas, parts.key_schemas, parts.topics, _shared(records, kinds)]
     return [each for each in common if each.count(each[0]) != len(each)]
 
 
@@ -166,37 +147,37 @@ def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord
     """Return what each record shares with those of its batch besides topic and schemas."""
     if kinds.count(kinds[0]) != len(kinds):
         return [shared for record, kind in zip(records, kinds) for shared in _shared([record], [kind])]
-    for known, shared_of in _SHARED.items():
-        if issubclass(kinds[0], known):
-            return shared_of(records)
+    if issubclass(kinds[0], SourceRecord):
+        return source_partitions(cast("Sequence[SourceRecord]", records))
+    if issubclass(kinds[0], SinkRecord):
+        return [(record.timestamp_type, record.original_topic) for record in cast("Sequence[SinkRecord]", records)]
     return [None] * len(records)
 
 
 def _batch(
-    records: Sequence[ConnectRecord], places: Sequence[int] | None = None, *, names_only: bool = False
+    records: Sequence[ConnectRecord], parts: Parts, places: Sequence[int] | None = None, *, names_only: bool = False
 ) -> Batch:
     """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
     first = records[0]
-    schema, values = first.value_schema, [record.value for record in records]
+    schema, values = first.value_schema, parts.values
     if names_only and fit_surely(schema, values):
         schema, columns = None, {"value": pa.nulls(len(values), pa.string())}
     else:
         columns = {"value": values_to_column(schema, values)}
-    _add(columns, "key", first.key_schema, [record.key for record in records])
-    _add(columns, "partition", INT32_SCHEMA, [record.kafka_partition for record in records])
-    _add(columns, "timestamp", INT64_SCHEMA, [record.timestamp for record in records])
-    headers = [record._headers for record in records]
-    if any(headers):
-        columns["headers"] = headers_to_column(headers)
+    _add(columns, "key", first.key_schema, parts.keys)
+    _add(columns, "partition", INT32_SCHEMA, parts.partitions)
+    _add(columns, "timestamp", INT64_SCHEMA, parts.timestamps)
+    if any(parts.headers):
+        columns["headers"] = headers_to_column(parts.headers)
     attributes: dict[str, Any] = {}
     if isinstance(first, SourceRecord):
         attributes = {"source_partition": first.source_partition}
-        positions: list[Any] = [record.source_offset for record in cast("Sequence[SourceRecord]", records)]
+        positions = source_offsets(cast("Sequence[SourceRecord]", records))
         if not _are_absent(positions):
             columns["source_offset"] = offsets_to_column(positions)
     elif isinstance(first, SinkRecord):
         attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
-        _add_sink(columns, cast("Sequence[SinkRecord]", records))
+        _add_sink(columns, cast("Sequence[SinkRecord]", records), parts.partitions)
     if places is not None:
         columns["row"] = pa.array(places, pa.int32())
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -212,11 +193,11 @@ def _are_absent(values: list[Any]) -> bool:
     return values[0] is None and values.count(None) == len(values)
 
 
-def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord]) -> None:
+def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord], present: Sequence[int | None]) -> None:
     offsets = [record.kafka_offset for record in records]
     _add(columns, "offset", INT64_SCHEMA, offsets)
     partitions = [record.original_kafka_partition for record in records]
-    if partitions != [record.kafka_partition for record in records]:
+    if partitions != present:
         _add(columns, "original_partition", INT32_SCHEMA, partitions)
     originals = [record.original_kafka_offset for record in records]
     if originals != offsets:

@@ -17,7 +17,8 @@ from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_jso
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
-from hearth_api.struct import Struct, is_logical, validate_value
+from hearth_api.struct import Struct, rows_of, schemas_of, structs
+from hearth_api.validation import is_logical, validate_value
 
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 _ARROW_NAME = {type_: type_.value for type_ in Type} | {
@@ -161,11 +162,14 @@ def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
     fields = schema.fields
     absent = [value is None for value in values]
     has_absent = True in absent
-    _check_structs(schema, [value for value in values if value is not None] if has_absent else values)
+    present = [value for value in values if value is not None] if has_absent else values
+    _check_structs(schema, present)
     if not fields:
         return pa.array([None if value is None else {} for value in values], arrow_type(schema))
-    nothing = (None,) * len(fields)
-    rows = [nothing if value is None else value._values for value in values]
+    rows: Sequence[Sequence[Any]] = rows_of(present)
+    if has_absent:
+        nothing, own = (None,) * len(fields), iter(rows)
+        rows = [nothing if is_absent else next(own) for is_absent in absent]
     columns: Iterable[Sequence[Any]] = zip(*rows) if rows else repeat(())
     arrays = [_field_column(field.schema, column) for field, column in zip(fields, columns)]
     mask = pa.array(absent, pa.bool_()) if has_absent else None
@@ -177,7 +181,7 @@ def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
     if not are_all(Struct, values):
         for value in values:
             validate_value(schema, value)
-    if [value.schema for value in values].count(schema) != len(values):
+    if schemas_of(values).count(schema) != len(values):
         raise DataError("Mismatching schema.")
 
 
@@ -193,7 +197,7 @@ def fit_surely(schema: Schema | None, values: Sequence[Any]) -> bool:
     """Tell whether values are structs that fit their schema by having been made; others may fit as well."""
     if schema is None or schema.type is not Type.STRUCT or not _is_judged(schema):
         return False
-    return are_all(Struct, values) and [value.schema for value in values].count(schema) == len(values)
+    return are_all(Struct, values) and schemas_of(values).count(schema) == len(values)
 
 
 def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
@@ -226,11 +230,10 @@ def _map_column(schema: Schema, starts: Any, present: Sequence[dict[Any, Any]]) 
 
 
 def _struct_values(schema: Schema, column: Any) -> list[Any]:
-    unchecked = Struct.unchecked
     if not schema.fields:
-        return [unchecked(schema, ()) if valid else None for valid in _valid(column)]
+        return [Struct.unchecked(schema, ()) if valid else None for valid in _valid(column)]
     children = [column_to_values(field.schema, column.field(field.index)) for field in schema.fields]
-    return _with_nulls(column, [unchecked(schema, row) for row in zip(*children, strict=True)])
+    return _with_nulls(column, structs(schema, zip(*children, strict=True)))
 
 
 def _list_values(schema: Schema, column: Any) -> list[Any]:

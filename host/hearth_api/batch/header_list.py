@@ -15,15 +15,16 @@ from typing import Any
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.column import numbers, values_to_column
 from hearth_api.batch.wire import value_from_json, value_to_json
-from hearth_api.header import Header, Headers
+from hearth_api.header import Header, Headers, flat_rows, headers_of_each, headers_of_values
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.schema import Schema, Type
-from hearth_api.struct import Struct, validate_value
+from hearth_api.struct import Struct
+from hearth_api.validation import validate_value
 
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     """Return the headers of several records as a column; a value that does not fit its schema raises a DataError."""
-    rows = [() if own is None else own._parts if own._items is None else own._flat() for own in headers]
+    rows = flat_rows(headers)
     sizes = list(map(len, rows))
     if any(sizes) and sizes.count(sizes[0]) == len(sizes):
         columns = list(zip(*rows))
@@ -81,11 +82,11 @@ def column_to_headers(column: Any) -> list[Headers | None]:
         kinds = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
         texts = values.to_pylist()
         columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(kinds)]
-        return [*Headers.of_each(zip(*columns))]
+        return [*headers_of_each(zip(*columns))]
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
     known = _decoded(schemas, _schema)
     made = map(Header, _decoded(keys, str), known, map(header_value, known, values.to_pylist()))
-    rows = Headers.of_each([tuple(islice(made, count)) for count in counts])
+    rows = headers_of_each([tuple(islice(made, count)) for count in counts])
     return [own if count else None for count, own in zip(counts, rows)]
 
 
@@ -137,7 +138,7 @@ def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[H
     if is_text and texts.count(texts[0]) == len(texts):
         return [Header(key, schema, texts[0])] * len(texts)
     values = texts if is_text else [header_value(schema, text) for text in texts]
-    return Header.of_values(key, schema, values)
+    return headers_of_values(key, schema, values)
 
 
 def _schema(text: str | None) -> Schema | None:

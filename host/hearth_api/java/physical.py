@@ -7,7 +7,8 @@ from typing import Any
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
-from hearth_api.struct import Struct, validate_value
+from hearth_api.struct import Struct
+from hearth_api.validation import validate_value
 
 _LOGICAL: dict[str, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 

@@ -8,11 +8,11 @@ from typing import Any
 from hearth_api.connector import SinkConnector, SourceConnector
 from hearth_api.errors import DataError
 from hearth_api.record import SinkRecord, SourceRecord, TopicPartition
-from hearth_api.struct import validate_value
 from hearth_api.task import SinkTask, SourceTask
 from hearth_api.testing.acceptance_rule import AcceptanceRules, Sample, Violation, require
 from hearth_api.testing.plugin_rule import PLUGIN
 from hearth_api.testing.task_run import SinkRun, SourceRun
+from hearth_api.validation import validate_value
 
 SOURCE, SINK = AcceptanceRules(PLUGIN), AcceptanceRules(PLUGIN)
 

@@ -8,9 +8,9 @@ from typing import Any
 from hearth_api.errors import ConnectError
 from hearth_api.record import ConnectRecord, SinkRecord
 from hearth_api.schema import Schema
-from hearth_api.struct import validate_value
 from hearth_api.testing.acceptance_rule import AcceptanceRules, Sample, Violation, require
 from hearth_api.testing.plugin_rule import PLUGIN
+from hearth_api.validation import validate_value
 
 TRANSFORMATION, PREDICATE, CONVERTER = AcceptanceRules(PLUGIN), AcceptanceRules(PLUGIN), AcceptanceRules(PLUGIN)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -150,3 +152,22 @@ def test_structs_that_all_hold_each_other_are_compared_soon() -> None:
     assert schema_from_text(schema_to_text(one)) == other
     assert len(schema_to_text(one)) < 100_000
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "use",
+    [Struct.validate, hash, str, repr, copy.deepcopy, pickle.dumps, lambda struct: struct == _deep()],
+    ids=["validate", "hash", "str", "repr", "deepcopy", "pickle", "equality"],
+)
+def test_what_is_nested_too_deep_is_an_error_and_not_the_end(use: Callable[[Struct], Any]) -> None:
+    """Compiled code has a stack as well, which nobody counts: there each level has to pass through Python's."""
+    deep = _deep()
+    with pytest.raises(RecursionError):
+        use(deep)
+
+
+def _deep(levels: int = 100_000) -> Struct:
+    inner, struct = reference(NODE), None
+    for _ in range(levels):
+        struct = Struct.unchecked(inner, [1, struct, None, None])
+    return Struct.unchecked(NODE, [1, struct, None, None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
-STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.rehearsal"]
+STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.rehearsal", "hatch_build.py"]
 """What tells the commands of a whole set-up apart, in their order."""
 
 
@@ -32,6 +33,9 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     for project in module.PROJECTS:
         (tmp_path / project).mkdir(parents=True, exist_ok=True)
         (tmp_path / project / "pyproject.toml").write_text(f"name = {project!r}")
+    for source in ("host/hatch_build.py", "host/hearth_api/record.py", "host/hearth_api/record.pxd"):
+        (tmp_path / source).parent.mkdir(exist_ok=True)
+        (tmp_path / source).write_text("...")
     (tmp_path / "requirements.lock").write_text("one==1")
     monkeypatch.setattr(module, "ROOT", str(tmp_path))
     monkeypatch.setattr(module, "VENV", str(tmp_path / ".venv"))
@@ -39,7 +43,7 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module.ran = []
 
     def run(command: list[str], **_: Any) -> Any:
-        module.ran.append(next(word for word in command if word in STEPS))
+        module.ran.append(next(word for word in map(os.path.basename, command) if word in STEPS))
         Path(module.python()).parent.mkdir(parents=True, exist_ok=True)
         Path(module.python()).touch()
         return types.SimpleNamespace(returncode=0)
@@ -137,6 +141,38 @@ def test_changed_project_is_installed_again_alone(setup: Any) -> None:
     Path(setup.ROOT, "plugins/json/pyproject.toml").write_text("changed")
     setup.main()
     assert setup.ran[len(STEPS) :] == STEPS[2:]
+
+
+@pytest.mark.parametrize("name", ["hatch_build.py", "hearth_api/record.py", "hearth_api/record.pxd"])
+def test_what_was_touched_is_compiled_again_alone(setup: Any, name: str) -> None:
+    """Else another code would run than the one that can be read."""
+    setup.main()
+    Path(setup.ROOT, "host", name).write_text("...")
+    setup.main()
+    assert setup.ran[len(STEPS) :] == ["hatch_build.py"]
+
+
+def test_who_cannot_compile_is_told_what_it_costs(
+    setup: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once: nothing fails, and the next run does not try again before the machine has another compiler."""
+    run = setup.subprocess.run
+
+    def fail(command: list[str], **more: Any) -> Any:
+        run(command, **more)
+        is_compiler = command[-1].endswith("hatch_build.py")
+        return types.SimpleNamespace(returncode=int(is_compiler), stderr="long\nCompileError: no gcc\n")
+
+    monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=fail))
+    setup.main()
+    told = capsys.readouterr().out
+    assert "take twice as long: CompileError: no gcc\n" in told
+    assert "apt install gcc python3-dev" in told
+    setup.main()
+    assert setup.ran == STEPS
+    monkeypatch.setattr("shutil.which", lambda name: f"/new/{name}")
+    setup.main()
+    assert setup.ran[len(STEPS) :] == ["hatch_build.py"]
 
 
 def test_python_without_ensurepip_is_told_what_to_install(

@@ -1,0 +1,22 @@
+cimport cython
+
+cdef class Header:
+    cdef public object key, value, _schema
+
+cdef class Headers:
+    cdef public tuple _items
+    cdef public tuple _parts
+
+    cpdef add_string(self, key, value)
+    @cython.locals(other=Headers)
+    cpdef duplicate(self)
+    cpdef _flat(self)
+
+@cython.locals(header=Header, made=list)
+cpdef headers_of_values(key, schema, values)
+
+@cython.locals(headers=Headers, made=list)
+cpdef headers_of_each(rows)
+
+@cython.locals(own=Headers)
+cpdef flat_rows(headers)

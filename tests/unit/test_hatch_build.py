@@ -1,0 +1,145 @@
+"""What is compiled of the author API is what its source says, or the source itself."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hatch_build import compile_in_place, compiled, is_older, sources
+
+HOST = Path(__file__).parents[2] / "host"
+CAN_COMPILE = (
+    shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is not None
+    and Path(sysconfig.get_path("include"), "Python.h").exists()
+)
+NAMES = [".".join(path.relative_to(HOST).with_suffix("").parts) for path in sources(HOST)]
+SOURCE = '''
+class Pair:
+    """Two values."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first, second):
+        self.first = first
+        self.second = second
+'''
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a host that has one module to compile, and one that stays Python."""
+    package = tmp_path / "hearth_api"
+    package.mkdir()
+    package.joinpath("__init__.py").touch()
+    package.joinpath("other.py").touch()
+    package.joinpath("pair.py").write_text(SOURCE)
+    package.joinpath("pair.pxd").write_text("cdef class Pair:\n    cdef public object first, second\n")
+    return tmp_path
+
+
+def loaded(root: Path) -> list[str]:
+    """Return where the module comes from that is imported, and what it makes of a pair."""
+    code = "from hearth_api import pair; print(pair.__file__, pair.Pair(1, second=2).second)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
+@pytest.mark.parametrize("name", NAMES)
+def test_what_can_be_compiled_is_imported_compiled(name: str) -> None:
+    """A set-up whose compiling fails goes on, so somebody has to look."""
+    assert importlib.import_module(name).__file__ == str(compiled(HOST / f"{name.replace('.', '/')}.py"))
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
+def test_modules_are_compiled_in_place(root: Path) -> None:
+    """The interpreter finds what is compiled before its source."""
+    made = compile_in_place(root)
+    assert made == [compiled(root / "hearth_api" / "pair.py")]
+    assert loaded(root) == [str(made[0]), "2"]
+    assert sorted(each.name for each in root.iterdir()) == ["hearth_api"]
+
+
+def test_without_a_compiler_the_source_is_imported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what was compiled of another source is gone."""
+    source = root / "hearth_api" / "pair.py"
+    compiled(source).touch()
+    os.utime(compiled(source), (0, 0))
+    monkeypatch.setenv("CC", "there-is-no-such-compiler")
+    assert compile_in_place(root) == []
+    assert loaded(root) == [str(source), "2"]
+    assert sorted(each.name for each in source.parent.iterdir() if each.is_file()) == [
+        "__init__.py", "other.py", "pair.pxd", "pair.py",
+    ]  # fmt: skip
+
+
+def test_who_cannot_compile_takes_nothing_away(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another has compiled of the same source stays."""
+    source = root / "hearth_api" / "pair.py"
+    compiled(source).touch()
+    monkeypatch.setenv("CC", "there-is-no-such-compiler")
+    assert compile_in_place(root) == []
+    assert compiled(source).exists()
+
+
+def test_source_that_cannot_be_compiled_is_imported(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The reason is told."""
+    root.joinpath("hearth_api", "pair.pxd").write_text("cdef class Pair:\n    cdef public Unknown first\n")
+    assert compile_in_place(root) == []
+    assert "CompileError: hearth_api/pair.py" in capfd.readouterr().err
+    assert loaded(root)[1] == "2"
+
+
+def test_who_wants_no_extensions_has_none(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with other packages that are compiled where that is possible."""
+    source = root / "hearth_api" / "pair.py"
+    compiled(source).touch()
+    monkeypatch.setenv("HEARTH_NO_EXTENSIONS", "1")
+    assert compile_in_place(root) == []
+    assert loaded(root) == [str(source), "2"]
+
+
+def test_change_of_a_source_is_seen(root: Path) -> None:
+    """Tests of a source that is not what is imported would say nothing."""
+    source = root / "hearth_api" / "pair.py"
+    assert not is_older(compiled(source), [source])
+    compiled(source).touch()
+    assert not is_older(compiled(source), [source])
+    later = compiled(source).stat().st_mtime + 1
+    os.utime(source, (later, later))
+    assert is_older(compiled(source), [source])
+
+
+@pytest.mark.parametrize("source", sources(HOST), ids=NAMES)
+def test_layout_is_that_of_the_slots(source: Path) -> None:
+    """A part that a class has in Python alone, or compiled alone, would be found late."""
+    assert dict(_declared(source.with_suffix(".pxd").read_text())) == dict(_slots(ast.parse(source.read_text())))
+
+
+_CLASS = re.compile(r"^cdef class (\w+).*:\n((?:(?: .*)?\n)+)", re.M)
+_PART = re.compile(r"^    cdef (?:public |readonly )?\w+ ([\w, ]+)$", re.M)
+
+
+def _declared(text: str) -> Iterator[tuple[str, set[str]]]:
+    for name, body in _CLASS.findall(text):
+        yield name, {part.strip() for line in _PART.findall(body) for part in line.split(",")}
+
+
+def _slots(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            for each in node.body:
+                if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__slots__":
+                    slots = ast.literal_eval(each.value)
+                    if not node.name.startswith("_"):
+                        yield node.name, {slots} if isinstance(slots, str) else set(slots)
