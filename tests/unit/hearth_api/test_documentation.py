@@ -18,13 +18,15 @@ def documented() -> Iterator[tuple[str, Any]]:
     """Yield every exported class and function, and every public method and property of the classes."""
     for name, exported in ((name, getattr(door, name)) for door in DOORS for name in door.__all__):
         if not inspect.isclass(exported) or get_origin(exported):  # an alias is a class on Python 3.10
-            if inspect.isfunction(exported):
+            if inspect.isroutine(exported):
                 yield name, exported
             continue
         yield name, exported
         for member, found in vars(exported).items():
             plain = getattr(found, "__func__", found)
-            if not member.startswith("_") and (inspect.isfunction(plain) or isinstance(found, property)):
+            if member.startswith("_") or member in vars(exported).get("__slots__", ()):
+                continue
+            if inspect.isroutine(plain) or isinstance(found, property) or inspect.isgetsetdescriptor(found):
                 yield f"{name}.{member}", plain
 
 
