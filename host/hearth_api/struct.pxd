@@ -7,7 +7,7 @@ cdef object _INT8, _INT16, _INT32, _INT64, _FLOAT32, _FLOAT64, _BOOLEAN, _STRING
 cpdef structs(schema, rows)
 
 @cython.locals(struct=Struct)
-cpdef rows_of(values)
+cpdef rows_of(values, nothing)
 
 @cython.locals(struct=Struct)
 cpdef schemas_of(values)

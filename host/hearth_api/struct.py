@@ -192,9 +192,9 @@ def structs(schema: Schema, rows: Iterable[Sequence[Any]]) -> list[Struct]:
     return made
 
 
-def rows_of(values: Iterable[Struct]) -> list[list[Any]]:
-    """Return the values of structs, as they were put, which nobody may change."""
-    return [struct._values for struct in values]
+def rows_of(values: Iterable[Struct | None], nothing: Sequence[None]) -> list[Sequence[Any]]:
+    """Return the values of structs, as they were put, which nobody may change; `nothing` where there is no struct."""
+    return [nothing if struct is None else struct._values for struct in values]
 
 
 def schemas_of(values: Iterable[Struct]) -> list[Schema]:

@@ -90,7 +90,7 @@ class Attempts:
 
     def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
         self._retry = retry
-        self.started = 0.0
+        self._started = 0.0
         """When the last first attempt began, where that matters."""
         self._phase = phase
         self._class_name = class_name
@@ -124,7 +124,7 @@ class Attempts:
             return run
 
         def noted(item: X) -> T:
-            self.started = self._retry.clock()
+            self._started = self._retry.clock()
             return run(item)
 
         return noted
@@ -132,7 +132,7 @@ class Attempts:
     def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception) -> T:
         """Try what raised again while its failure asks for it; returns ``blank`` where it failed for good."""
         for attempt in itertools.count():
-            if not self._retry.is_worth_another(error, attempt, self.started):
+            if not self._retry.is_worth_another(error, attempt, self._started):
                 break
             try:
                 return run(item)

@@ -15,12 +15,11 @@ from hearth_api.batch.column import column_to_values, fit_surely, values_to_colu
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
 from hearth_api.batch.offset_column import offsets_to_column
 from hearth_api.batch.record_parts import (
-    Parts,
+    common_parts,
     parts_of,
     sink_records,
     source_offsets,
     source_partitions,
-    source_records,
 )
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
@@ -33,13 +32,11 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     """
     if not records:
         return []
-    parts = parts_of(records)
-    if not (varying := _varying(records, parts)):
-        return [_batch(records, parts)]
+    if not (varying := _varying(records)):
+        return [_batch(records)]
     rows = list(zip(*varying))
     changes = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]]
-    runs = [records[start:end] for start, end in pairwise([0, *changes, len(records)])]
-    return [_batch(run, parts_of(run)) for run in runs]
+    return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
 
 
 def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = False) -> list[Batch]:
@@ -53,18 +50,13 @@ def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = Fals
     """
     if not records:
         return []
-    parts = parts_of(records)
-    if not (varying := _varying(records, parts)):
-        return [_batch(records, parts, names_only=names_only)]
+    if not (varying := _varying(records)):
+        return [_batch(records, names_only=names_only)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
     kinds.sort(key=itemgetter(0))
-    batches = []
-    for places in kinds:
-        own = [records[place] for place in places]
-        batches.append(_batch(own, parts_of(own), places, names_only=names_only))
-    return batches
+    return [_batch([records[place] for place in places], places, names_only=names_only) for places in kinds]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -75,14 +67,20 @@ def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
     )  # fmt: skip
     offsets = _values(batch, "source_offset", STRING_SCHEMA)
     rows = zip(
-        [None if offset is None else json.loads(offset) for offset in islice(offsets, batch.num_rows)],
+        islice(offsets, batch.num_rows),
         _values(batch, "partition", INT32_SCHEMA),
         _values(batch, "key", key_schema),
         _values(batch, "value", value_schema),
         _values(batch, "timestamp", INT64_SCHEMA),
         _headers(batch),
     )
-    return source_records(topic, partition, key_schema, value_schema, rows)
+    return [
+        SourceRecord(
+            partition, None if offset is None else json.loads(offset), topic, kafka_partition, key_schema, key,
+            value_schema, value, timestamp, headers,
+        )
+        for offset, kafka_partition, key, value, timestamp, headers in rows
+    ]  # fmt: skip
 
 
 def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
@@ -107,14 +105,14 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     return sink_records(topic, kind, original_topic, key_schema, value_schema, islice(rows, batch.num_rows))
 
 
-def _varying(records: Sequence[ConnectRecord], parts: Parts) -> list[list[Any]]:
+def _varying(records: Sequence[ConnectRecord]) -> list[list[Any]]:
     """Return what is not the same in all records of that which those of a batch have in common.
 
     What records have in common is nearly always the very same object in each of them, and a list that is asked how
     often it holds an object compares nothing else.
     """
     kinds = list(map(type, records))
-    common: list[list[Any]] = [kinds, parts.value_schemas, parts.key_schemas, parts.topics, _shared(records, kinds)]
+    common: list[list[Any]] = [kinds, *common_parts(records), _shared(records, kinds)]
     return [each for each in common if each.count(each[0]) != len(each)]
 
 
@@ -155,10 +153,10 @@ def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord
 
 
 def _batch(
-    records: Sequence[ConnectRecord], parts: Parts, places: Sequence[int] | None = None, *, names_only: bool = False
+    records: Sequence[ConnectRecord], places: Sequence[int] | None = None, *, names_only: bool = False
 ) -> Batch:
     """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
-    first = records[0]
+    first, parts = records[0], parts_of(records)
     schema, values = first.value_schema, parts.values
     if names_only and fit_surely(schema, values):
         schema, columns = None, {"value": pa.nulls(len(values), pa.string())}

@@ -162,14 +162,10 @@ def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
     fields = schema.fields
     absent = [value is None for value in values]
     has_absent = True in absent
-    present = [value for value in values if value is not None] if has_absent else values
-    _check_structs(schema, present)
+    _check_structs(schema, [value for value in values if value is not None] if has_absent else values)
     if not fields:
         return pa.array([None if value is None else {} for value in values], arrow_type(schema))
-    rows: Sequence[Sequence[Any]] = rows_of(present)
-    if has_absent:
-        nothing, own = (None,) * len(fields), iter(rows)
-        rows = [nothing if is_absent else next(own) for is_absent in absent]
+    rows = rows_of(values, (None,) * len(fields))
     columns: Iterable[Sequence[Any]] = zip(*rows) if rows else repeat(())
     arrays = [_field_column(field.schema, column) for field, column in zip(fields, columns)]
     mask = pa.array(absent, pa.bool_()) if has_absent else None

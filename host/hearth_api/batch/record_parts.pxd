@@ -4,14 +4,14 @@ from hearth_api.record cimport ConnectRecord, SinkRecord, SourceRecord
 @cython.locals(record=ConnectRecord)
 cpdef parts_of(records)
 
+@cython.locals(record=ConnectRecord)
+cpdef common_parts(records)
+
 @cython.locals(record=SourceRecord)
 cpdef source_partitions(records)
 
 @cython.locals(record=SourceRecord)
 cpdef source_offsets(records)
-
-@cython.locals(record=SourceRecord, records=list)
-cpdef source_records(topic, source_partition, key_schema, value_schema, rows)
 
 @cython.locals(record=SinkRecord, records=list)
 cpdef sink_records(topic, kind, original_topic, key_schema, value_schema, rows)
