@@ -1,9 +1,10 @@
-"""Compiles the modules of the author API through which every record passes, where a wheel is built or installed.
+"""Compiles the modules through which every record passes, where a wheel is built or installed.
 
 Which ones these are says a `.pxd` beside them: it gives Cython the layout of the classes, and the Python stays as it
 is. What is compiled stands beside its source and is found before it, by the interpreter it was compiled for. Where
 there is no C compiler, no header of Python, or `HEARTH_NO_EXTENSIONS` is set, the source itself is imported: it does
-the same, and takes two to three times as long for it.
+the same, and takes three to five times as long for it. A `.pyx` has no source that could be imported; who uses it goes
+another way then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PACKAGES = ("hearth_api", "hearth")
+"""Those in which there is something to compile, each of a distribution of its own."""
 
 _SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 _DIRECTIVES = {
@@ -35,12 +39,13 @@ class ExtensionHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and put what was made into the wheel, which is then one for this platform."""
-        root = Path(self.root)
+        packages = [Path(self.root, each) for each in self.build_config.packages]
+        root, names = packages[0].parent, [each.name for each in packages]
         if version == "editable":
-            compile_in_place(root)
+            compile_in_place(root, names)
             return
-        self._folder = tempfile.mkdtemp(prefix="hearth-api-")
-        made = compile_modules(root, Path(self._folder))
+        self._folder = tempfile.mkdtemp(prefix="hearth-compiled-")
+        made = compile_modules(root, names, Path(self._folder))
         build_data["pure_python"] = not made
         build_data["infer_tag"] = bool(made)
         build_data["force_include"].update({str(path): str(path.relative_to(self._folder)) for path in made})
@@ -51,9 +56,15 @@ class ExtensionHook(BuildHookInterface):  # type: ignore[type-arg]
             shutil.rmtree(self._folder)
 
 
-def sources(root: Path) -> list[Path]:
-    """Return the modules that are compiled, in the directory of `hearth_api`."""
-    return sorted(path.with_suffix(".py") for path in root.glob("hearth_api/**/*.pxd"))
+def sources(root: Path, packages: Iterable[str] = PACKAGES) -> list[Path]:
+    """Return the modules of packages that are compiled; `root` is where the packages are."""
+    found = [path for package in packages for path in (root / package).rglob("*.p[xy][dx]")]
+    return sorted(path.with_suffix(".py") if path.suffix == ".pxd" else path for path in found)
+
+
+def parts(source: Path) -> list[Path]:
+    """Return the files that a module is compiled of."""
+    return [each for each in (source, source.with_suffix(".pxd")) if each.exists()]
 
 
 def compiled(source: Path) -> Path:
@@ -66,22 +77,22 @@ def is_older(made: Path, files: Iterable[Path]) -> bool:
     return made.exists() and made.stat().st_mtime_ns < max(each.stat().st_mtime_ns for each in files)
 
 
-def compile_in_place(root: Path) -> list[Path]:
+def compile_in_place(root: Path, packages: Iterable[str] = PACKAGES) -> list[Path]:
     """Put what is compiled beside its source; where that cannot be done, what is older than its source is removed."""
-    with tempfile.TemporaryDirectory(prefix="hearth-api-") as folder:
-        made = compile_modules(root, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="hearth-compiled-") as folder:
+        made = compile_modules(root, packages, Path(folder))
         if not made:
-            for source in sources(root):
-                if is_older(compiled(source), (source, source.with_suffix(".pxd"))) or _is_unwanted():
+            for source in sources(root, packages):
+                if is_older(compiled(source), parts(source)) or _is_unwanted():
                     compiled(source).unlink(missing_ok=True)
         return [_put(path, root / path.relative_to(folder)) for path in made]
 
 
-def compile_modules(root: Path, folder: Path) -> list[Path]:
+def compile_modules(root: Path, packages: Iterable[str], folder: Path) -> list[Path]:
     """Compile all modules into a folder; returns what was made: nothing where one cannot be, which is told."""
     if _is_unwanted():
         return []
-    modules = [path.relative_to(root) for path in sources(root)]
+    modules = [path.relative_to(root) for path in sources(root, packages)]
     try:
         _compile(root, modules, folder)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compilers end in many ways, and the source is there

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hatch_build import compiled, is_older, sources
+from hatch_build import compiled, is_older, parts, sources
 from hearth.broker import KafkaBroker
 from tests.profile import load_profile
 from tests.reservation import reserve_port
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how far hypothesis searches, before a test module asks; refuse to test what is not the source."""
     load_profile(is_long=config.getoption("long"))
-    if old := [each for each in sources(HOST) if is_older(compiled(each), (each, each.with_suffix(".pxd")))]:
+    if old := [each for each in sources(HOST) if is_older(compiled(each), parts(each))]:
         raise pytest.UsageError(f"{old[0].name} has changed since it was compiled: run tools/setup")
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
 from hearth_api.errors import DataError
-from hearth_api.struct_layout import StructBase, StructLayout
+from hearth_api.struct_layout import SchemaBase, StructLayout, is_struct
 
 
 class Type(Enum):
@@ -87,7 +87,7 @@ class Field:
     schema: Schema
 
 
-class Schema:
+class Schema(SchemaBase):
     """An immutable description of a value; equal when everything in it is equal, documentation included.
 
     Use the constants (`STRING_SCHEMA`, `OPTIONAL_INT64_SCHEMA`, ...) or a `SchemaBuilder`. No schema at all
@@ -95,7 +95,7 @@ class Schema:
     """
 
     __slots__ = (
-        "_by_name", "_fields", "_hash", "_is_lasting", "_key_schema", "_kind", "_layout", "_least", "_most",
+        "_by_name", "_fields", "_hash", "_is_lasting", "_key_schema", "_kind", "_least", "_most",
         "_value_schema", "default", "doc", "name", "optional", "parameters", "type", "version",
     )  # fmt: skip
 
@@ -108,8 +108,6 @@ class Schema:
     parameters: Mapping[str, str] | None
     _fields: tuple[Field, ...]
     _by_name: dict[str, Field]
-    _layout: StructLayout | None
-    """What structs of the schema ask of it; None where the type is another."""
     _kind: Any
     """The class of most values that fit, of which no more than the range need be looked at."""
     _least: int
@@ -249,6 +247,8 @@ def deep_key(value: Any) -> Any:
 
     Unlike Python's own equality it knows NaN as itself and 1.0 apart from 1.00 in decimals.
     """
+    if value is None or isinstance(value, (str, int, bytes)):
+        return value
     if isinstance(value, float):
         return ("float", repr(value))
     if isinstance(value, Decimal):
@@ -259,7 +259,7 @@ def deep_key(value: Any) -> Any:
         return frozenset((deep_key(key), deep_key(item)) for key, item in value.items())
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    if isinstance(value, StructBase):
+    if is_struct(value):
         return ("struct", value.schema, deep_key(value.raw_values()))
     return value
 

@@ -1,5 +1,5 @@
 cimport cython
-from hearth_api.struct_layout cimport FieldLayout, StructBase, StructLayout
+from hearth_api.struct_layout cimport FieldLayout, StructLayout, layout_of
 
 cdef object _INT8, _INT16, _INT32, _INT64, _FLOAT32, _FLOAT64, _BOOLEAN, _STRING, _BYTES, _ARRAY, _MAP, _STRUCT
 
@@ -12,7 +12,8 @@ cpdef rows_of(values, nothing)
 @cython.locals(struct=Struct)
 cpdef schemas_of(values)
 
-cdef class Struct(StructBase):
+cdef class Struct:
+    cdef public object schema
     cdef StructLayout _layout
     cdef public list _values
 
@@ -32,7 +33,6 @@ cdef class Struct(StructBase):
     cpdef get_array(self, name)
     cpdef get_map(self, name)
     cpdef get_struct(self, name)
-    @cython.locals(place=FieldLayout)
     cpdef get_without_default(self, field)
     @cython.locals(place=FieldLayout)
     cdef _get_typed(self, name, type_)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth_api.errors import DataError
 from hearth_api.schema import Field, Schema, Type, deep_key
-from hearth_api.struct_layout import FieldLayout, StructBase, StructLayout
+from hearth_api.struct_layout import FieldLayout, StructLayout, layout_of
 from hearth_api.text import java_text
 from hearth_api.validation import validate_value
 
@@ -17,23 +17,23 @@ from hearth_api.validation import validate_value
 ) = Type  # fmt: skip
 
 
-class Struct(StructBase):
+class Struct:
     """A value with named fields; `put` checks every value against the schema of its field.
 
     Not thread-safe. A struct that already went into a record must not be changed any more.
     """
 
-    __slots__ = ("_layout", "_values")
+    __slots__ = ("_layout", "_values", "schema")
 
+    _is_struct: ClassVar[bool] = True
+    schema: Schema
     _layout: StructLayout
     _values: list[Any]
 
     def __init__(self, schema: Schema) -> None:
         """Start with every field unset."""
         self.schema = schema
-        self._layout = schema._layout  # type: ignore[assignment]
-        if self._layout is None:
-            raise DataError(f"Not a struct schema: {schema!r}")
+        self._layout = layout_of(schema)
         self._values = self._layout.unset[:]
 
     @classmethod
@@ -45,7 +45,7 @@ class Struct(StructBase):
 
     def _take(self, schema: Schema, values: list[Any]) -> None:
         self.schema = schema
-        self._layout = schema._layout  # type: ignore[assignment]
+        self._layout = layout_of(schema)
         self._values = values
 
     def raw_values(self) -> tuple[Any, ...]:
@@ -54,10 +54,7 @@ class Struct(StructBase):
 
     def put(self, field: str | Field, value: Any) -> Struct:
         """Set a field and return the struct; a value that does not fit raises a DataError."""
-        try:
-            place = self._layout.by_name[field]
-        except KeyError:
-            place = self._layout.find(field)
+        place = self._layout.place(field)
         # What `validate_value` asks first, without the call.
         if type(value) is not place.kind or not (place.most is None or place.least <= value <= place.most):
             _validate(place, value)
@@ -66,20 +63,13 @@ class Struct(StructBase):
 
     def get(self, field: str | Field) -> Any:
         """Return the value of a field, or the field's default when it is unset."""
-        try:
-            place = self._layout.by_name[field]
-        except KeyError:
-            place = self._layout.find(field)
+        place = self._layout.place(field)
         value = self._values[place.index]
         return place.default if value is None else value
 
     def get_without_default(self, field: str | Field) -> Any:
         """Return the value of a field as it was put, None when it is unset."""
-        try:
-            place = self._layout.by_name[field]
-        except KeyError:
-            place = self._layout.find(field)
-        return self._values[place.index]
+        return self._values[self._layout.place(field).index]
 
     def get_int8(self, name: str) -> int | None:
         """Return the value of an INT8 field; like all typed getters it does not apply the default."""
@@ -130,10 +120,7 @@ class Struct(StructBase):
         return self._get_typed(name, _STRUCT)  # type: ignore[no-any-return]
 
     def _get_typed(self, name: str, type_: Type) -> Any:
-        try:
-            place = self._layout.by_name[name]
-        except KeyError:
-            place = self._layout.find(name)
+        place = self._layout.place(name)
         if place.type is not type_:
             raise DataError(f"Field '{name}' is not of type {type_}")
         return self._values[place.index]

@@ -12,7 +12,7 @@ from typing import Any
 
 from hearth_api.errors import DataError
 from hearth_api.schema import INTEGER_RANGES, LOGICAL_KINDS, Schema, Type
-from hearth_api.struct_layout import StructBase
+from hearth_api.struct_layout import is_struct
 
 _PYTHON_TYPES: dict[Type, Any] = {
     **dict.fromkeys(INTEGER_RANGES, int),
@@ -30,7 +30,7 @@ def validate_value(schema: Schema, value: Any, field: str | None = None) -> None
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
     if value is None and schema.optional:
         return
-    if isinstance(value, StructBase) and value.schema is schema:
+    if schema.type is Type.STRUCT and is_struct(value) and value.schema is schema:
         value.validate()
     elif type(value) is not schema._kind or not (schema._most is None or schema._least <= value <= schema._most):
         _validate(schema, value, "value" if field is None else f'field: "{field}"')
@@ -88,7 +88,7 @@ def _check_logical(schema: Schema, value: Any, place: str) -> None:
 
 
 def _check_struct(schema: Schema, value: Any, place: str) -> None:
-    if not isinstance(value, StructBase):
+    if not is_struct(value):
         raise _wrong_class(schema, value, place)
     if value.schema is not schema and value.schema != schema:
         raise DataError("Struct schemas do not match.")

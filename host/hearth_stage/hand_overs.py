@@ -20,7 +20,7 @@ from hearth_stage.channel import ChannelClosed
 from hearth_stage.kept_poll import KeptPoll
 from hearth_stage.task_call import HandOver, Polled
 
-AHEAD_BYTES = 1 << 20
+AHEAD_BYTES = 2 << 20
 """From so many bytes on that the runtime has not dealt with yet, two hand-overs are enough, whatever credit is left.
 
 One is on its way while the one before is sent; more of large ones would fill the memory of both.

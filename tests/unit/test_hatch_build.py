@@ -1,4 +1,4 @@
-"""What is compiled of the author API is what its source says, or the source itself."""
+"""What is compiled is what its source says, or the source itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hatch_build import compile_in_place, compiled, is_older, sources
+from hatch_build import compile_in_place, compiled, is_older, parts, sources
 
 HOST = Path(__file__).parents[2] / "host"
 COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
@@ -25,6 +25,7 @@ CAN_COMPILE = (
     and Path(sysconfig.get_path("include"), "Python.h").exists()
 )
 NAMES = [".".join(path.relative_to(HOST).with_suffix("").parts) for path in sources(HOST)]
+LAID_OUT = [each for each in sources(HOST) if each.with_suffix(".pxd").exists()]
 SOURCE = '''
 class Pair:
     """Two values."""
@@ -71,6 +72,24 @@ def test_modules_are_compiled_in_place(root: Path) -> None:
     assert made == [compiled(root / "hearth_api" / "pair.py")]
     assert loaded(root) == [str(made[0]), "2"]
     assert sorted(each.name for each in root.iterdir()) == ["hearth_api"]
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
+def test_what_is_written_in_cython_is_compiled_in_its_package(root: Path) -> None:
+    """Each distribution compiles what is in packages of its own; what changed in one says nothing of others."""
+    package = root / "hearth" / "kafka"
+    package.mkdir(parents=True)
+    for each in (package, package.parent):
+        each.joinpath("__init__.py").touch()
+    source = package / "calls.pyx"
+    source.write_text("def twice(long number):\n    return 2 * number\n")
+    assert sources(root) == [source, root / "hearth_api" / "pair.py"]
+    assert compile_in_place(root, ["hearth"]) == [compiled(source)]
+    code = "from hearth.kafka import calls; print(calls.twice(21))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "42\n"
+    assert not compiled(root / "hearth_api" / "pair.py").exists()
+    assert parts(source) == [source]
 
 
 def test_without_a_compiler_the_source_is_imported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +142,7 @@ def test_change_of_a_source_is_seen(root: Path) -> None:
     assert is_older(compiled(source), [source])
 
 
-@pytest.mark.parametrize("source", sources(HOST), ids=NAMES)
+@pytest.mark.parametrize("source", LAID_OUT, ids=lambda source: source.stem)
 def test_layout_is_that_of_the_slots(source: Path) -> None:
     """A part that a class has in Python alone, or compiled alone, would be found late."""
     assert dict(_declared(source.with_suffix(".pxd").read_text())) == dict(_slots(ast.parse(source.read_text())))

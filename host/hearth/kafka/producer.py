@@ -412,14 +412,13 @@ def _joined(
     return join([blank(len(part.value)) if own is None else own for part, own in zip(parts, columns)])
 
 
-def _numbers(errors: list[int | None]) -> Any:
+def _numbers(errors: Any) -> Any:
     """Turn ``rd_kafka_error_t *`` addresses into error numbers, and free them; ``None`` when there is no error."""
-    if errors.count(None) == len(errors):
+    if not errors.any():
         return None
     rdkafka = library()
-    numbers = np.zeros(len(errors), np.int64)
-    for row, error in enumerate(errors):
-        if error is not None:
-            numbers[row] = rdkafka.error_code(error)
-            rdkafka.error_destroy(error)
-    return numbers
+    for row in np.flatnonzero(errors):
+        error = int(errors[row])
+        errors[row] = rdkafka.error_code(error)
+        rdkafka.error_destroy(error)
+    return errors

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hearth_api.batch import arrow as pa
-from hearth_api.batch.column import are_all, packed
+from hearth_api.batch.column import packed
+from hearth_api.batch.record_parts import counted
 from hearth_api.java.offset_json import offset_opening, offsets_to_json
 from hearth_api.schema import INT64_SCHEMA
 
@@ -27,15 +28,10 @@ def _counting(offsets: Sequence[Any]) -> Any:
 
     Arrow writes the digits.
     """
-    if not are_all(dict, offsets) or list(map(len, offsets)).count(1) != len(offsets):
+    found = counted(offsets)
+    if found is None:
         return None
-    (name,) = offsets[0]
-    try:
-        numbers = [offset[name] for offset in offsets]
-    except KeyError:
-        return None
-    if type(name) is not str or not are_all(int, numbers):
-        return None
+    name, numbers = found
     positions = packed(INT64_SCHEMA, numbers)
     if positions is None:
         return None

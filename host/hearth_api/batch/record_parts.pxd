@@ -13,5 +13,8 @@ cpdef source_partitions(records)
 @cython.locals(record=SourceRecord)
 cpdef source_offsets(records)
 
+@cython.locals(known=dict, numbers=list)
+cpdef counted(offsets)
+
 @cython.locals(record=SinkRecord, records=list)
 cpdef sink_records(topic, kind, original_topic, key_schema, value_schema, rows)

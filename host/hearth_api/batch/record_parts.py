@@ -50,6 +50,29 @@ def source_offsets(records: Sequence[SourceRecord]) -> list[Any]:
     return [record.source_offset for record in records]
 
 
+def counted(offsets: Sequence[Any]) -> tuple[str, list[int]] | None:
+    """Return the name of the only member that each of the offsets has, and these members; None where they are not so.
+
+    They are so where all are whole numbers, as in nearly every source.
+    """
+    first = offsets[0]
+    if type(first) is not dict or len(first) != 1:
+        return None
+    (name,) = first
+    if type(name) is not str:
+        return None
+    numbers = []
+    for offset in offsets:
+        if type(offset) is not dict or len(offset) != 1:
+            return None
+        known: dict[str, Any] = offset
+        number = known.get(name)
+        if type(number) is not int:
+            return None
+        numbers.append(number)
+    return name, numbers
+
+
 def sink_records(
     topic: str, kind: TimestampType, original_topic: str, key_schema: Schema | None, value_schema: Schema | None,
     rows: Iterable[tuple[Any, ...]],

@@ -13,6 +13,7 @@ from hearth_api import (
     BYTES_SCHEMA,
     FLOAT32_SCHEMA,
     INT32_SCHEMA,
+    INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
     DataError,
@@ -120,6 +121,21 @@ def test_a_field_stands_for_its_name() -> None:
     """Who walks through the fields of a schema need not take their names."""
     _, _, field = SCHEMA.fields
     assert Struct(SCHEMA).put(field, "x").get(field) == "x"
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 40])
+def test_a_field_is_found_by_its_text(count: int) -> None:
+    """Whatever object that is, and however many fields there are."""
+    names = [f"field {number}" for number in range(count)]
+    builder = SchemaBuilder.struct()
+    for name in names:
+        builder.field(name, INT64_SCHEMA)
+    struct = Struct(builder.build())
+    for again in range(2):
+        for number, name in enumerate(reversed(names)):
+            struct.put(name, number + again)
+            assert struct.get_int64("".join(name)) == struct.get("".join(list(name))) == number + again
+    assert struct.raw_values() == tuple(range(count, 0, -1))
 
 
 def test_unknown_fields_are_refused() -> None:

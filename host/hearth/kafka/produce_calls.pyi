@@ -1,0 +1,3 @@
+def produce_each(
+    function: int, client: int, units: int, sizes: int, returned: int, width: int, rows: int, /
+) -> None: ...
