@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, takewhile
-from operator import itemgetter, length_hint
+from operator import itemgetter
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
@@ -90,15 +90,27 @@ class Transformations:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
 
-    def apply(self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None = None) -> Outcome:
+    def apply(
+        self,
+        steps: Sequence[Step],
+        batches: Sequence[Batch],
+        records: Sequence[Any] | None = None,
+        *,
+        drops_positions: bool = False,
+    ) -> Outcome:
         """Run batches through consecutive steps.
 
-        ``records`` are those they were made of, numbered from 0, where somebody has them.
+        ``records`` are those they were made of, numbered from 0, where somebody has them. With ``drops_positions``
+        what the last steps make of records need not say where in their source these were.
         """
         links: list[Link] = []
-        for take_records, group in groupby(steps, self._takes_records):
+        left = len(steps)
+        for take_records, alike in groupby(steps, self._takes_records):
+            group = list(alike)
+            left -= len(group)
             if take_records:
-                links.append(partial(self._apply_to_records, list(group), records=records))
+                drops = drops_positions and left == 0
+                links.append(partial(self._apply_to_records, group, records=records, drops_positions=drops))
             else:
                 links += [partial(self._apply_step, step) for step in group]
             records = None
@@ -142,12 +154,12 @@ class Transformations:
         return not any(isinstance(each, (BatchTransformation, BatchPredicate)) for each in plugins)
 
     def _apply_to_records(
-        self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None
+        self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None, drops_positions: bool
     ) -> Outcome:
         outcome = Outcome()
         numbers, left = self._run_records(steps, batches, records, outcome.failures)
         attempts = self.plugins.attempts(steps[-1].role)
-        outcome.batches = _collected(attempts, numbers, left)
+        outcome.batches = _collected(attempts, numbers, left, drops_positions)
         outcome.failures += attempts.failures
         return outcome
 
@@ -260,29 +272,34 @@ def _through(
     left: list[Any] = []
     calls = [attempts.noting(link) for link, attempts in links]
     for number, record in zip(numbers, records):
-        rest = iter(calls)
-        while record is not None:
-            try:
-                for call in rest:
-                    record = call(record)
-                    if record is None:
-                        break
-            except Exception as error:
-                link, attempts = links[-1 - length_hint(rest)]
-                record = attempts.again(number, link, record, None, error)
+        call = None
+        try:
+            for call in calls:
+                record = call(record)
+                if record is None:
+                    break
             else:
-                break
-        if record is not None:
-            rows.append(number)
-            left.append(record)
+                rows.append(number)
+                left.append(record)
+        except Exception as error:
+            place = next(place for place, each in enumerate(calls) if each is call)
+            link, attempts = links[place]
+            record = attempts.again(number, link, record, None, error)
+            if record is not None:
+                numbers_behind, records_behind = _through(links[place + 1 :], [number], [record])
+                rows += numbers_behind
+                left += records_behind
     return rows, left
 
 
-def _collected(attempts: Attempts, numbers: list[int], records: list[Any]) -> list[Batch]:
+def _collected(
+    attempts: Attempts, numbers: list[int], records: list[Any], drops_positions: bool = False
+) -> list[Batch]:
     """Return records as numbered batches; one that is not what its schemas say is a failure."""
 
     def collect(start: int, size: int) -> list[Batch]:
-        return _renumbered(records_by_kind(records[start : start + size]), numbers[start : start + size])
+        batches = records_by_kind(records[start : start + size], drops_positions=drops_positions)
+        return _renumbered(batches, numbers[start : start + size])
 
     return _flat(attempts.in_halves(numbers, collect, []))
 

@@ -12,6 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hearth_api import (
@@ -136,8 +137,10 @@ class StageSource:
         self._polling = False
         self._wants_records = False
         self._joins_polls = False
+        self._takes_records = False
         self._names_only = False
         """Whether nobody needs the values of what was polled: steps are given the records themselves."""
+        self._drops_positions = False
         self._quiet = _Quiet()
         self._numbers = itertools.count()
         self._pending: dict[int, SourceRecord] = {}
@@ -152,7 +155,9 @@ class StageSource:
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
         self._joins_polls = call.joins_polls and not call.ends_transactions
-        self._names_only = call.names_only and self._transformations.take_records(call.steps)
+        self._takes_records = self._transformations.take_records(call.steps)
+        self._names_only = call.names_only and self._takes_records
+        self._drops_positions = call.drops_positions
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         self._transactions = TransactionRequests() if call.ends_transactions else None
         task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
@@ -296,7 +301,9 @@ class StageSource:
         """Run what was polled, and the records it was made of, through the stage's own steps, if it has any."""
         if not self._steps:
             return Polled(batches)
-        return Polled(batches, self._transformations.apply(self._steps, numbered(batches), records))
+        origins = batches if self._takes_records and records is not None else numbered(batches)
+        apply = partial(self._transformations.apply, drops_positions=self._drops_positions)
+        return Polled(batches, apply(self._steps, origins, records))
 
     def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
         """Yield the records in their order: those that fit as they are, the others without key, value and headers.

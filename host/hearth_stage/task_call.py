@@ -38,6 +38,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     empty_ms: int | None = None
     ends_exhausted: bool = False
     names_only: bool = False
+    drops_positions: bool = False
     joins_polls: bool = False
 
 

@@ -140,7 +140,13 @@ class TaskRun:
             producer=producer,
             topics=topics,
             started=start_source(
-                stage, plan, inside, is_paused=self._is_paused, ends_transactions=is_bound, joins_polls=True
+                stage,
+                plan,
+                inside,
+                is_paused=self._is_paused,
+                ends_transactions=is_bound,
+                joins_polls=True,
+                drops_positions=not between,
             ),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from typing import Any, cast
@@ -39,24 +40,27 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
 
 
-def records_by_kind(records: Sequence[ConnectRecord], *, names_only: bool = False) -> list[Batch]:
+def records_by_kind(
+    records: Sequence[ConnectRecord], *, names_only: bool = False, drops_positions: bool = False
+) -> list[Batch]:
     """Return the records as one batch of each kind, in the order in which the kinds first come.
 
     Records are of one kind where `records_to_batches` would put them into one batch if they followed each other. Where
     there are several kinds, the column `row` says the place of each record.
 
     With `names_only` nobody wants to know more of a record than which one it is: values that fit their schema surely
-    are left out, with the schema.
+    are left out, with the schema. With `drops_positions` nobody wants to know where in its source a record was.
     """
     if not records:
         return []
-    if not (varying := _varying(records)):
-        return [_batch(records, names_only=names_only)]
+    make = partial(_batch, names_only=names_only, drops_positions=drops_positions)
+    if not (varying := _varying(records, drops_positions)):
+        return [make(records)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
     kinds.sort(key=itemgetter(0))
-    return [_batch([records[place] for place in places], places, names_only=names_only) for places in kinds]
+    return [make([records[place] for place in places], places) for places in kinds]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -105,14 +109,14 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     return sink_records(topic, kind, original_topic, key_schema, value_schema, islice(rows, batch.num_rows))
 
 
-def _varying(records: Sequence[ConnectRecord]) -> list[list[Any]]:
+def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) -> list[list[Any]]:
     """Return what is not the same in all records of that which those of a batch have in common.
 
     What records have in common is nearly always the very same object in each of them, and a list that is asked how
     often it holds an object compares nothing else.
     """
     kinds = list(map(type, records))
-    common: list[list[Any]] = [kinds, *common_parts(records), _shared(records, kinds)]
+    common: list[list[Any]] = [kinds, *common_parts(records), _shared(records, kinds, drops_positions)]
     return [each for each in common if each.count(each[0]) != len(each)]
 
 
@@ -141,11 +145,14 @@ def _codes(values: Sequence[Any]) -> list[int]:
     return list(map(codes.__getitem__, map(id, values)))
 
 
-def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord]]) -> list[Any]:
+def _shared(
+    records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord]], drops_positions: bool
+) -> list[Any]:
     """Return what each record shares with those of its batch besides topic and schemas."""
     if kinds.count(kinds[0]) != len(kinds):
-        return [shared for record, kind in zip(records, kinds) for shared in _shared([record], [kind])]
-    if issubclass(kinds[0], SourceRecord):
+        alone = [_shared([record], [kind], drops_positions) for record, kind in zip(records, kinds)]
+        return [shared for (shared,) in alone]
+    if issubclass(kinds[0], SourceRecord) and not drops_positions:
         return source_partitions(cast("Sequence[SourceRecord]", records))
     if issubclass(kinds[0], SinkRecord):
         return [(record.timestamp_type, record.original_topic) for record in cast("Sequence[SinkRecord]", records)]
@@ -153,7 +160,11 @@ def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord
 
 
 def _batch(
-    records: Sequence[ConnectRecord], places: Sequence[int] | None = None, *, names_only: bool = False
+    records: Sequence[ConnectRecord],
+    places: Sequence[int] | None = None,
+    *,
+    names_only: bool = False,
+    drops_positions: bool = False,
 ) -> Batch:
     """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
     first, parts = records[0], parts_of(records)
@@ -168,7 +179,7 @@ def _batch(
     if any(parts.headers):
         columns["headers"] = headers_to_column(parts.headers)
     attributes: dict[str, Any] = {}
-    if isinstance(first, SourceRecord):
+    if isinstance(first, SourceRecord) and not drops_positions:
         attributes = {"source_partition": first.source_partition}
         positions = source_offsets(cast("Sequence[SourceRecord]", records))
         if not _are_absent(positions):

@@ -610,6 +610,31 @@ def test_values_that_nobody_wants_to_see_are_not_made_twice() -> None:
     assert alone.data.equals(whole.data)
 
 
+def test_what_steps_made_need_not_say_where_it_was() -> None:
+    """What was polled does; nor is it told apart by that then. A step behind these may ask, and is told."""
+    polled = [
+        SourceRecord({"file": row % 2}, {"position": row}, "t", None, STRING_SCHEMA, "k", STRING_SCHEMA, f"{row}")
+        for row in range(4)
+    ]
+
+    def handed(*, drops_positions: bool) -> list[Batch]:
+        plugins = Plugins("source")
+        plugins.load("transforms.k", "sample.UpperKey", f"{__name__}:UpperKey", {})
+        source, wire = started(plugins=plugins, steps=[Step("transforms.k")], drops_positions=drops_positions)
+        poll(source, polled)
+        (said,) = wire.handed_over
+        return said.batches
+
+    *origins, one, two = handed(drops_positions=False)
+    *same, both = handed(drops_positions=True)
+    assert [each.source_partition for each in same] == [each.source_partition for each in origins]
+    assert [each.column("source_offset") for each in same] == [each.column("source_offset") for each in origins]
+    assert (one.source_partition, two.source_partition, both.source_partition) == ({"file": 0}, {"file": 1}, None)
+    assert both.column("source_offset") is None
+    assert both.column("value").to_pylist() == ["0", "1", "2", "3"]
+    assert both.column("key").to_pylist() == ["K"] * 4
+
+
 def test_what_may_not_fit_is_judged_before_the_steps() -> None:
     """A text may be a number, a list in a struct may have changed: they fail as they were polled, seen or not."""
     schema = SchemaBuilder.struct().field("list", SchemaBuilder.array(STRING_SCHEMA).build()).build()
