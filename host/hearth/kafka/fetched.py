@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hearth.kafka.c_memory import FETCHED, free_messages, gather_nullable, message_type
+from hearth.kafka.c_memory import FETCHED, free_messages, gather, message_type
 from hearth.kafka.c_memory import messages as structures
 from hearth.kafka.header_block import headers_in
 from hearth.kafka.kafka_error import KafkaError, check, fatal_error
@@ -116,8 +116,8 @@ class MessageReader:
             self.topic_name(int(rows["topic"][0])),
             rows["partition"].astype(np.int32),
             rows["offset"].copy(),
-            gather_nullable(rows["key"], rows["key_size"]),
-            gather_nullable(rows["value"], rows["value_size"]),
+            gather(rows["key"], rows["key_size"]),
+            gather(rows["value"], rows["value_size"]),
             *self._read_timestamps(rows, pointers),
             self._read_headers(rows, pointers),
         )

@@ -7,14 +7,21 @@ the length and bytes of its value, -1 for none. Numbers are of variable length, 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.c_memory import gather, gather_nullable
+from hearth.kafka.c_memory import contiguous, gather
+from hearth_api.layout import address_of
 from hearth_execution.raw_header import raw_lists
+
+try:
+    from hearth.kafka.memory_loops import count_headers, find_headers
+except ImportError:  # it was not compiled, see hatch_build
+    find_headers = None  # type: ignore[assignment]
 
 _LONGEST = 5
 """Bytes of the longest number of 32 bits."""
@@ -22,79 +29,56 @@ _SHORT = np.array([number >> 1 ^ -(number & 1) for number in range(128)])
 """What numbers of one byte stand for, which nearly all are."""
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where the headers of blocks are: how many each block has, addresses and sizes of the names and values of all.
+
+    A value that is none is at 0. ``are_alike`` tells that all rows are known to have the names of the first one, and
+    ``memory`` is what they lie in, where that is somebody's here.
+    """
+
+    counts: Any
+    names: tuple[Any, Any]
+    values: tuple[Any, Any]
+    are_alike: bool = False
+    memory: Any = None
+
+
 def headers_in(addresses: Any, sizes: Any) -> Any:
     """Return the headers in the blocks at these addresses as a raw column; a block of size 0 has none.
 
     Returns ``None`` where a block is not what it should be: the library knows what that means.
     """
-    block = gather(addresses[sizes > 0], sizes[sizes > 0])
-    if len(block) == 0:
+    if not sizes.any() or (found := FIND(contiguous(addresses), contiguous(sizes))) is None:
         return None
-    data = np.frombuffer(block.buffers()[2], np.uint8)
+    ends = pa.array(np.concatenate(([0], np.cumsum(found.counts))), pa.int32())
+    return raw_lists(ends, _names(found), gather(*found.values))
+
+
+def find_by_loop(blocks: Any, sizes: Any) -> Places | None:
+    """Find headers in one block after the other, by a loop that could be compiled; ``None`` for nonsense."""
+    counts, rows = np.empty(len(blocks), np.int64), (address_of(blocks), address_of(sizes), len(blocks))
+    total = count_headers(*rows, address_of(counts))
+    if total < 0:
+        return None
+    found = np.empty((4, total), np.int64)
+    alike = find_headers(*rows, address_of(counts), *map(address_of, found))
+    return None if alike < 0 else Places(counts, (found[0], found[1]), (found[2], found[3]), bool(alike))
+
+
+def find_side_by_side(blocks: Any, sizes: Any) -> Places | None:
+    """Find headers by what numpy has: the first one of each block, then the second; ``None`` for nonsense."""
+    data = np.frombuffer(gather(blocks, sizes).buffers()[2], np.uint8)
     ends = np.cumsum(sizes)
-    for read in (_of_one_shape, _of_any_shape):
-        with suppress(IndexError):
-            if (found := read(data, ends - sizes, ends)) is not None:
-                return _column(data.ctypes.data, *found)
+    with suppress(IndexError):
+        return _side_by_side(data, ends - sizes, ends)
     return None
 
 
-def _column(base: int, counts: Any, names: Any, value_at: Any, value_size: Any) -> Any:
-    """Return the raw column of headers: how many each row has, the names of all, and where their values are."""
-    values = gather_nullable(np.where(value_size < 0, 0, base + value_at), np.maximum(value_size, 0))
-    return raw_lists(pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32()), names, values)
+FIND = find_by_loop if find_headers is not None else find_side_by_side
 
 
-def _of_one_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
-    """Read blocks that differ in nothing but their values, as those of nearly every topic do.
-
-    What is between the values of the first block is compared with the others. Returns ``None`` where one differs.
-    """
-    between, names = _shape(data[: ends[0]].tobytes())
-    at, values = starts, []
-    for same in between:
-        windows: Any = np.ndarray((len(data) - len(same) + 1,), f"V{len(same)}", data, strides=(1,))
-        if (windows[at] != np.void(same)).any():
-            return None
-        place, size = _pieces(data, at + len(same), ends, least=-1)
-        values.append((place, size))
-        at = place + np.maximum(size, 0)
-    if (at != ends).any():
-        return None
-    count, width = len(starts), len(names)
-    column = _repeated(1 << count.bit_length(), *names).slice(0, count * width)
-    return np.full(count, width), column, *(np.stack(part, axis=1).ravel() for part in zip(*values))
-
-
-def _shape(block: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return what stands before the length of each value in a block, and the names in it."""
-    count, at = _number(block, 0)
-    between, names, start = [], [], 0
-    for _ in range(count):
-        size, at = _number(block, at)
-        if size < 0:
-            raise IndexError
-        names.append(block[at : at + size])
-        between.append(block[start : at + size])
-        size, start = _number(block, at + size)
-        at = start = start + max(size, 0)
-    return between, names
-
-
-def _number(block: bytes, at: int) -> tuple[int, int]:
-    """Return the number at a place of a block, and the place behind it."""
-    number = 0
-    for shift in range(0, 7 * _LONGEST, 7):
-        byte = block[at]
-        number |= (byte & 0x7F) << shift
-        at += 1
-        if byte <= 0x7F:
-            return number >> 1 ^ -(number & 1), at
-    raise IndexError
-
-
-def _of_any_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
-    """Read blocks side by side, the first header of each, then the second; returns ``None`` for nonsense."""
+def _side_by_side(data: Any, starts: Any, ends: Any) -> Places | None:
     at = starts.copy()
     counts: Any = np.zeros(len(at), np.int64)
     rows = np.flatnonzero(ends > at)
@@ -113,7 +97,9 @@ def _of_any_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
     rows, *columns = map(np.concatenate, zip(*found))
     order = np.argsort(rows, kind="stable")
     name_at, name_size, value_at, value_size = (column[order] for column in columns)
-    return counts, _texts(gather(data.ctypes.data + name_at, name_size)), value_at, value_size
+    base = address_of(data)
+    values = np.where(value_size < 0, 0, base + value_at), np.maximum(value_size, 0)
+    return Places(counts, (base + name_at, name_size), values, memory=data)
 
 
 def _pieces(data: Any, at: Any, ends: Any, least: int) -> tuple[Any, Any]:
@@ -131,7 +117,7 @@ def _numbers(data: Any, at: Any) -> tuple[Any, Any]:
         return _SHORT[bytes_], places
     numbers, longer, shift = bytes_.astype(np.int64) & 0x7F, np.flatnonzero(bytes_ > 0x7F), 7
     while len(longer):
-        if shift > 7 * _LONGEST:
+        if shift >= 7 * _LONGEST:
             raise IndexError
         more = data[places[longer]].astype(np.int64)
         numbers[longer] |= (more & 0x7F) << shift
@@ -140,15 +126,25 @@ def _numbers(data: Any, at: Any) -> tuple[Any, Any]:
     return (numbers >> 1) ^ -(numbers & 1), places
 
 
+def _names(found: Places) -> Any:
+    """Return the names of all headers as texts."""
+    width = int(found.counts[0]) if found.are_alike else 0
+    if not width:
+        return _texts(gather(*found.names))
+    rows = len(found.counts)
+    own = gather(*(part[:width] for part in found.names)).to_pylist()
+    return _repeated(1 << rows.bit_length(), *own).slice(0, rows * width)
+
+
 @lru_cache(maxsize=16)
 def _repeated(count: int, *names: bytes) -> Any:
     """Return names again and again, so many times."""
-    return _texts(pa.array(names * count, pa.large_binary()))
+    return _texts(pa.array(names * count, pa.binary()))
 
 
 def _texts(names: Any) -> Any:
     """Return names as texts; Kafka's are UTF-8, and what is not is read with marks in the places of its errors."""
     try:
-        return names.cast(pa.large_string()).cast(pa.string())
+        return names.cast(pa.string())
     except pa.ArrowInvalid:
         return pa.array([name.decode("utf-8", "replace") for name in names.to_pylist()], pa.string())

@@ -7,13 +7,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hearth.kafka.c_memory import MESSAGE, gather, gather_nullable, locate, messages
+from hearth.kafka import c_memory
+from hearth.kafka.c_memory import GATHER, MESSAGE, gather, gather_by_take, locate, messages
 
 POOL = pa.proxy_memory_pool(pa.default_memory_pool())
 """Has to outlive what was taken from it."""
+
+
+RANDOM = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""The first call imports; one way of gathering holds for all examples."""
+
+
+@pytest.fixture(params=dict.fromkeys([GATHER, gather_by_take]), ids=lambda way: way.__name__, autouse=True)
+def way_of_gathering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gather as it is done here, and as it is done where nothing could be compiled."""
+    monkeypatch.setattr(c_memory, "GATHER", request.param)
 
 
 def addresses_of(buffer: Any, starts: list[int]) -> Any:
@@ -22,7 +34,7 @@ def addresses_of(buffer: Any, starts: list[int]) -> Any:
     return base + np.array(starts, np.int64)
 
 
-@settings(deadline=None)  # the first call imports
+@RANDOM
 @given(pieces=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 100)), max_size=50))
 def test_pieces_are_copied_in_their_order(pieces: list[tuple[int, int]]) -> None:
     """Pieces may overlap, be empty, lie in any order and come more than once."""
@@ -62,14 +74,14 @@ def test_address_zero_is_null() -> None:
     content = b"abc"
     places = addresses_of(content, [0, 0, 2])
     places[1] = 0
-    column = gather_nullable(places, np.array([1, 0, 1], np.int64))
+    column = gather(places, np.array([1, 0, 1], np.int64))
     assert column.to_pylist() == [b"a", None, b"c"]
-    assert gather_nullable(np.zeros(2, np.int64), np.zeros(2, np.int64)).to_pylist() == [None, None]
+    assert gather(np.zeros(2, np.int64), np.zeros(2, np.int64)).to_pylist() == [None, None]
 
 
-@settings(deadline=None)  # the first call imports
+@RANDOM
 @given(values=st.lists(st.none() | st.binary(max_size=20)), start=st.integers(0, 5))
 def test_a_column_is_located_and_gathered_back(values: list[bytes | None], start: int) -> None:
-    """`locate` and `gather_nullable` are each other's inverse, also where a column is a slice."""
+    """`locate` and `gather` are each other's inverse, also where a column is a slice."""
     column = pa.array(values, pa.binary()).slice(start)
-    assert gather_nullable(*locate(column)).to_pylist() == values[start:]
+    assert gather(*locate(column)).to_pylist() == values[start:]
