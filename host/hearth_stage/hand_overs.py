@@ -60,7 +60,10 @@ class HandOvers:
         """What was told: nothing goes any more, or what came behind that would go without it."""
         self._is_over = False
         self._thread: threading.Thread | None = None
-        self._changed = threading.Condition()
+        self._is_asleep = False
+        """Whether the thread waits for somebody to wake it: else it looks by itself, at the latest when it is due."""
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
 
     @property
     def has_room(self) -> bool:
@@ -70,19 +73,18 @@ class HandOvers:
 
     def add_credit(self, count: int) -> None:
         """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
-        with self._changed:
+        with self._lock:
             self._credit += count
             for _ in range(min(count, len(self._ahead))):
                 self._ahead.popleft()
 
     def may_wait(self, rows: int = 0) -> bool:
         """Return whether so many more rows than there are, if they came now, would wait for others."""
-        with self._changed:
-            return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
+        return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
 
     def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool) -> None:
         """Take in what a poll returned, and hand it over now or with what comes soon; raises what was told already."""
-        with self._changed:
+        with self._lock:
             self._verify()
             self._waiting += polled
             self._rows += sum(each.num_rows for each in polled)
@@ -94,13 +96,13 @@ class HandOvers:
 
     def flush(self) -> None:
         """Hand over what waits; raises what was told already."""
-        with self._changed:
+        with self._lock:
             self._verify()
             self._go()
 
     def close(self) -> None:
         """End the thread, if there is one; what still waits is dropped, as if it had not been polled."""
-        with self._changed:
+        with self._lock:
             self._is_over = True
             self._changed.notify()
         if self._thread is not None:
@@ -148,13 +150,15 @@ class HandOvers:
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="stage-hand-overs", daemon=True)
             self._thread.start()
-        self._changed.notify()
+        elif self._is_asleep:
+            self._changed.notify()
 
     def _watch(self) -> None:
-        with self._changed:
+        with self._lock:
             while not self._is_over:
                 left = self._due - self._clock() if self._waiting else None
                 if left is None or left > 0:
+                    self._is_asleep = left is None
                     self._changed.wait(left)
                     continue
                 try:

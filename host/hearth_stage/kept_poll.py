@@ -6,20 +6,15 @@ change what it has returned before that, as it may in Kafka Connect: so copies a
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
-from hearth_api import Headers, SourceRecord, Struct
+from hearth_api import SourceRecord, Struct
+from hearth_api.batch import LASTING, copies_of
 
-FEW = 25
+FEW = 50
 """Of so many records the columns take no longer to make than copies do."""
-_SCALARS = frozenset((type(None), bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.time, dt.datetime))
-"""Types of values that nobody can change."""
-_SIZED = frozenset((str, bytes))
 
 
 class _UnknownError(Exception):
@@ -41,80 +36,30 @@ class KeptPoll:
     @classmethod
     def of(cls, records: Sequence[SourceRecord]) -> KeptPoll | None:
         """Return what a poll returned, one record or more; None where nobody here knows how something is copied."""
-        if list(map(type, records)).count(SourceRecord) != len(records):
-            return None
         copying = _Copying()
         try:
-            parts = zip(
-                copying.partitions([record.source_partition for record in records]),
-                copying.offsets([record.source_offset for record in records]),
-                copying.values([record.key for record in records]),
-                copying.values([record.value for record in records]),
-                copying.headers([record._headers for record in records]),
-            )
+            copies, size = copies_of(records, copying.copy)
         except (_UnknownError, RecursionError):
             return None
-        copies = [
-            SourceRecord(
-                partition, offset, record.topic, record.kafka_partition, record.key_schema, key, record.value_schema,
-                value, record.timestamp, headers,
-            )
-            for record, (partition, offset, key, value, headers) in zip(records, parts)
-        ]  # fmt: skip
-        return cls(copies, copying.memory)
+        return None if copies is None else cls(copies, size + copying.memory)
 
 
 class _Copying:
-    """Copies the parts of records, and adds up what they hold; raises ``_UnknownError``."""
+    """Copies what has parts that have parts, and adds up what it holds; raises ``_UnknownError``."""
 
     def __init__(self) -> None:
         self.memory = 0
 
-    def partitions(self, partitions: list[Any]) -> list[Any]:
-        """Return copies of source partitions, one of those that are equal throughout."""
-        if partitions.count(partitions[0]) == len(partitions):
-            return [self._copy(partitions[0])] * len(partitions)
-        return self.offsets(partitions)
-
-    def offsets(self, offsets: list[Any]) -> list[Any]:
-        """Return copies of offsets."""
-        if set(map(type, offsets)) == {dict}:
-            members = chain.from_iterable(map(dict.values, offsets))
-            if _SCALARS.issuperset(map(type, members)):
-                return list(map(dict.copy, offsets))
-        return [self._copy(each) for each in offsets]
-
-    def values(self, values: list[Any]) -> list[Any]:
-        """Return copies of keys or values."""
-        kinds = set(map(type, values))
-        if kinds == {str} or kinds == {bytes}:
-            self.memory += sum(map(len, values))
-            return values
-        return [self._copy(value) for value in values]
-
-    def headers(self, headers: list[Headers | None]) -> list[Headers | None]:
-        """Return copies of headers, which are changed in place."""
-        rows = [() if own is None else own._flat() for own in headers]
-        if not _SCALARS.issuperset(type(value) for row in rows for value in row[2::3]):
-            raise _UnknownError
-        return [None if own is None else own.duplicate() for own in headers]
-
-    def _copy(self, value: Any) -> Any:
+    def copy(self, value: Any) -> Any:
+        """Return a copy of a value that has parts, and of each of these."""
         kind = type(value)
-        if kind in _SIZED:
-            self.memory += len(value)
-            return value
-        if kind in _SCALARS:
+        if kind in LASTING:
+            self.memory += len(value) if kind is str or kind is bytes else 0
             return value
         if kind is dict:
-            return {self._copy(name): self._copy(member) for name, member in value.items()}
+            return {self.copy(name): self.copy(member) for name, member in value.items()}
         if kind is Struct:
-            own = value._values
-            if _SCALARS.issuperset(map(type, own)):
-                self.memory += sum([len(member) for member in own if type(member) in _SIZED])
-            else:
-                own = [self._copy(member) for member in own]
-            return Struct.unchecked(value.schema, own)
+            return Struct.unchecked(value.schema, [self.copy(member) for member in value.raw_values()])
         if kind is list or kind is tuple:
-            return [self._copy(member) for member in value]
+            return [self.copy(member) for member in value]
         raise _UnknownError

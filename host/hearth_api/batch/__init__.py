@@ -36,9 +36,11 @@ from hearth_api.batch.header_list import (
     schema_texts,
 )
 from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.record_copy import LASTING, copies_of
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
+    "LASTING",
     "Batch",
     "BatchConverter",
     "BatchHeaderConverter",
@@ -56,6 +58,7 @@ __all__ = [
     "batch_to_source_records",
     "column_to_headers",
     "column_to_values",
+    "copies_of",
     "header_lists",
     "header_text",
     "header_texts",

@@ -1,0 +1,95 @@
+"""Copies of records of a source, whose task may change what it has returned."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hearth_api.header import Headers
+from hearth_api.record import SourceRecord
+from hearth_api.struct import Struct
+
+LASTING = frozenset((type(None), bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.time, dt.datetime))
+"""Types of values that nobody can change."""
+
+
+def copies_of(records: Sequence[SourceRecord], copy: Callable[[Any], Any]) -> tuple[list[SourceRecord] | None, int]:
+    """Return copies of records, and how many bytes their texts and bytes hold; None where one cannot be copied.
+
+    That is a record of a class of its own, and one whose headers can be changed. What else has parts that have parts,
+    or is of a type that is not known here, is copied by `copy`, and counted there.
+    """
+    copies: list[SourceRecord] = []
+    size = 0
+    partition: Any = None
+    for record in records:
+        headers = record._headers
+        if type(record) is not SourceRecord or not (headers is None or _are_lasting(headers)):
+            return None, 0
+        if record.source_partition != partition:  # mostly that of the record before
+            partition = _map(record.source_partition, copy)
+        key, value = record.key, record.value
+        made = SourceRecord.__new__(SourceRecord)
+        made.topic = record.topic
+        made.kafka_partition = record.kafka_partition
+        made.key_schema = record.key_schema
+        made.key = _value(key, copy)
+        made.value_schema = record.value_schema
+        made.value = _value(value, copy)
+        made.timestamp = record.timestamp
+        made._headers = None if headers is None else headers.duplicate()
+        made.source_partition = partition
+        made.source_offset = _map(record.source_offset, copy)
+        copies.append(made)
+        size += _size(key) + _size(value)
+    return copies, size
+
+
+def _are_lasting(headers: Headers) -> bool:
+    parts = headers._flat()
+    return LASTING.issuperset(map(type, parts[2::3]))
+
+
+def _map(value: Any, copy: Callable[[Any], Any]) -> Any:
+    """Return the copy of a source partition or offset."""
+    if type(value) is not dict:
+        return copy(value)
+    known: dict[str, Any] = value
+    for member in known.values():
+        if type(member) not in LASTING:
+            return copy(value)
+    return known.copy()
+
+
+def _value(value: Any, copy: Callable[[Any], Any]) -> Any:
+    """Return the copy of a key or value."""
+    kind = type(value)
+    if kind in LASTING:
+        return value
+    if kind is not Struct:
+        return copy(value)
+    struct: Struct = value
+    for member in struct._values:
+        if type(member) not in LASTING:
+            return copy(value)
+    return Struct.unchecked(struct.schema, struct._values)
+
+
+def _size(value: Any) -> int:
+    """Return how many bytes a key or value holds, if it is copied here."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return len(value)
+    if kind is not Struct:
+        return 0
+    struct: Struct = value
+    size = 0
+    for member in struct._values:
+        kind = type(member)
+        if kind is str or kind is bytes:
+            size += len(member)
+        elif kind not in LASTING:
+            return 0
+    return size
