@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice, pairwise, repeat
+from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import itemgetter
 from typing import Any, cast
 
@@ -60,7 +60,16 @@ def records_by_kind(
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
     kinds.sort(key=itemgetter(0))
-    return [make([records[place] for place in places], places) for places in kinds]
+    firsts = [records[places[0]] for places in kinds]
+    if not _have_common_columns(firsts):
+        return [make([records[place] for place in places], places) for places in kinds]
+    order = list(chain.from_iterable(kinds))
+    together = make([records[place] for place in order], order)
+    spans = pairwise(accumulate(map(len, kinds), initial=0))
+    return [
+        together.slice(start, end - start).replace(topic=first.topic, **_attributes(first, drops_positions))
+        for first, (start, end) in zip(firsts, spans)
+    ]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -118,6 +127,12 @@ def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) ->
     kinds = list(map(type, records))
     common: list[list[Any]] = [kinds, *common_parts(records), _shared(records, kinds, drops_positions)]
     return [each for each in common if each.count(each[0]) != len(each)]
+
+
+def _have_common_columns(firsts: Sequence[ConnectRecord]) -> bool:
+    """Tell whether the values of all kinds, of each of which this is one record, may stand in the same columns."""
+    value_schemas, key_schemas, _ = common_parts(firsts)
+    return all(each.count(each[0]) == len(each) for each in (list(map(type, firsts)), value_schemas, key_schemas))
 
 
 def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
@@ -178,19 +193,25 @@ def _batch(
     _add(columns, "timestamp", INT64_SCHEMA, parts.timestamps)
     if any(parts.headers):
         columns["headers"] = headers_to_column(parts.headers)
-    attributes: dict[str, Any] = {}
     if isinstance(first, SourceRecord) and not drops_positions:
-        attributes = {"source_partition": first.source_partition}
         positions = source_offsets(cast("Sequence[SourceRecord]", records))
         if not _are_absent(positions):
             columns["source_offset"] = offsets_to_column(positions)
     elif isinstance(first, SinkRecord):
-        attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
         _add_sink(columns, cast("Sequence[SinkRecord]", records), parts.partitions)
     if places is not None:
         columns["row"] = pa.array(places, pa.int32())
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return Batch(first.topic, first.key_schema, schema, data, **attributes)
+    return Batch(first.topic, first.key_schema, schema, data, **_attributes(first, drops_positions))
+
+
+def _attributes(first: ConnectRecord, drops_positions: bool) -> dict[str, Any]:
+    """Return what a batch says of all its records that is another for records of each kind."""
+    if isinstance(first, SourceRecord) and not drops_positions:
+        return {"source_partition": first.source_partition}
+    if isinstance(first, SinkRecord):
+        return {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
+    return {}
 
 
 def _add(columns: dict[str, Any], name: str, schema: Schema | None, values: list[Any]) -> None:

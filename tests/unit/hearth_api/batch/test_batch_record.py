@@ -191,6 +191,24 @@ def test_a_kind_is_known_by_what_it_is_and_not_by_its_objects() -> None:
     assert records_by_kind([]) == []
 
 
+def test_kinds_of_the_same_schemas_are_parts_of_the_same_columns() -> None:
+    """Many topics in a poll cost little more than one; what only one kind has is null in the others."""
+    names = ["a", "b", "c", "a", "c", "b"]
+    records = [
+        SourceRecord({"p": name}, {"o": row}, name, None, None, "k" if name == "b" else None, STRING_SCHEMA, str(row))
+        for row, name in enumerate(names)
+    ]
+    batches = records_by_kind(records)
+    assert [(batch.topic, batch.source_partition, batch.column("row").to_pylist()) for batch in batches] == [
+        ("a", {"p": "a"}, [0, 3]), ("b", {"p": "b"}, [1, 5]), ("c", {"p": "c"}, [2, 4]),
+    ]  # fmt: skip
+    assert len({batch.column("value").buffers()[2].address for batch in batches}) == 1
+    keys = [record.key for batch in sent(batches) for record in batch_to_source_records(batch)]
+    assert keys == [None, None, "k", "k", None, None]
+    others = records_by_kind([*records, SourceRecord({"p": "a"}, None, "a", value_schema=INT64_SCHEMA, value=1)])
+    assert len({batch.column("value").buffers()[-1].address for batch in others}) == len(others) == 4
+
+
 def test_records_of_other_kinds_are_batches_of_their_own() -> None:
     """Also where nothing else tells them apart."""
     source, sink = SourceRecord(None, None, "t", value="x"), SinkRecord("t", 0, None, None, None, "x", 5)
