@@ -6,7 +6,10 @@ from hearth_api.struct cimport Struct
 @cython.locals(record=SourceRecord, made=SourceRecord, headers=Headers, copies=list, size=Py_ssize_t)
 cpdef copies_of(records, copy)
 
-cdef bint _are_lasting(Headers headers)
+cdef bint _are_lasting(Headers headers) except -1
+
+@cython.locals(known=dict)
+cdef bint _is_like(one, other) except -1
 
 @cython.locals(known=dict)
 cdef _map(value, copy)

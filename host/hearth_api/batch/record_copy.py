@@ -28,7 +28,7 @@ def copies_of(records: Sequence[SourceRecord], copy: Callable[[Any], Any]) -> tu
         headers = record._headers
         if type(record) is not SourceRecord or not (headers is None or _are_lasting(headers)):
             return None, 0
-        if record.source_partition != partition:  # mostly that of the record before
+        if not _is_like(record.source_partition, partition):  # mostly it is that of the record before
             partition = _map(record.source_partition, copy)
         key, value = record.key, record.value
         made = SourceRecord.__new__(SourceRecord)
@@ -50,6 +50,17 @@ def copies_of(records: Sequence[SourceRecord], copy: Callable[[Any], Any]) -> tu
 def _are_lasting(headers: Headers) -> bool:
     parts = headers._flat()
     return LASTING.issuperset(map(type, parts[2::3]))
+
+
+def _is_like(one: Any, other: Any) -> bool:
+    """Tell whether two maps hold the same: true is not 1, which Python takes it for."""
+    if type(one) is not dict or type(other) is not dict or one != other:
+        return False
+    known: dict[str, Any] = other
+    for name, member in one.items():  # noqa: SIM110 - a generator would be made for each record
+        if type(member) is not type(known[name]):
+            return False
+    return True
 
 
 def _map(value: Any, copy: Callable[[Any], Any]) -> Any:

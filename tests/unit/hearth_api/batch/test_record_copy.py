@@ -83,6 +83,14 @@ def test_maps_of_positions_that_have_parts_are_asked_for() -> None:
     assert copies[0].source_partition is copies[1].source_partition
 
 
+def test_source_partitions_that_python_holds_for_equal_stay_what_they_are() -> None:
+    """One is no truth, and no fraction."""
+    values: list[Any] = [1, True, 1.0, 1, 1]
+    copies, _ = copies_of([SourceRecord({"p": value}, None, "t") for value in values], Callback())
+    assert copies is not None
+    assert [repr(each.source_partition["p"]) for each in copies if each.source_partition] == list(map(repr, values))
+
+
 class _Own(SourceRecord):
     """A record of a plugin's own class."""
 
