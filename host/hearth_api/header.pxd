@@ -20,3 +20,6 @@ cpdef headers_of_each(rows)
 
 @cython.locals(own=Headers)
 cpdef flat_rows(headers)
+
+@cython.locals(own=Headers, first=tuple, parts=tuple, values=list, place=Py_ssize_t)
+cpdef alike_headers(headers)

@@ -221,6 +221,29 @@ def flat_rows(headers: Iterable[Headers | None]) -> list[tuple[Any, ...]]:
     return [() if own is None else own._flat() for own in headers]
 
 
+def alike_headers(headers: Iterable[Headers | None]) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """Return name, schema and value of each header of the first record, and the values of all headers of all records.
+
+    Returns None where a record has others than the first, or one without schema, or where there are none.
+    """
+    first: tuple[Any, ...] = ()
+    values: list[Any] = []
+    for own in headers:
+        parts = () if own is None else own._flat()
+        if not first:
+            first = parts
+        if not parts or len(parts) != len(first):
+            return None
+        for place in range(0, len(parts), 3):
+            key, schema = parts[place], parts[place + 1]
+            if schema is None or not (key is first[place] or key == first[place]):
+                return None
+            if not (schema is first[place + 1] or schema == first[place + 1]):
+                return None
+            values.append(parts[place + 2])
+    return (first, values) if first else None
+
+
 def _check(schema: Schema, value: Any) -> None:
     if value is None and not schema.optional:
         raise DataError(f"A null value requires an optional schema but was {schema}")

@@ -15,7 +15,7 @@ from typing import Any
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.column import numbers, values_to_column
 from hearth_api.batch.wire import value_from_json, value_to_json
-from hearth_api.header import Header, Headers, flat_rows, headers_of_each, headers_of_values
+from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers_of_each, headers_of_values
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
@@ -24,35 +24,28 @@ from hearth_api.validation import validate_value
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     """Return the headers of several records as a column; a value that does not fit its schema raises a DataError."""
+    if (alike := alike_headers(headers)) is not None:
+        return _of_alike(len(headers), *alike)
     rows = flat_rows(headers)
-    sizes = list(map(len, rows))
-    if any(sizes) and sizes.count(sizes[0]) == len(sizes):
-        columns = list(zip(*rows))
-        kinds = (*columns[::3], *columns[1::3])
-        if all(kind[0] is not None and kind.count(kind[0]) == len(rows) for kind in kinds):
-            return _of_alike(columns)
     flat = list(chain.from_iterable(rows))
     schemas, values = _parts(flat[1::3], flat[2::3])
-    ends = pa.array([0, *accumulate(size // 3 for size in sizes)], pa.int32())
+    ends = pa.array([0, *accumulate(len(row) // 3 for row in rows)], pa.int32())
     return header_lists(ends, pa.array(flat[::3], pa.string()), schemas, values)
 
 
-def _of_alike(columns: Sequence[Sequence[Any]]) -> Any:
-    """Return the headers of rows that differ in their values alone, given as names, schemas and values of each place.
+def _of_alike(count: int, first: Sequence[Any], values: list[Any]) -> Any:
+    """Return the headers of so many rows that differ in their values alone; these are of all, and the first row is.
 
     Their names and ends are those of any other rows like these.
     """
-    width, count = len(columns) // 3, len(columns[0])
-    names, schemas = ([column[0] for column in columns[part::3]] for part in range(2))
-    values: list[Any] = [None] * (width * count)
+    names, schemas, width = first[::3], first[1::3], len(first) // 3
     if schemas.count(schemas[0]) == width:
-        for place in range(width):
-            values[place::width] = columns[3 * place + 2]
         kinds, texts = schema_texts(schemas[0], len(values)), header_texts(schemas[0], values)
     else:
+        written: list[Any] = [None] * len(values)
         for place, schema in enumerate(schemas):
-            values[place::width] = header_texts(schema, columns[3 * place + 2]).to_pylist()
-        kinds, texts = pa.array([*map(schema_to_text, schemas)] * count, pa.string()), pa.array(values, pa.string())
+            written[place::width] = header_texts(schema, values[place::width]).to_pylist()
+        kinds, texts = pa.array([*map(schema_to_text, schemas)] * count, pa.string()), pa.array(written, pa.string())
     rounded = 1 << count.bit_length()
     ends, repeated = _ends(width, rounded).slice(0, count + 1), _repeated(rounded, *names).slice(0, len(values))
     return header_lists(ends, repeated, kinds, texts)

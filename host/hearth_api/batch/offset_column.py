@@ -11,29 +11,45 @@ from hearth_api.batch.record_parts import counted
 from hearth_api.java.offset_json import offset_opening, offsets_to_json
 from hearth_api.schema import INT64_SCHEMA
 
-_FEW = 256
+try:
+    from hearth_api.batch.offset_loop import LONGEST, write_offsets
+except ImportError:  # it was not compiled, see hatch_build
+    write_offsets = None  # type: ignore[assignment]
+
+_FEW = 100
 """So many are written sooner one by one than by calls of Arrow."""
 _BEHIND = 1 << 31
 """A place behind every text that a column can hold."""
 
 
 def offsets_to_column(offsets: Sequence[Any]) -> Any:
-    """Return offsets, None among them, as a column; one that cannot be written raises a DataError."""
-    counting = _counting(offsets) if len(offsets) > _FEW else None
-    return pa.array(offsets_to_json(offsets), pa.string()) if counting is None else counting
+    """Return offsets, None among them, as a column; one that cannot be written raises a DataError.
 
-
-def _counting(offsets: Sequence[Any]) -> Any:
-    """Return offsets whose only member is a whole number, as those of nearly every source; None where some are not.
-
-    Arrow writes the digits.
+    The only member of nearly every source's is a whole number, and these are written together.
     """
-    found = counted(offsets)
-    if found is None:
+    found = counted(offsets) if len(offsets) else None
+    column = None if found is None else WRITE(*found)
+    return pa.array(offsets_to_json(offsets), pa.string()) if column is None else column
+
+
+def write_by_loop(name: str, numbers: list[int]) -> Any:
+    """Return numbers as texts of offsets by a loop that could be compiled; None where one is longer than 64 bits."""
+    opening, count = offset_opening(name).encode(), len(numbers)
+    room = count * (len(opening) + LONGEST)
+    if room >= _BEHIND:
         return None
-    name, numbers = found
-    positions = packed(INT64_SCHEMA, numbers)
+    ends, content = pa.allocate_buffer(4 * (count + 1)), pa.allocate_buffer(room)
+    size = write_offsets(numbers, opening, ends.address, content.address)
+    return None if size < 0 else pa.Array.from_buffers(pa.string(), count, [None, ends, content.slice(0, size)], 0)
+
+
+def write_by_arrow(name: str, numbers: list[int]) -> Any:
+    """Return them so by what Arrow has; None as well where they are few."""
+    positions = packed(INT64_SCHEMA, numbers) if len(numbers) > _FEW else None
     if positions is None:
         return None
     opened = pa.compute.binary_replace_slice(positions.cast(pa.string()), 0, 0, offset_opening(name))
     return pa.compute.binary_replace_slice(opened, _BEHIND, _BEHIND, "}")
+
+
+WRITE = write_by_arrow if write_offsets is None else write_by_loop

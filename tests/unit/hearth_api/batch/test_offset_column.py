@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hearth_api import DataError
-from hearth_api.batch.offset_column import offsets_to_column
+from hearth_api.batch import offset_column
+from hearth_api.batch.offset_column import WRITE, offsets_to_column, write_by_arrow
 from hearth_api.java import offset_to_json
 
 ENOUGH = 300  # for Arrow to write them
@@ -17,6 +18,14 @@ _NUMBERS = st.integers(-(1 << 64), 1 << 64) | st.integers(-10, 10)
 _OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=2)
 
 
+@pytest.fixture(params=dict.fromkeys([WRITE, write_by_arrow]), ids=lambda way: way.__name__, autouse=True)
+def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write as it is done here, and as it is done where nothing could be compiled."""
+    monkeypatch.setattr(offset_column, "WRITE", request.param)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example("position", [0, -1, 9, 10, -(1 << 63), (1 << 63) - 1, 10**18, -(10**18)], [], False, False)
 @given(
     st.text(max_size=3),
     st.lists(_NUMBERS, max_size=5),

@@ -1,0 +1,3 @@
+LONGEST: int
+
+def write_offsets(numbers: list[int], opening: bytes, ends: int, content: int, /) -> int: ...
