@@ -13,12 +13,13 @@ from hearth_api import Converter, PluginError, SchemaAndValue, holds_itself
 from hearth_api.batch import (
     BatchConverter,
     ColumnRun,
+    PartlyFailed,
     column_to_values,
     values_to_column,
 )
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.plugins import Attempts, Plugins, joined
+from hearth_execution.plugins import Attempts, Plugins
 from hearth_execution.raw_header import HeaderRows, from_headers, to_headers
 
 _NULL = SchemaAndValue(None, None)
@@ -64,16 +65,18 @@ def _serialize_column(
     rows: Any,
     headers: HeaderRows,
 ) -> Any:
-    def run(start: int, size: int) -> Any:
-        part = column.slice(start, size)
-        cells = NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, part)
-        if cells is NotImplemented:
-            numbers = rows[start : start + size]
-            return _serialize_values(converter, attempts, topic, schema, part, numbers, headers, start)
-        _check_length("from_connect_batch", len(cells), size)
-        return cells if cells.type == pa.binary() else cells.cast(pa.binary())
+    def run() -> Any:
+        found = NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, column)
+        if found is not NotImplemented:
+            cells = found.result if isinstance(found, PartlyFailed) else found
+            _check_length("from_connect_batch", len(cells), len(column))
+        return found
 
-    return joined(attempts.in_halves(rows, run, pa.nulls(1, pa.binary())))
+    def by_records() -> Any:
+        return _serialize_values(converter, attempts, topic, schema, column, rows, headers)
+
+    cells = attempts.at_once(rows, run, by_records)
+    return cells if cells.type == pa.binary() else cells.cast(pa.binary())
 
 
 def _serialize_values(
@@ -84,7 +87,6 @@ def _serialize_values(
     column: Any,
     rows: Any,
     headers: HeaderRows,
-    first: int = 0,
 ) -> Any:
     def read(start: int, size: int) -> list[Any]:
         return column_to_values(schema, column.slice(start, size))
@@ -99,22 +101,20 @@ def _serialize_values(
         return data
 
     values = chain.from_iterable(attempts.in_halves(rows, read, [None]))
-    return pa.array(attempts.one_by_one(rows, convert, enumerate(values, first), None), pa.binary())
+    return pa.array(attempts.one_by_one(rows, convert, enumerate(values), None), pa.binary())
 
 
 def _deserialize_column(
     converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: HeaderRows
 ) -> list[ColumnRun]:
-    def run(start: int, size: int) -> list[ColumnRun]:
-        part = data.slice(start, size)
-        runs = converter.to_connect_batch(topic, part)
-        if runs is NotImplemented:
-            numbers = rows[start : start + size]
-            return _deserialize_values(converter, attempts, topic, part, numbers, headers, start)
-        _check_length("to_connect_batch", sum(len(each.column) for each in runs), size)
-        return runs
+    def run() -> Any:
+        found = converter.to_connect_batch(topic, data)
+        if found is not NotImplemented:
+            runs = found.result if isinstance(found, PartlyFailed) else found
+            _check_length("to_connect_batch", sum(len(each.column) for each in runs), len(data))
+        return found
 
-    return list(chain.from_iterable(attempts.in_halves(rows, run, _runs([_NULL]))))
+    return attempts.at_once(rows, run, lambda: _deserialize_values(converter, attempts, topic, data, rows, headers))
 
 
 def _deserialize_values(
@@ -124,13 +124,12 @@ def _deserialize_values(
     data: Any,
     rows: Any,
     headers: HeaderRows,
-    first: int = 0,
 ) -> list[ColumnRun]:
     def convert(item: tuple[int, bytes | None]) -> SchemaAndValue:
         position, cell = item
         return converter.to_connect_data(topic, cell, to_headers(headers[position]))
 
-    cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist(), first), _NULL)
+    cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist()), _NULL)
 
     def collect(start: int, size: int) -> list[ColumnRun]:
         return _runs(cells[start : start + size])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from types import CodeType, TracebackType
 from typing import Any
 
 from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, PluginError, RetriableError
@@ -13,6 +14,15 @@ MESSAGE_CHARACTERS = 16_384
 TRACE_CHARACTERS = 65_536
 """More of a text than that is left out: a plugin may raise what it has read, and the log and every status show it."""
 _NOTE = 64
+_MOST_FRAMES = 100
+_MOST_CAUSES = 20
+_MOST_KINDS = 256
+_SAYS_MORE = (SyntaxError, NameError, AttributeError, ImportError)
+"""Errors to which Python adds a suggestion or a line of source."""
+_HEADING = "Traceback (most recent call last):\n"
+_CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
+_DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+_known_frames: dict[tuple[tuple[CodeType, int], ...], str] = {}
 _HOSTS = ("hearth", "hearth_execution", "hearth_stage")
 
 _KINDS: dict[str, type[ConnectError]] = {
@@ -134,7 +144,50 @@ def _python_trace(error: BaseException) -> str:
     way = error.__traceback__
     while way is not None and str(way.tb_frame.f_globals.get("__name__")).partition(".")[0] in _HOSTS:
         way = way.tb_next
-    return "".join(traceback.format_exception(type(error), error, way or error.__traceback__)).rstrip("\n")
+    way = way or error.__traceback__
+    parts = _chained(error, way, set())
+    return ("".join(traceback.format_exception(type(error), error, way)) if parts is None else parts).rstrip("\n")
+
+
+def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) -> str | None:
+    """Return what ``traceback.format_exception`` does, whose frames are formatted once for all errors of one kind.
+
+    To format them takes a hundred times as long as to raise the error. Returns None for errors that Python has more
+    to say of than their frames and their text.
+    """
+    seen.add(id(error))
+    if isinstance(error, _SAYS_MORE) or hasattr(error, "exceptions") or len(seen) > _MOST_CAUSES:
+        return None
+    before, joint = error.__cause__, _CAUSED
+    if before is None and not error.__suppress_context__:
+        before, joint = error.__context__, _DURING
+    opening = ""
+    if before is not None and id(before) not in seen:
+        earlier = _chained(before, before.__traceback__, seen)
+        if earlier is None:
+            return None
+        opening = earlier + joint
+    if way is not None:
+        steps: list[tuple[CodeType, int]] = []
+        step: TracebackType | None = way
+        while step is not None:
+            steps.append((step.tb_frame.f_code, step.tb_lasti))
+            step = step.tb_next
+        if len(steps) > _MOST_FRAMES:
+            return None
+        opening += _HEADING + _frames(tuple(steps), way)
+    return opening + "".join(traceback.format_exception_only(type(error), error))
+
+
+def _frames(steps: tuple[tuple[CodeType, int], ...], way: TracebackType) -> str:
+    """Return the frames of a trace as Python prints them, kept for the next error of this kind."""
+    found = _known_frames.get(steps)
+    if found is None:
+        found = "".join(traceback.format_tb(way))
+        if len(_known_frames) >= _MOST_KINDS:
+            _known_frames.clear()
+        _known_frames[steps] = found
+    return found
 
 
 class RemoteError(PluginError):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hearth_api import Converter, HeaderConverter
-from hearth_api.batch import Batch, batch_to_sink_records, batch_to_source_records
+from hearth_api.batch import Batch, PartlyFailed, batch_to_sink_records, batch_to_source_records
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure, is_retriable
 from hearth_execution.load import load_class, version_of
@@ -40,6 +40,8 @@ class Plugins:
         self.retry = retry
         self._loaded: dict[str, Any] = {}
         self._class_names: dict[str, str] = {}
+        self._failing: set[str] = set()
+        """Roles whose form for batches raised last, and which are run by records until a batch goes well."""
 
     def load(self, role: str, class_name: str, reference: str, config: dict[str, str]) -> str | None:
         """Create and configure the plugin of a role; returns its version."""
@@ -69,7 +71,8 @@ class Plugins:
 
     def attempts(self, role: str) -> Attempts:
         """Return what runs the plugin of a role on rows, whose phase is named as in Kafka Connect."""
-        return Attempts(self.retry, _PHASE_OF_ROLE.get(role, "TRANSFORMATION"), self.class_name(role))
+        phase = _PHASE_OF_ROLE.get(role, "TRANSFORMATION")
+        return Attempts(self.retry, phase, self.class_name(role), role, self._failing)
 
     def records(self, batch: Batch) -> list[Any]:
         """Return the rows of a batch as the records this task's kind of connector has."""
@@ -88,13 +91,52 @@ class Plugins:
 class Attempts:
     """Runs one plugin on one batch and collects the rows that failed in ``failures``."""
 
-    def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
+    def __init__(
+        self, retry: Retry, phase: str, class_name: str, role: str = "", failing: set[str] | None = None
+    ) -> None:
+        """``failing`` holds the roles that are run by records for now; the plugin's own comes and goes."""
         self._retry = retry
+        self._role, self._failing = role, set() if failing is None else failing
         self._started = 0.0
         """When the last first attempt began, where that matters."""
         self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
+
+    def at_once(self, rows: Any, run: Callable[[], Any], by_records: Callable[[], T]) -> T:
+        """Return what the form for batches makes of all rows, else what the form for records does.
+
+        ``run`` may name rows that failed (``PartlyFailed``), and the others are done. Where it raises or declines,
+        ``by_records`` takes the whole batch, once. After it raised, the next batches go by records at once until one
+        has no failure. Where an error is retriable, or nothing is tolerated, named rows do not count: the batch goes
+        by records as well.
+        """
+        if self._role in self._failing:
+            return self._recovering(by_records)
+        try:
+            found = run()
+        except MemoryError:
+            raise
+        except Exception:
+            if not len(rows):
+                raise
+            self._failing.add(self._role)
+            return self._recovering(by_records)
+        if found is NotImplemented:
+            return by_records()
+        if not isinstance(found, PartlyFailed):
+            return found  # type: ignore[no-any-return]
+        if found.errors and (self._retry.is_strict or any(map(is_retriable, found.errors.values()))):
+            return by_records()
+        for place in sorted(found.errors):
+            self._note(rows[place], found.errors[place])
+        return found.result  # type: ignore[no-any-return]
+
+    def _recovering(self, by_records: Callable[[], T]) -> T:
+        done = by_records()
+        if not self.failures:
+            self._failing.discard(self._role)
+        return done
 
     def in_halves(self, rows: Any, run: Callable[[int, int], T], blank: T) -> list[T]:
         """Run on all rows at once; where that raises, on fewer, until the rows that fail stand alone.

@@ -15,11 +15,11 @@ from operator import itemgetter
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
-from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_by_kind
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, PartlyFailed, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
 from hearth_execution.order import is_numbered, rows_of
-from hearth_execution.plugins import Attempts, Plugins, joined
+from hearth_execution.plugins import Attempts, Plugins
 
 
 @dataclass(frozen=True)
@@ -204,16 +204,17 @@ class Transformations:
         return Outcome(made, attempts.failures)
 
     def _transform_batch(self, transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
-        def run(start: int, size: int) -> list[Batch]:
-            part = batch.slice(start, size)
-            batches = NotImplemented if part.holds_itself else transformation.apply_batch(part)
-            if batches is NotImplemented:
-                return self._transform_records(transformation, attempts, [part])
-            if not all(map(is_numbered, batches)):
+        def run() -> Any:
+            found = NotImplemented if batch.holds_itself else transformation.apply_batch(batch)
+            if found is NotImplemented:
+                return found
+            if not all(map(is_numbered, found.result if isinstance(found, PartlyFailed) else found)):
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
-            return batches
+            return found
 
-        return _flat(attempts.in_halves(rows_of(batch), run, []))
+        return attempts.at_once(
+            rows_of(batch), run, lambda: self._transform_records(transformation, attempts, [batch])
+        )
 
     def _transform_records(
         self, transformation: Transformation, attempts: Attempts, batches: Sequence[Batch]
@@ -222,16 +223,14 @@ class Transformations:
         return _collected(attempts, *_through([(transformation.apply, attempts)], rows, records))
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
-        def run(start: int, size: int) -> Any:
-            part = batch.slice(start, size)
-            mask = NotImplemented if part.holds_itself else predicate.test_batch(part)
-            if mask is NotImplemented:
-                return self._test_records(predicate, attempts, part)
-            if len(mask) != size or mask.null_count:
+        def run() -> Any:
+            found = NotImplemented if batch.holds_itself else predicate.test_batch(batch)
+            mask, size = found.result if isinstance(found, PartlyFailed) else found, batch.num_rows
+            if found is not NotImplemented and (len(mask) != size or mask.null_count):
                 raise PluginError(f"test_batch returned {len(mask)} answers, {mask.null_count} null, for {size} rows")
-            return mask
+            return found
 
-        return joined(attempts.in_halves(rows_of(batch), run, pa.array([False], pa.bool_())))
+        return attempts.at_once(rows_of(batch), run, lambda: self._test_records(predicate, attempts, batch))
 
     def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
         rows, records = self._records(attempts, [batch])

@@ -17,6 +17,7 @@ from hearth_api.batch.batch_plugin import (
     BatchTransformation,
     ColumnRun,
     Declined,
+    PartlyFailed,
 )
 from hearth_api.batch.batch_record import (
     batch_to_sink_records,
@@ -51,6 +52,7 @@ __all__ = [
     "ColumnRun",
     "Declined",
     "Many",
+    "PartlyFailed",
     "UnlikeError",
     "arrow",
     "arrow_type",

@@ -6,16 +6,16 @@ returns `NotImplemented`, and the host uses the form for records for that batch,
 headers, timestamps, partitions. It says so before it has done anything that can be seen: nothing read, nothing
 written. What it says of one batch binds it for no other.
 
-When a batch method raises, the host repeats the work with halves of the batch, down to single rows, to find the
-records that fail, so a plugin need not sort them out, and must not leave half of a batch done. Each half may be
-answered in its own way. What has a struct inside of itself (`SchemaReference`) is given to the form for records only.
-Where only the form for records knows what is wrong with a record, `NotImplemented` is the
-shorter way there.
+A batch method that knows which rows fail returns `PartlyFailed`: its result, and the error of each failed row. When
+it raises, the host gives the whole batch to the form for records, which finds the records that fail; so a plugin need
+not sort them out, and must not leave half of a batch done. A plugin that raised is given records until a batch of them
+goes well. What has a struct inside of itself (`SchemaReference`) is given to the form for records only.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,6 +27,19 @@ from hearth_api.transformation import Predicate, Transformation
 
 Declined: TypeAlias = Any
 """The type of `NotImplemented` where a batch method returns it; type checkers know it as that of operators only."""
+
+
+@dataclass(frozen=True)
+class PartlyFailed:
+    """What a converter, transformation or predicate makes of a batch of which some rows fail.
+
+    `result` is what the method returns otherwise: a converter's has a null and a predicate's `False` in each failed
+    row, a transformation's lacks it. `errors` holds what the form for records raises, by the row's place in the batch.
+    Where such an error is retriable, or nothing is tolerated, the host gives the batch to the form for records.
+    """
+
+    result: Any
+    errors: Mapping[int, Exception]
 
 
 class BatchSourceTask(SourceTask):

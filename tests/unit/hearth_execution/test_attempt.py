@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import RetriableError
+from hearth_api.batch import PartlyFailed
 from hearth_execution.plugins import Attempts, joined
 from hearth_execution.retry import Retry
 
@@ -183,3 +184,79 @@ def test_time_for_another_attempt_is_counted_from_the_first(took: float, times: 
     assert trying.one_by_one([7], work, ["a"], "") == [""]
     assert calls == ["a"] * times
     assert [each.row for each in trying.failures] == [7]
+
+
+class TwoForms:
+    """A step whose form for batches raises, or names the rows that fail, and whose form for records finds them."""
+
+    def __init__(self, bad: set[int], error: type[Exception] = ValueError, *, names_rows: bool = False) -> None:
+        self.bad, self.error, self.names_rows = bad, error, names_rows
+        self.calls: list[str] = []
+
+    def run(self, trying: Attempts, rows: range) -> list[int]:
+        """Return all rows, -1 where one failed."""
+        return trying.at_once(rows, lambda: self._batch(rows), lambda: self._records(trying, rows))
+
+    def _batch(self, rows: range) -> Any:
+        self.calls.append("batch")
+        errors = {place: self.error("bad row") for place, row in enumerate(rows) if row in self.bad}
+        if errors and not self.names_rows:
+            raise self.error("a row is bad")
+        done = [-1 if row in self.bad else row for row in rows]
+        return PartlyFailed(done, errors) if errors else done
+
+    def _records(self, trying: Attempts, rows: range) -> list[int]:
+        self.calls.append("records")
+        return trying.one_by_one(rows, self._record, rows, -1)
+
+    def _record(self, row: int) -> int:
+        if row in self.bad:
+            raise self.error("bad row")
+        return row
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 40),
+    st.sets(st.integers(0, 39)),
+    st.sampled_from([ValueError, RetriableError]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_batch_fails_as_its_records_do(
+    size: int, bad: set[int], error: type[Exception], names_rows: bool, is_strict: bool
+) -> None:
+    """Whatever fails, and however the form for batches says so, the outcome is that of the form for records."""
+    step, trying, alone = (
+        TwoForms(bad, error, names_rows=names_rows),
+        attempts(is_strict=is_strict),
+        TwoForms(bad, error),
+    )
+    by_records = attempts(is_strict=is_strict)
+    wanted = alone._records(by_records, range(size))
+    assert step.run(trying, range(size)) == wanted
+    assert [(each.row, each.error.message) for each in trying.failures] == [
+        (each.row, each.error.message) for each in by_records.failures
+    ]
+
+
+def test_rows_that_are_named_cost_no_second_call() -> None:
+    """The others are done in columns."""
+    step = TwoForms({1}, names_rows=True)
+    assert step.run(attempts(), range(3)) == [0, -1, 2]
+    assert step.calls == ["batch"]
+
+
+def test_a_step_that_raised_goes_by_records_until_a_batch_goes_well() -> None:
+    """A step that fails in every batch is not asked in vain, and one that is mended is fast again."""
+    step, failing = TwoForms({1, 4}), set[str]()
+    for start in (0, 3, 6, 9):
+        trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
+        step.run(trying, range(start, start + 3))
+    assert step.calls == ["batch", "records", "records", "records", "batch"]
+
+
+def test_a_form_for_batches_that_runs_out_of_memory_ends_the_task() -> None:
+    """No record is to blame for that."""
+    with pytest.raises(MemoryError):
+        TwoForms({1}, MemoryError).run(attempts(), range(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from hearth_execution.failure import (
     first_of_each_row,
     is_retriable,
     summary_of,
+    trace_of,
 )
 from hearth_execution.plugins import Attempts, Plugins
 from hearth_execution.retry import NO_RETRY
@@ -231,3 +233,47 @@ def test_the_reader_cuts_as_well() -> None:
     info = ErrorInfo.from_json(members)
     assert len(info.message) <= MESSAGE_CHARACTERS
     assert max(len(info.kind), len(info.class_name), len(info.trace)) <= TRACE_CHARACTERS
+
+
+def _raised(kind: int) -> Exception:
+    """Return an error that was raised in one of several ways."""
+
+    def inner(depth: int) -> None:
+        if depth:
+            inner(depth - 1)
+        raise ValueError(f"bad {kind}\nin two lines")
+
+    try:
+        try:
+            inner(kind)
+        except ValueError as error:
+            if kind % 4 == 0:
+                raise
+            if kind % 4 == 1:
+                raise DataError("about that") from error
+            if kind % 4 == 2:
+                raise DataError("without that") from None
+            raise KeyError("meanwhile")  # noqa: B904 -- the context is what is looked at
+    except (ValueError, DataError, KeyError) as error:
+        return error
+    raise AssertionError
+
+
+@pytest.mark.parametrize("kind", [*range(8), 200])
+def test_a_trace_is_what_python_prints_the_first_time_and_the_next(kind: int) -> None:
+    """Frames that are known from an error before stand beside the text of this one."""
+    for _ in range(2):
+        error = _raised(kind)
+        printed = "".join(traceback.format_exception(error)).rstrip("\n")
+        assert trace_of(error).endswith(printed)
+
+
+def test_a_name_that_is_missing_keeps_what_python_suggests() -> None:
+    """Such an error says more than its text."""
+    try:
+        valeu = 1
+        value  # noqa: B018 -- a name that is not there
+    except NameError as error:
+        found = error
+        assert valeu == 1
+    assert trace_of(found).endswith("".join(traceback.format_exception(found)).rstrip("\n"))

@@ -241,11 +241,11 @@ def test_everything_the_form_for_records_changes_goes_on() -> None:
     assert [header.key for header in record.headers] == ["seen"]
 
 
-def test_each_half_is_asked_anew() -> None:
-    """What a form for batches says of one batch binds it for no other."""
+def test_a_batch_that_raises_goes_by_records_once() -> None:
+    """Its failures cost what records cost, and no part of it is asked again as a batch."""
     outcome = plugins(Unsure).apply([Step("it")], [batch("a", "bad", "odd", "b")])
     assert content(outcome.batches) == [(0, "A"), (2, "ODD"), (3, "B")]
-    assert asked == [["a", "bad", "odd", "b"], ["a", "bad"], ["a"], ["bad"], ["odd", "b"], "odd", "b"]
+    assert asked == [["a", "bad", "odd", "b"], "a", "bad", "odd", "b"]
 
 
 def test_a_record_is_tried_again_and_nothing_with_it() -> None:

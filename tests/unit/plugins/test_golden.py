@@ -33,7 +33,7 @@ from tests.unit.plugins.golden import (
 )
 from tests.unit.plugins.sample import build, cases, form, message
 from tests.unit.plugins.transforms.sample import check_forms, numbered
-from tests.unit.plugins.two_forms import answered, read, written
+from tests.unit.plugins.two_forms import answered, read, read_whole, written
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.jsonl*"))
 BY_HAND = [path for path in GOLDEN if path.suffix != ".xz" or "fixed_width" in path.name]
@@ -117,7 +117,7 @@ def test_one_bad_message_makes_a_whole_batch_raise_the_words_of_java() -> None:
     for case in (case for case in refused if "config" not in case):
         made: JsonConverter = converter(case)
         with pytest.raises(DataError) as raised:
-            made.to_connect_batch("t", pa.array([good] * ROWS + [message(case)] + [good] * ROWS, pa.binary()))
+            read_whole(made, pa.array([good] * ROWS + [message(case)] + [good] * ROWS, pa.binary()))
         assert str(raised.value) == case["message"]
     assert len(refused) > 200
 

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from hearth_api import Schema
-from hearth_api.batch import Batch, BatchConverter, BatchPredicate, BatchTransformation, ColumnRun, column_to_values
+from hearth_api.batch import (
+    Batch,
+    BatchConverter,
+    BatchPredicate,
+    BatchTransformation,
+    ColumnRun,
+    PartlyFailed,
+    column_to_values,
+)
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins
@@ -47,6 +55,14 @@ def written(converter: BatchConverter, schema: Schema | None, column: Any) -> tu
 def read(converter: BatchConverter, data: Any) -> tuple[list[ColumnRun], list[Failure]]:
     """Return what a column of bytes stands for."""
     return Converters(Ready(converter)).deserialize(ROLE, "t", data, np.arange(len(data)), HeaderRows())
+
+
+def read_whole(converter: BatchConverter, data: Any) -> list[ColumnRun]:
+    """Return what the form for batches makes of a column of bytes; raises what it says of the first bad row."""
+    found = converter.to_connect_batch("t", data)
+    if isinstance(found, PartlyFailed):
+        raise found.errors[min(found.errors)]
+    return found  # type: ignore[no-any-return]
 
 
 def values_of(runs: list[ColumnRun]) -> list[tuple[Schema | None, Any]]:

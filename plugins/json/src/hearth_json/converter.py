@@ -15,7 +15,7 @@ from hearth_api import (
     Schema,
     SchemaAndValue,
 )
-from hearth_api.batch import BatchConverter, ColumnRun
+from hearth_api.batch import BatchConverter, ColumnRun, PartlyFailed
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
@@ -105,7 +105,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
         except RecursionError as error:
             raise DataError(_TOO_DEEP) from error
 
-    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | PartlyFailed:
         """Return the values of a column of JSON, split where the schema changes."""
         if self._batch_reader is None:
             from hearth_json.envelope import BatchReader

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue
-from hearth_api.batch import ColumnRun, arrow_type, values_to_column
+from hearth_api.batch import ColumnRun, PartlyFailed, arrow_type, values_to_column
 from hearth_api.layout import Alike, Grouped
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
@@ -67,8 +67,8 @@ class BatchReader:
         if not settings.schemas_enable or fixed is not None:
             self._bare = Envelope(fixed if settings.schemas_enable else None, b"", b"")
 
-    def runs(self, data: Any) -> list[ColumnRun]:
-        """Return the values of a binary column as runs of one schema."""
+    def runs(self, data: Any) -> list[ColumnRun] | PartlyFailed:
+        """Return the values of a binary column as runs of one schema, and what is wrong with some rows."""
         if len(data) == 0:
             return []
         data = data.cast(pa.binary())
@@ -76,10 +76,18 @@ class BatchReader:
         parts.add(None, _null_part(data))
         for envelope, rows in self._envelopes(data, parts.left):
             self._read(envelope, data, rows, parts)
-        for row in np.flatnonzero(parts.left).tolist():
-            schema, value = self._plain_form(data[row].as_py())
-            parts.add_value(schema, row, value)
-        return parts.runs()
+        rows = np.flatnonzero(parts.left)
+        errors: dict[int, Exception] = {}
+        for row, message in zip(rows.tolist(), data.take(pa.array(rows)).to_pylist()):
+            try:
+                schema, value = self._plain_form(message)
+                parts.add_value(schema, row, value)
+            except DataError as error:
+                errors[row] = error
+        if not errors:
+            return parts.runs()
+        parts.add_failed(list(errors))
+        return PartlyFailed(parts.runs(), errors)
 
     def _envelopes(self, data: Any, left: Any) -> Iterator[tuple[Envelope, Any]]:
         """Return each envelope with the numbers of the rows that start and end like it."""
@@ -176,6 +184,18 @@ class _Parts:
         rows, values = self._values[kind]
         rows.append(row)
         values.append(value)
+
+    def add_failed(self, rows: list[int]) -> None:
+        """Take nulls for rows that failed, each with the schema of the row before it, so that no run ends there."""
+        is_failed = np.zeros(len(self._kind), bool)
+        is_failed[rows] = True
+        if not self._schemas:
+            self._kind_of(None)
+        before = np.maximum.accumulate(np.where(is_failed, -1, np.arange(len(is_failed))))
+        kinds = self._kind[before[rows].clip(min=int(np.argmin(is_failed)))]
+        for schema, kind in list(self._schemas.items()):
+            own = np.array(rows)[kinds == kind]
+            self.add(schema, (own, pa.nulls(len(own), arrow_type(schema))))
 
     def runs(self) -> list[ColumnRun]:
         """Return all rows in order, as one run for every change of schema."""

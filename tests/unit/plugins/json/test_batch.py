@@ -32,6 +32,7 @@ from hearth_api.batch import ColumnRun, column_to_values, values_to_column
 from hearth_api.schema import deep_key
 from hearth_json import JsonConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
+from tests.unit.plugins.two_forms import read_whole
 
 CONFIGS = st.fixed_dictionaries(
     {},
@@ -81,8 +82,8 @@ def assert_same_when_read(made: JsonConverter, messages: list[bytes | None]) -> 
     good = [message for message, row in zip(messages, plain) if row is not FAILED]
     if len(good) < len(messages):
         with pytest.raises(DataError):
-            made.to_connect_batch("t", pa.array(messages, pa.binary()))
-    runs = made.to_connect_batch("t", pa.array(good, pa.binary()))
+            read_whole(made, pa.array(messages, pa.binary()))
+    runs = read_whole(made, pa.array(good, pa.binary()))
     assert rows_of(runs) == [row for row in plain if row is not FAILED]
     assert all(one.schema != other.schema for one, other in zip(runs, runs[1:]))
 
@@ -292,7 +293,7 @@ def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> No
     """The text in a column without schema is letter by letter what the API writes for the value."""
     made = converter({"schemas.enable": "false"})
     messages = [compact(tree).encode() for tree in trees] * 2
-    (run,) = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    (run,) = read_whole(made, pa.array(messages, pa.binary()))
     values_of_rows = [made.to_connect_data("t", message).value for message in messages]
     assert run.column.to_pylist() == values_to_column(None, values_of_rows).to_pylist()
 
@@ -304,7 +305,7 @@ def test_runs_follow_every_change_of_schema(kinds: int) -> None:
     schemas_in_turn = [SchemaBuilder.string().name(f"s{index}").build() for index in range(kinds)]
     messages = [made.from_connect_data("t", schemas_in_turn[row % kinds], f"v{row}") for row in range(5 * kinds)]
     messages[3] = None
-    runs = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    runs = read_whole(made, pa.array(messages, pa.binary()))
     assert rows_of(runs) == [read(made, message) for message in messages]
     assert len(runs) == 5 * kinds
 
@@ -312,7 +313,7 @@ def test_runs_follow_every_change_of_schema(kinds: int) -> None:
 def test_an_empty_column_gives_no_rows() -> None:
     """A batch without rows is converted without an error."""
     made = converter({})
-    runs = made.to_connect_batch("t", pa.array([], pa.binary()))
+    runs = read_whole(made, pa.array([], pa.binary()))
     assert sum(len(run.column) for run in runs) == 0
     assert len(made.from_connect_batch("t", STRING_SCHEMA, pa.array([], pa.string()))) == 0
     assert len(made.from_connect_batch("t", INNER, values_to_column(INNER, []))) == 0

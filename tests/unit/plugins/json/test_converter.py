@@ -28,6 +28,7 @@ from hearth_api import (
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_api.java import config_def_to_json
 from hearth_json import JsonConverter
+from tests.unit.plugins.two_forms import read_whole
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "json" / "pyproject.toml"
 
@@ -84,7 +85,7 @@ def test_a_decimal_gets_the_scale_of_its_schema() -> None:
     expected = [decimal.Decimal(text) for text in ("1.50", "12.00", "1000.00", "0.00", "0.10")] * 4
     made = converter()
     assert [str(made.to_connect_data("t", message).value) for message in messages] == [str(one) for one in expected]
-    (run,) = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    (run,) = read_whole(made, pa.array(messages, pa.binary()))
     assert column_to_values(run.schema, run.column) == expected
 
 
@@ -112,7 +113,7 @@ def test_moments_python_cannot_hold_are_refused_in_both_forms(schema: str, text:
     with pytest.raises(DataError):
         made.to_connect_data("t", enveloped(schema, text))
     with pytest.raises(DataError):
-        made.to_connect_batch("t", pa.array([enveloped(schema, "0")] * 20 + [enveloped(schema, text)], pa.binary()))
+        read_whole(made, pa.array([enveloped(schema, "0")] * 20 + [enveloped(schema, text)], pa.binary()))
 
 
 @pytest.mark.parametrize("message", [b'"\xc0\x80"', b'"\xf4\x90\x80\x80"'])
@@ -130,7 +131,7 @@ def test_deep_nesting_raises_a_data_error() -> None:
         with pytest.raises(DataError):
             made.to_connect_data("t", message)
         with pytest.raises(DataError):
-            made.to_connect_batch("t", pa.array([b"1"] * 20 + [message], pa.binary()))
+            read_whole(made, pa.array([b"1"] * 20 + [message], pa.binary()))
 
 
 @pytest.mark.parametrize("enable", ["true", "false"])
@@ -149,7 +150,7 @@ def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable
         for done in (
             partial(made.from_connect_data, "t", None, value),
             read,
-            partial(made.to_connect_batch, "t", rows),
+            partial(read_whole, made, rows),
         ):
             try:
                 done()
@@ -167,7 +168,7 @@ def test_a_schema_nested_deeper_than_the_stack_is_told_as_such() -> None:
     for done in (
         partial(converter().from_connect_data, "t", schema, value),
         partial(converter().to_connect_data, "t", message),
-        partial(converter().to_connect_batch, "t", pa.array([message] * 20, pa.binary())),
+        partial(read_whole, converter(), pa.array([message] * 20, pa.binary())),
     ):
         with pytest.raises(DataError):
             done()
@@ -177,7 +178,7 @@ def test_a_lone_surrogate_becomes_a_question_mark() -> None:
     """What UTF-8 cannot hold is replaced by what Java writes for it, so that columns can hold the text."""
     message = enveloped('{"type":"string"}', '"a\\ud800b"')
     assert converter().to_connect_data("t", message).value == "a?b"
-    (run,) = converter().to_connect_batch("t", pa.array([message] * 20, pa.binary()))
+    (run,) = read_whole(converter(), pa.array([message] * 20, pa.binary()))
     assert run.column.to_pylist() == ["a?b"] * 20
 
 
@@ -229,7 +230,7 @@ def test_many_schemas_pass_through_a_small_cache() -> None:
         for index in range(6):
             schema = SchemaBuilder.struct().field(f"f{index}", STRING_SCHEMA).build()
             column = values_to_column(schema, [Struct(schema).put(f"f{index}", "x")] * 20)
-            (run,) = made.to_connect_batch("t", made.from_connect_batch("t", schema, column))
+            (run,) = read_whole(made, made.from_connect_batch("t", schema, column))
             assert run.schema == schema
             assert run.column.equals(column)
 
@@ -242,15 +243,15 @@ def test_batches_of_the_same_unusual_payload_are_read_as_single_ones(payload: st
         SchemaBuilder.struct().field("a", OPTIONAL_INT32_SCHEMA).field("b", OPTIONAL_INT64_SCHEMA).optional().build()
     )
     text = made._schemas.text(schema)
-    made.to_connect_batch("t", pa.array([enveloped(text, '{"a":1,"b":2}')] * 20, pa.binary()))
+    read_whole(made, pa.array([enveloped(text, '{"a":1,"b":2}')] * 20, pa.binary()))
     data = pa.array([enveloped(text, payload)] * 20, pa.binary())
     try:
         expected = made.to_connect_data("t", enveloped(text, payload)).value
     except DataError:
         with pytest.raises(DataError):
-            made.to_connect_batch("t", data)
+            read_whole(made, data)
     else:
-        (run,) = made.to_connect_batch("t", data)
+        (run,) = read_whole(made, data)
         assert column_to_values(run.schema, run.column) == [expected] * 20
 
 
@@ -261,7 +262,7 @@ def test_layouts_come_and_go() -> None:
     for turn in range(12):
         space = " " * turn
         messages = [enveloped(made._schemas.text(schema), f'{{"b":{space}{row},"a":{row}}}') for row in range(20)]
-        (run,) = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+        (run,) = read_whole(made, pa.array(messages, pa.binary()))
         assert run.column.field(1).to_pylist() == list(range(20))
 
 
