@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hearth_api import Converter, HeaderConverter
+from hearth_api import Converter, HeaderConverter, PluginError
 from hearth_api.batch import Batch, PartlyFailed, batch_to_sink_records, batch_to_source_records
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure, is_retriable
@@ -40,8 +40,8 @@ class Plugins:
         self.retry = retry
         self._loaded: dict[str, Any] = {}
         self._class_names: dict[str, str] = {}
-        self._failing: set[str] = set()
-        """Roles whose form for batches raised last, and which are run by records until a batch goes well."""
+        self._failing: dict[str, bool] = {}
+        """Roles whose form for batches raised, so that records are used until a batch goes well; True for good."""
 
     def load(self, role: str, class_name: str, reference: str, config: dict[str, str]) -> str | None:
         """Create and configure the plugin of a role; returns its version."""
@@ -92,11 +92,11 @@ class Attempts:
     """Runs one plugin on one batch and collects the rows that failed in ``failures``."""
 
     def __init__(
-        self, retry: Retry, phase: str, class_name: str, role: str = "", failing: set[str] | None = None
+        self, retry: Retry, phase: str, class_name: str, role: str = "", failing: dict[str, bool] | None = None
     ) -> None:
         """``failing`` holds the roles that are run by records for now; the plugin's own comes and goes."""
         self._retry = retry
-        self._role, self._failing = role, set() if failing is None else failing
+        self._role, self._failing = role, {} if failing is None else failing
         self._started = 0.0
         """When the last first attempt began, where that matters."""
         self._phase = phase
@@ -108,8 +108,8 @@ class Attempts:
 
         ``run`` may name rows that failed (``PartlyFailed``), and the others are done. Where it raises or declines,
         ``by_records`` takes the whole batch, once. After it raised, the next batches go by records at once until one
-        has no failure. Where an error is retriable, or nothing is tolerated, named rows do not count: the batch goes
-        by records as well.
+        has no failure; for good after a result that is not one value for each row. Where an error is retriable, or
+        nothing is tolerated, named rows do not count: the batch goes by records as well.
         """
         if self._role in self._failing:
             return self._recovering(by_records)
@@ -117,10 +117,12 @@ class Attempts:
             found = run()
         except MemoryError:
             raise
-        except Exception:
+        except Exception as error:
             if not len(rows):
                 raise
-            self._failing.add(self._role)
+            self._failing[self._role] = is_broken = isinstance(error, PluginError)
+            if is_broken:
+                log.error("%s is given records instead of batches from now on: %s", self._class_name, error)
             return self._recovering(by_records)
         if found is NotImplemented:
             return by_records()
@@ -134,8 +136,8 @@ class Attempts:
 
     def _recovering(self, by_records: Callable[[], T]) -> T:
         done = by_records()
-        if not self.failures:
-            self._failing.discard(self._role)
+        if not self.failures and not self._failing[self._role]:
+            del self._failing[self._role]
         return done
 
     def in_halves(self, rows: Any, run: Callable[[int, int], T], blank: T) -> list[T]:

@@ -14,6 +14,7 @@ import click
 from hearth.broker import KafkaBroker
 from tests.bench import (
     chain,
+    dirty,
     frame,
     frame_kafka,
     frame_write,
@@ -60,9 +61,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     **frame.CASES,
     "z": frame_write.measure,
     "through": frame_kafka.measure,
+    **dirty.CASES,
 }
 
-USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through")]
+USUAL = [
+    case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES)
+]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.
 """
@@ -128,7 +132,9 @@ def main(
     (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
     what many connectors cost the leading host of a cluster, whose tasks run elsewhere; (w) a source as a DataFrame,
     (x) as a stream that ends, (y) the latency of a stream; (z) a DataFrame
-    written to a file, beside Spark's own writer; (through) w by way of Kafka.
+    written to a file, beside Spark's own writer; (through) w by way of Kafka. (dirty) data as the world has it:
+    members that come and go, failures, topics in turn, headers, the worst row first; dirty:bad-1 is one row of it,
+    dirty:bad a group: shapes, schemas, bad, dead, cast, source, filter, topics, headers.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

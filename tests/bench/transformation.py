@@ -143,7 +143,7 @@ class _World:
         self.bench.topics.create(topic)
         try:
             with self.bench.topics.watched(topic) as count:
-                return self._follow(worker, meter, pipeline, {"name": topic, "topic": topic}, _patiently(count))
+                return self._follow(worker, meter, pipeline, {"name": topic, "topic": topic}, patiently(count))
         finally:
             self.bench.topics.delete([topic])
 
@@ -151,7 +151,7 @@ class _World:
         name = self.bench.fresh("sink")
         file = self.bench.folder / f"{name}.txt"
         try:
-            return self._follow(worker, meter, pipeline, {"name": name, "file": str(file)}, _Lines(file))
+            return self._follow(worker, meter, pipeline, {"name": name, "file": str(file)}, Lines(file))
         finally:
             file.unlink(missing_ok=True)
             self.bench.topics.delete_groups([f"connect-{name}"])
@@ -198,7 +198,7 @@ def _chain(steps: tuple[Mapping[str, str], ...]) -> dict[str, str]:
     return transforms(**{f"t{number}": step for number, step in enumerate(steps)}) if steps else {}
 
 
-def _patiently(count: Callable[[], float]) -> Callable[[], float]:
+def patiently(count: Callable[[], float]) -> Callable[[], float]:
     """Return a count that is nothing as long as the broker does not know the new topic."""
 
     def counted() -> float:
@@ -210,7 +210,7 @@ def _patiently(count: Callable[[], float]) -> Callable[[], float]:
     return counted
 
 
-class _Lines:
+class Lines:
     """Counts the lines of a file that grows, reading each part of it once."""
 
     def __init__(self, path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import RetriableError
+from hearth_api import PluginError, RetriableError
 from hearth_api.batch import PartlyFailed
 from hearth_execution.plugins import Attempts, joined
 from hearth_execution.retry import Retry
@@ -249,11 +249,26 @@ def test_rows_that_are_named_cost_no_second_call() -> None:
 
 def test_a_step_that_raised_goes_by_records_until_a_batch_goes_well() -> None:
     """A step that fails in every batch is not asked in vain, and one that is mended is fast again."""
-    step, failing = TwoForms({1, 4}), set[str]()
+    step, failing = TwoForms({1, 4}), dict[str, bool]()
     for start in (0, 3, 6, 9):
         trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
         step.run(trying, range(start, start + 3))
     assert step.calls == ["batch", "records", "records", "records", "batch"]
+
+
+def test_a_form_for_batches_that_breaks_its_contract_is_not_called_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Its records are done all the same, and the log names the plugin once."""
+    failing: dict[str, bool] = {}
+
+    def broken() -> Any:
+        raise PluginError("returned 1 values for 2 rows")
+
+    for _ in range(3):
+        trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
+        assert trying.at_once(range(2), broken, lambda: [0, 1]) == [0, 1]
+    assert [each.getMessage() for each in caplog.records] == [
+        "the.Class is given records instead of batches from now on: returned 1 values for 2 rows"
+    ]
 
 
 def test_a_form_for_batches_that_runs_out_of_memory_ends_the_task() -> None:

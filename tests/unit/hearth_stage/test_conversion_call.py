@@ -118,6 +118,14 @@ def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
 
 def test_keys_and_values_travel_together(wire: Wire) -> None:
     """One call has both converted; each side has its own schemas and failures, and those of keys come first."""
+    texts = ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(["k", "bad"]))
+    cells = Cells({"key": texts, "value": ColumnRun(None, pa.array(["1", '"v"']))}, np.arange(2))
+    written = wire.do(Serialize(["key.converter", "value.converter"], "t", cells))
+    assert {side: column.to_pylist() for side, column in written.columns.items()} == {
+        "key": [b"k", None],
+        "value": [b"1", b'"v"'],
+    }
+    assert [(each.row, each.phase) for each in written.failures] == [(1, "KEY_CONVERTER")]
     keys, values = pa.array([b"k", b"bad", None]), pa.array([b"a", b"7", b"bad"])
     asked = Deserialize(["key.converter", "value.converter"], "t", read_of(key=keys, value=values))
     done = wire.do(asked)
@@ -127,14 +135,6 @@ def test_keys_and_values_travel_together(wire: Wire) -> None:
         [("Schema{STRING}", ["a"]), ("Schema{INT64}", [7]), ("None", [None])],
     ]
     assert [(each.row, each.phase) for each in done.failures] == [(1, "KEY_CONVERTER"), (2, "VALUE_CONVERTER")]
-    texts = ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(["k", "bad"]))
-    cells = Cells({"key": texts, "value": ColumnRun(None, pa.array(["1", '"v"']))}, np.arange(2))
-    written = wire.do(Serialize(["key.converter", "value.converter"], "t", cells))
-    assert {side: column.to_pylist() for side, column in written.columns.items()} == {
-        "key": [b"k", None],
-        "value": [b"1", b'"v"'],
-    }
-    assert [(each.row, each.phase) for each in written.failures] == [(1, "KEY_CONVERTER")]
 
 
 def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:

@@ -62,7 +62,7 @@ def read_whole(converter: BatchConverter, data: Any) -> list[ColumnRun]:
     found = converter.to_connect_batch("t", data)
     if isinstance(found, PartlyFailed):
         raise found.errors[min(found.errors)]
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def values_of(runs: list[ColumnRun]) -> list[tuple[Schema | None, Any]]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import ConnectError
-from hearth_api.batch import Batch, UnlikeError, column_to_values, plain_to_json, values_to_column
+from hearth_api.batch import Batch, PartlyFailed, UnlikeError, column_to_values, plain_to_json, values_to_column
 from hearth_api.layout import Alike, Grouped, GroupedParts, Layouts, as_string, constant, join, to_texts
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
@@ -57,13 +57,33 @@ class PlainColumns:
 
     def changed(
         self, side: Side, batch: Batch, change: Callable[[Any, Any], Any], beside: Beside = _NOTHING
-    ) -> list[Batch]:
-        """Return the batch with what a function makes of each value of a side, null among them."""
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside)
-        return [side.regrouped(batch, made)]
+    ) -> list[Batch] | PartlyFailed:
+        """Return the batch with what a function makes of each value of a side, null among them.
 
-    def made(self, side: Side, batch: Batch, change: Change, count: int, beside: Beside = _NOTHING) -> list[Grouped]:
-        """Return as many columns as a function makes values of each value of a side."""
+        A row for which it raises is left out, and its error stands beside the batch.
+        """
+        errors: dict[int, Exception] = {}
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors)
+        changed = side.regrouped(batch, made)
+        if not errors:
+            return [changed]
+        is_kept = np.ones(batch.num_rows, bool)
+        is_kept[list(errors)] = False
+        return PartlyFailed([changed.filter(pa.array(is_kept))], errors)
+
+    def made(
+        self,
+        side: Side,
+        batch: Batch,
+        change: Change,
+        count: int,
+        beside: Beside = _NOTHING,
+        errors: dict[int, Exception] | None = None,
+    ) -> list[Grouped]:
+        """Return as many columns as a function makes values of each value of a side.
+
+        With ``errors``, a row for which it raises is null in all of them, and its error is put in there.
+        """
         column = side_column(side, batch)
         left = np.ones(len(column), bool)
         columns = [GroupedParts(len(column)) for _ in range(count)]
@@ -79,7 +99,15 @@ class PlainColumns:
         rows = np.flatnonzero(left)
         if len(rows):
             others = to_values(column if len(rows) == len(column) else column.take(pa.array(rows)))
-            found = [change(value, own) for value, own in zip(others, beside.of_each(rows))]
+            found = []
+            for row, value, own in zip(rows.tolist(), others, beside.of_each(rows)):
+                try:
+                    found.append(change(value, own))
+                except ConnectError as error:
+                    if errors is None:
+                        raise
+                    errors[row] = error
+                    found.append((None,) * count)
             for made, values_of_rows in zip(columns, zip(*found)):
                 made.add(rows, to_column(values_of_rows))
         return [made.grouped() for made in columns]
