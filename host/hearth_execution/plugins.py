@@ -102,6 +102,8 @@ class Attempts:
         self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
+        self._failed_before = 0
+        """How many rows failed in runs before this one, such as the one that made what is collected now."""
 
     def at_once(self, rows: Any, run: Callable[[], Any], by_records: Callable[[], T]) -> T:
         """Return what the form for batches makes of all rows, else what the form for records does.
@@ -147,10 +149,12 @@ class Attempts:
         a row failed. Only a row that stands alone is tried again, so that nothing else waits for it. Where nothing is
         tolerated, all rows behind one that failed count as failed with it.
         """
+        self._failed_before = len(self.failures)
         return self._run(rows, run, blank, 0, len(rows))
 
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
         """Run on each item; the results come in order, with ``blank`` where a row failed."""
+        self._failed_before = len(self.failures)
         results: list[T] = []
         pairs, first = iter(zip(rows, items)), self.noting(run)
         for row, item in pairs:
@@ -221,8 +225,8 @@ class Attempts:
 
     @property
     def _is_over(self) -> bool:
-        """Return whether a row has failed that nobody tolerates: those behind it are not reached."""
-        return self._retry.is_strict and bool(self.failures)
+        """Return whether a row has failed in this run that nobody tolerates: those behind it are not reached."""
+        return self._retry.is_strict and len(self.failures) > self._failed_before
 
     def _not_reached(self, rows: Iterable[int], blank: T) -> list[T]:
         """Have rows fail with the last one that did."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -225,3 +226,13 @@ def test_runs_follow_equal_schemas_and_not_the_same_object() -> None:
         (None, ["d"]),
     ]
     assert failures == []
+
+
+@pytest.mark.parametrize("name", ["Text", "Columns"])
+def test_values_before_one_that_is_not_tolerated_are_read(name: str) -> None:
+    """They are put before the task fails; those behind it fail with it."""
+    plugins = converters(name, retry=replace(NO_RETRY, is_strict=True))
+    cells = pa.array([b"a", b"b", b"bad", b"c"], pa.binary())
+    runs, failures = plugins.deserialize("value.converter", "t", cells, np.arange(4), HeaderRows())
+    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", "b", None, None]
+    assert [each.row for each in failures] == [2, 3]
