@@ -13,7 +13,6 @@ from hearth_api import Converter, PluginError, SchemaAndValue, holds_itself
 from hearth_api.batch import (
     BatchConverter,
     ColumnRun,
-    PartlyFailed,
     column_to_values,
     values_to_column,
 )
@@ -66,17 +65,16 @@ def _serialize_column(
     headers: HeaderRows,
 ) -> Any:
     def run() -> Any:
-        found = NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, column)
-        if found is not NotImplemented:
-            cells = found.result if isinstance(found, PartlyFailed) else found
-            _check_length("from_connect_batch", len(cells), len(column))
-        return found
+        return NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, column)
+
+    def accept(cells: Any, _: Any) -> Any:
+        _check_length("from_connect_batch", len(cells), len(column))
+        return cells if cells.type == pa.binary() else cells.cast(pa.binary())
 
     def by_records() -> Any:
         return _serialize_values(converter, attempts, topic, schema, column, rows, headers)
 
-    cells = attempts.at_once(rows, run, by_records)
-    return cells if cells.type == pa.binary() else cells.cast(pa.binary())
+    return attempts.at_once(rows, run, accept, by_records)
 
 
 def _serialize_values(
@@ -108,13 +106,16 @@ def _deserialize_column(
     converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: HeaderRows
 ) -> list[ColumnRun]:
     def run() -> Any:
-        found = converter.to_connect_batch(topic, data)
-        if found is not NotImplemented:
-            runs = found.result if isinstance(found, PartlyFailed) else found
-            _check_length("to_connect_batch", sum(len(each.column) for each in runs), len(data))
-        return found
+        return converter.to_connect_batch(topic, data)
 
-    return attempts.at_once(rows, run, lambda: _deserialize_values(converter, attempts, topic, data, rows, headers))
+    def accept(runs: list[ColumnRun], _: Any) -> list[ColumnRun]:
+        _check_length("to_connect_batch", sum(len(each.column) for each in runs), len(data))
+        return runs
+
+    def by_records() -> list[ColumnRun]:
+        return _deserialize_values(converter, attempts, topic, data, rows, headers)
+
+    return attempts.at_once(rows, run, accept, by_records)
 
 
 def _deserialize_values(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import traceback
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -17,8 +18,12 @@ _NOTE = 64
 _MOST_FRAMES = 100
 _MOST_CAUSES = 20
 _MOST_KINDS = 256
-_SAYS_MORE = (SyntaxError, NameError, AttributeError, ImportError)
-"""Errors to which Python adds a suggestion or a line of source."""
+_SAYS_MORE = tuple(
+    getattr(builtins, name)
+    for name in ("SyntaxError", "NameError", "AttributeError", "ImportError", "BaseExceptionGroup")
+    if hasattr(builtins, name)  # Python 3.10 has no groups
+)
+"""Errors to which Python adds a suggestion, a line of source or other errors."""
 _HEADING = "Traceback (most recent call last):\n"
 _CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
 _DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -156,7 +161,7 @@ def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) ->
     to say of than their frames and their text.
     """
     seen.add(id(error))
-    if isinstance(error, _SAYS_MORE) or hasattr(error, "exceptions") or len(seen) > _MOST_CAUSES:
+    if isinstance(error, _SAYS_MORE) or len(seen) > _MOST_CAUSES:
         return None
     before, joint = error.__cause__, _CAUSED
     if before is None and not error.__suppress_context__:
@@ -168,19 +173,23 @@ def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) ->
             return None
         opening = earlier + joint
     if way is not None:
-        steps: list[tuple[CodeType, int]] = []
-        step: TracebackType | None = way
-        while step is not None:
-            steps.append((step.tb_frame.f_code, step.tb_lasti))
-            step = step.tb_next
-        if len(steps) > _MOST_FRAMES:
+        frames = _frames(way)
+        if frames is None:
             return None
-        opening += _HEADING + _frames(tuple(steps), way)
+        opening += _HEADING + frames
     return opening + "".join(traceback.format_exception_only(type(error), error))
 
 
-def _frames(steps: tuple[tuple[CodeType, int], ...], way: TracebackType) -> str:
-    """Return the frames of a trace as Python prints them, kept for the next error of this kind."""
+def _frames(way: TracebackType) -> str | None:
+    """Return the frames of a trace as Python prints them, kept for the next error of this kind; None for too many."""
+    passed: list[tuple[CodeType, int]] = []
+    step: TracebackType | None = way
+    while step is not None:
+        passed.append((step.tb_frame.f_code, step.tb_lasti))
+        step = step.tb_next
+    if len(passed) > _MOST_FRAMES:
+        return None
+    steps = tuple(passed)
     found = _known_frames.get(steps)
     if found is None:
         found = "".join(traceback.format_tb(way))

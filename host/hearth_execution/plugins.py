@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -103,15 +103,22 @@ class Attempts:
         self._class_name = class_name
         self.failures: list[Failure] = []
         self._failed_before = 0
-        """How many rows failed in runs before this one, such as the one that made what is collected now."""
+        """Count of rows that failed in earlier runs, such as the conversion whose values are collected."""
 
-    def at_once(self, rows: Any, run: Callable[[], Any], by_records: Callable[[], T]) -> T:
+    def at_once(
+        self,
+        rows: Any,
+        run: Callable[[], Any],
+        accept: Callable[[Any, Mapping[int, Exception]], T],
+        by_records: Callable[[], T],
+    ) -> T:
         """Return what the form for batches makes of all rows, else what the form for records does.
 
-        ``run`` may name rows that failed (``PartlyFailed``), and the others are done. Where it raises or declines,
-        ``by_records`` takes the whole batch, once. After it raised, the next batches go by records at once until one
-        has no failure; for good after a result that is not one value for each row. Where an error is retriable, or
-        nothing is tolerated, named rows do not count: the batch goes by records as well.
+        ``run`` calls the plugin, which may name rows that failed (``PartlyFailed``); the others are done. ``accept``
+        is given its result and these rows' errors, and raises where they are not what the plugin has to return.
+        ``by_records`` takes the whole batch, once, where the plugin raises or declines. After it raised, the next
+        batches go by records until one has no failure; after a result that is not accepted all of them do. Where an
+        error is retriable, or nothing is tolerated, named rows do not count: the batch goes by records as well.
         """
         if self._role in self._failing:
             return self._recovering(by_records)
@@ -119,26 +126,35 @@ class Attempts:
             found = run()
         except MemoryError:
             raise
-        except Exception as error:
+        except Exception:
             if not len(rows):
                 raise
-            self._failing[self._role] = is_broken = isinstance(error, PluginError)
-            if is_broken:
-                log.error("%s is given records instead of batches from now on: %s", self._class_name, error)
+            self._failing[self._role] = False
             return self._recovering(by_records)
         if found is NotImplemented:
             return by_records()
-        if not isinstance(found, PartlyFailed):
-            return found  # type: ignore[no-any-return]
-        if found.errors and (self._retry.is_strict or any(map(is_retriable, found.errors.values()))):
+        partly = found if isinstance(found, PartlyFailed) else PartlyFailed(found, {})
+        try:
+            _check_errors(partly.errors, len(rows))
+            result = accept(partly.result, partly.errors)
+        except MemoryError:
+            raise
+        except Exception as error:
+            if not len(rows):
+                raise
+            log.error("%s is given records instead of batches from now on: %s", self._class_name, error)
+            self._failing[self._role] = True
+            return self._recovering(by_records)
+        if partly.errors and (self._retry.is_strict or any(map(is_retriable, partly.errors.values()))):
             return by_records()
-        for place in sorted(found.errors):
-            self._note(rows[place], found.errors[place])
-        return found.result  # type: ignore[no-any-return]
+        for place in sorted(partly.errors):
+            self._note(rows[place], partly.errors[place])
+        return result
 
     def _recovering(self, by_records: Callable[[], T]) -> T:
+        failed = len(self.failures)
         done = by_records()
-        if not self.failures and not self._failing[self._role]:
+        if len(self.failures) == failed and not self._failing[self._role]:
             del self._failing[self._role]
         return done
 
@@ -237,6 +253,13 @@ class Attempts:
 
     def _note(self, row: Any, error: Exception) -> None:
         self.failures.append(Failure.of(int(row), self._phase, self._class_name, error))
+
+
+def _check_errors(errors: Mapping[int, Exception], count: int) -> None:
+    """Raise unless errors stand at places of a batch of so many rows."""
+    for place, error in errors.items():
+        if not 0 <= place < count or not isinstance(error, Exception):
+            raise PluginError(f"named {error!r} as the error of row {place!r}, of {count} rows")
 
 
 def joined(columns: list[Any]) -> Any:

@@ -7,7 +7,7 @@ go up in each batch that a step leaves; rows of one may have their place between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, takewhile
@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
-from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, PartlyFailed, records_by_kind
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
 from hearth_execution.order import is_numbered, rows_of
@@ -204,17 +204,23 @@ class Transformations:
         return Outcome(made, attempts.failures)
 
     def _transform_batch(self, transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
-        def run() -> Any:
-            found = NotImplemented if batch.holds_itself else transformation.apply_batch(batch)
-            if found is NotImplemented:
-                return found
-            if not all(map(is_numbered, found.result if isinstance(found, PartlyFailed) else found)):
-                raise PluginError("apply_batch returned a batch without the column 'row' it was given")
-            return found
+        rows = rows_of(batch)
 
-        return attempts.at_once(
-            rows_of(batch), run, lambda: self._transform_records(transformation, attempts, [batch])
-        )
+        def run() -> Any:
+            return NotImplemented if batch.holds_itself else transformation.apply_batch(batch)
+
+        def accept(batches: list[Batch], errors: Mapping[int, Exception]) -> list[Batch]:
+            if not all(map(is_numbered, batches)):
+                raise PluginError("apply_batch returned a batch without the column 'row' it was given")
+            failed = {int(rows[place]) for place in errors}
+            if failed and not failed.isdisjoint(row for each in batches for row in rows_of(each).tolist()):
+                raise PluginError("apply_batch returned a row that it names as failed")
+            return batches
+
+        def by_records() -> list[Batch]:
+            return self._transform_records(transformation, attempts, [batch])
+
+        return attempts.at_once(rows, run, accept, by_records)
 
     def _transform_records(
         self, transformation: Transformation, attempts: Attempts, batches: Sequence[Batch]
@@ -224,13 +230,18 @@ class Transformations:
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run() -> Any:
-            found = NotImplemented if batch.holds_itself else predicate.test_batch(batch)
-            mask, size = found.result if isinstance(found, PartlyFailed) else found, batch.num_rows
-            if found is not NotImplemented and (len(mask) != size or mask.null_count):
-                raise PluginError(f"test_batch returned {len(mask)} answers, {mask.null_count} null, for {size} rows")
-            return found
+            return NotImplemented if batch.holds_itself else predicate.test_batch(batch)
 
-        return attempts.at_once(rows_of(batch), run, lambda: self._test_records(predicate, attempts, batch))
+        def accept(mask: Any, _: Any) -> Any:
+            count, nulls, wanted = len(mask), mask.null_count, batch.num_rows
+            if count != wanted or nulls:
+                raise PluginError(f"test_batch returned {count} answers, {nulls} null, for {wanted} rows")
+            return mask
+
+        def by_records() -> Any:
+            return self._test_records(predicate, attempts, batch)
+
+        return attempts.at_once(rows_of(batch), run, accept, by_records)
 
     def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
         rows, records = self._records(attempts, [batch])

@@ -174,7 +174,7 @@ class Run:
 
 
 class World:
-    """What a row's runs read, topics or a file, and where they write."""
+    """Input of a row's runs, topics or a file, and their outputs."""
 
     def __init__(self, bench: Bench, row: Row, count: int) -> None:
         self._bench = bench
@@ -226,7 +226,7 @@ class World:
         meter.peak = meter.peak_without_jvm = 0
         answer = worker.rest.create(config)
         assert answer.status == 201, answer.text
-        # What is there at the first look came from a time that nobody saw: only what comes after it counts.
+        # Records that are there at the first look arrived before the clock started, so they do not count.
         first = _Look(time.monotonic(), count(), meter.refreshed().cpu)
         deadline, ask_again = first.time + _LIMIT, first.time + _ASK_EVERY
         while True:
@@ -282,7 +282,7 @@ class World:
 
 @dataclass(frozen=True)
 class _Look:
-    """How many records had arrived, when, and what CPU that had cost."""
+    """Count of arrived records, with the time and the CPU spent so far."""
 
     time: float
     count: float

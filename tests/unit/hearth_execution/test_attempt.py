@@ -186,6 +186,11 @@ def test_time_for_another_attempt_is_counted_from_the_first(took: float, times: 
     assert [each.row for each in trying.failures] == [7]
 
 
+def accepted(result: Any, _: Any) -> Any:
+    """Take whatever comes."""
+    return result
+
+
 class TwoForms:
     """A step whose form for batches raises, or names the rows that fail, and whose form for records finds them."""
 
@@ -195,7 +200,7 @@ class TwoForms:
 
     def run(self, trying: Attempts, rows: range) -> list[int]:
         """Return all rows, -1 where one failed."""
-        return trying.at_once(rows, lambda: self._batch(rows), lambda: self._records(trying, rows))
+        return trying.at_once(rows, lambda: self._batch(rows), accepted, lambda: self._records(trying, rows))
 
     def _batch(self, rows: range) -> Any:
         self.calls.append("batch")
@@ -260,15 +265,35 @@ def test_a_form_for_batches_that_breaks_its_contract_is_not_called_again(caplog:
     """Its records are done all the same, and the log names the plugin once."""
     failing: dict[str, bool] = {}
 
-    def broken() -> Any:
-        raise PluginError("returned 1 values for 2 rows")
+    def refuse(result: Any, _: Any) -> Any:
+        raise PluginError(f"returned {len(result)} values for 2 rows")
 
     for _ in range(3):
         trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
-        assert trying.at_once(range(2), broken, lambda: [0, 1]) == [0, 1]
+        assert trying.at_once(range(2), lambda: [0], refuse, lambda: [0, 1]) == [0, 1]
     assert [each.getMessage() for each in caplog.records] == [
         "the.Class is given records instead of batches from now on: returned 1 values for 2 rows"
     ]
+
+
+def test_a_plugin_may_raise_the_host_s_own_error() -> None:
+    """It is an error like any other, and no broken contract: a batch that goes well brings the plugin back."""
+    step, failing = TwoForms({1}, PluginError), dict[str, bool]()
+    for start in (0, 2, 4):
+        step.run(
+            Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "it", failing), range(start, start + 2)
+        )
+    assert step.calls == ["batch", "records", "records", "batch"]
+
+
+@pytest.mark.parametrize(
+    "errors", [{2: ValueError("x")}, {-1: ValueError("x")}, {0: "no error"}, {"0": ValueError("x")}]
+)
+def test_rows_that_are_named_are_rows_of_the_batch(errors: Any) -> None:
+    """A plugin that names others is not believed, and its records are done all the same."""
+    trying = attempts()
+    assert trying.at_once(range(2), lambda: PartlyFailed([0, 1], errors), accepted, lambda: [0, 1]) == [0, 1]
+    assert trying.failures == []
 
 
 def test_a_form_for_batches_that_runs_out_of_memory_ends_the_task() -> None:

@@ -236,3 +236,10 @@ def test_values_before_one_that_is_not_tolerated_are_read(name: str) -> None:
     runs, failures = plugins.deserialize("value.converter", "t", cells, np.arange(4), HeaderRows())
     assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", "b", None, None]
     assert [each.row for each in failures] == [2, 3]
+
+
+def test_a_column_of_a_type_that_is_no_bytes_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values are converted one by one, and the task goes on."""
+    monkeypatch.setattr(Columns, "from_connect_batch", lambda *_: pa.array([1.5, 2.5]))
+    data, failures = serialize("Columns", ["a", "b"])
+    assert (data.to_pylist(), failures) == ([b"a", b"b"], [])

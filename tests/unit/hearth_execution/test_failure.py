@@ -275,3 +275,19 @@ def test_a_name_that_is_missing_keeps_what_python_suggests() -> None:
     except NameError as error:
         found = error
     assert trace_of(found).endswith("".join(traceback.format_exception(found)).rstrip("\n"))
+
+
+class Hostile(Exception):
+    """Has a member as groups of errors have, which raises."""
+
+    @property
+    def exceptions(self) -> Any:
+        """Raise."""
+        raise RuntimeError("hostile")
+
+
+def test_an_error_that_looks_like_a_group_is_none() -> None:
+    """No member of a plugin's error is asked."""
+    with pytest.raises(Hostile) as raised:
+        raise Hostile("bad")
+    assert trace_of(raised.value).endswith("Hostile: bad")

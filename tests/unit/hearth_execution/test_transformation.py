@@ -28,6 +28,7 @@ from hearth_api.batch import (
     Batch,
     BatchPredicate,
     BatchTransformation,
+    PartlyFailed,
     batch_to_sink_records,
     batch_to_source_records,
     headers_to_column,
@@ -451,3 +452,10 @@ def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column()
     )
     assert failed(outcome.failures)[0][:2] == (0, "sample.Shout")
     assert content(outcome.batches) == [(1, "longer")]
+
+
+def test_a_row_that_is_named_as_failed_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be delivered and dead-lettered; a plugin that returns it is not believed."""
+    monkeypatch.setattr(Unsure, "apply_batch", lambda _, part: PartlyFailed([part], {0: ValueError("x")}))
+    outcome = plugins(Unsure).apply([Step("it")], [batch("a", "b")])
+    assert (content(outcome.batches), outcome.failures) == ([(0, "A"), (1, "B")], [])

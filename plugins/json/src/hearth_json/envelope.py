@@ -77,6 +77,8 @@ class BatchReader:
         for envelope, rows in self._envelopes(data, parts.left):
             self._read(envelope, data, rows, parts)
         rows = np.flatnonzero(parts.left)
+        if not len(rows):
+            return parts.runs()
         errors: dict[int, Exception] = {}
         for row, message in zip(rows.tolist(), data.take(pa.array(rows)).to_pylist()):
             try:
