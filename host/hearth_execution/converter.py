@@ -6,6 +6,7 @@ leaves a null behind, which the pipeline takes out, and is named among the failu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,7 @@ from hearth_api.batch import (
     values_to_column,
 )
 from hearth_api.batch import arrow as pa
+from hearth_execution.column_run import by_schema
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Attempts, Plugins
 from hearth_execution.raw_header import HeaderRows, from_headers, to_headers
@@ -109,8 +111,7 @@ def _deserialize_column(
         return converter.to_connect_batch(topic, data)
 
     def accept(runs: list[ColumnRun], _: Any) -> list[ColumnRun]:
-        _check_length("to_connect_batch", sum(len(each.column) for each in runs), len(data))
-        return runs
+        return by_schema(runs, len(data))
 
     def by_records() -> list[ColumnRun]:
         return _deserialize_values(converter, attempts, topic, data, rows, headers)
@@ -133,20 +134,26 @@ def _deserialize_values(
     cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist()), _NULL)
 
     def collect(start: int, size: int) -> list[ColumnRun]:
-        return _runs(cells[start : start + size])
+        return _runs(cells, range(start, start + size))
 
-    return list(chain.from_iterable(attempts.in_halves(rows, collect, _runs([_NULL]))))
+    failed = len(attempts.failures)
+    nothing: list[ColumnRun] = []
+    runs = list(chain.from_iterable(attempts.in_halves(rows, collect, nothing)))
+    if len(attempts.failures) > failed:
+        left = sorted({*range(len(cells))}.difference(*(run.rows for run in runs)))
+        runs.append(ColumnRun(None, pa.nulls(len(left), pa.string()), rows=left))
+    return by_schema(runs, len(cells))
 
 
-def _runs(cells: list[SchemaAndValue]) -> list[ColumnRun]:
-    """Group converted values into runs of one schema."""
-    runs: list[tuple[Any, list[Any]]] = []
-    for cell in cells:
-        if runs and (runs[-1][0] is cell.schema or runs[-1][0] == cell.schema):
-            runs[-1][1].append(cell.value)
-        else:
-            runs.append((cell.schema, [cell.value]))
-    return [ColumnRun(schema, values_to_column(schema, values)) for schema, values in runs]
+def _runs(cells: list[SchemaAndValue], places: Iterable[int]) -> list[ColumnRun]:
+    """Return the converted values at some places as runs of one schema."""
+    kinds: dict[Any, list[int]] = {}
+    for place in places:
+        kinds.setdefault(cells[place].schema, []).append(place)
+    return [
+        ColumnRun(schema, values_to_column(schema, [cells[place].value for place in own]), rows=own)
+        for schema, own in kinds.items()
+    ]
 
 
 def _check_length(method: str, found: int, wanted: int) -> None:

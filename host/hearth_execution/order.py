@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -101,26 +101,34 @@ def rows_between(batches: Sequence[Batch], start: int, end: int) -> list[Batch]:
     return [batch.slice(first, last - first) for batch, (first, last) in zip(batches, bounds) if last > first]
 
 
-def in_order(parts: list[Batch]) -> list[Batch]:
-    """Return ``parts``, each in order itself, as batches whose rows go up from first to last.
+def in_order(parts: Sequence[Batch]) -> list[Batch]:
+    """Return the parts that have rows by the numbers of their first rows; they may still be interleaved."""
+    return sorted((part for part in parts if part.num_rows), key=lambda part: int(rows_of(part)[0]))
 
-    Parts that do not overlap are only sorted; overlapping ones are cut where another's rows come between.
-    """
-    parts = [part for part in parts if part.num_rows]
-    if len(parts) < 2:
-        return parts
-    parts.sort(key=lambda part: int(rows_of(part)[0]))
-    return parts if follow_each_other([*map(rows_of, parts)]) else _interleave(parts)
+
+def are_interleaved(parts: Sequence[Batch]) -> bool:
+    """Tell whether rows of some parts come before those of a part that stands before theirs."""
+    return len(parts) > 1 and all(map(is_numbered, parts)) and not follow_each_other([*map(rows_of, parts)])
+
+
+def select(batches: Sequence[Batch], columns: Collection[str]) -> list[Batch]:
+    """Return batches with only these of their columns, and the one that tells the order of interleaved rows."""
+    wanted = {*columns, "row"} if are_interleaved(batches) else columns
+    return [batch.select(wanted) for batch in batches]
 
 
 def follow_each_other(rows: Sequence[Any]) -> bool:
-    """Tell whether row numbers, an array of each of several parts, begin in each where the part before is over."""
+    """Tell whether row numbers, an array of each of several parts, are behind those of the part before."""
     return all(before[-1] < after[0] for before, after in zip(rows, rows[1:]))
 
 
-def _interleave(parts: list[Batch]) -> list[Batch]:
-    import numpy as np  # only where a predicate chose rows here and there
+def cut(parts: Sequence[Batch]) -> list[Batch]:
+    """Return the rows of interleaved parts as batches that follow each other: pieces between rows of others."""
+    import numpy as np  # only where rows of several kinds alternate
 
+    parts = [part for part in parts if part.num_rows]
+    if len(parts) < 2:
+        return parts
     rows = np.concatenate([rows_of(part) for part in parts])
     owner = np.concatenate([np.full(part.num_rows, index) for index, part in enumerate(parts)])
     owner = owner[np.argsort(rows, kind="stable")]

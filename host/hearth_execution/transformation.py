@@ -15,10 +15,10 @@ from operator import itemgetter
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
-from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_by_kind
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, batch_to_sink_records, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.order import is_numbered, rows_of
+from hearth_execution.order import are_interleaved, is_numbered, rows_of
 from hearth_execution.plugins import Attempts, Plugins
 
 
@@ -120,21 +120,22 @@ class Transformations:
         """Tell whether there are steps, and the first is given records, which need not become batches for it."""
         return bool(steps) and self._takes_records(steps[0])
 
-    def to_records(self, steps: Sequence[Step], batch: Batch) -> tuple[list[Any], list[Failure]]:
-        """Run a sink's batch through steps and return the records that are left, and the rows that failed.
+    def to_records(
+        self, steps: Sequence[Step], batches: Sequence[Batch], consumed: Any
+    ) -> tuple[list[Any], list[Failure]]:
+        """Run a sink's batches through steps and return the records that are left, and the rows that failed.
 
         Each record knows what it was read from (``consumed``), also one that a step made anew.
         """
         count = len(list(takewhile(self._takes_records, reversed(steps))))
         first, last = steps[: len(steps) - count], steps[len(steps) - count :]
-        outcome = self.apply(first, [batch])
-        parts = [each.replace(consumed=batch.consumed) for each in outcome.batches]
+        outcome = self.apply(first, batches)
+        parts = [each.replace(consumed=consumed) for each in outcome.batches]
         if not last:
-            _, records = _in_turn([(rows_of(part).tolist(), self.plugins.records(part)) for part in parts])
-            return records, outcome.failures
+            return records_in_turn(parts), outcome.failures
         numbers, records = self._run_records(last, parts, None, outcome.failures)
         for number, record in zip(numbers, records):
-            record.consumed = None if batch.consumed is None else (batch.consumed, number)
+            record.consumed = None if consumed is None else (consumed, number)
         return records, outcome.failures
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
@@ -260,6 +261,14 @@ class Transformations:
 
         blank: tuple[list[int], list[Any]] = ([], [])
         return attempts.in_halves(numbers, read, blank)
+
+
+def records_in_turn(batches: Sequence[Batch]) -> list[Any]:
+    """Return the rows of a sink's batches as records, in the order of their numbers, or of the batches without any."""
+    if not are_interleaved(batches):
+        return [record for batch in batches for record in batch_to_sink_records(batch)]
+    _, records = _in_turn([(rows_of(batch).tolist(), batch_to_sink_records(batch)) for batch in batches])
+    return records
 
 
 def _in_turn(parts: Sequence[tuple[list[int], list[Any]]]) -> tuple[list[int], list[Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Annotated, Any
 
 from hearth_api import OPTIONAL_BYTES_SCHEMA
 from hearth_api.batch import Batch, ColumnRun
 from hearth_api.batch import arrow as pa
+from hearth_execution.column_run import by_schema
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.header_conversion import HeaderConversion
@@ -26,6 +27,11 @@ def _column(batch: Batch, name: str = "value") -> Any:
     if column is None:
         raise ValueError(f"a batch without the column {name!r}")
     return column
+
+
+def _of_run(run: ColumnRun) -> Batch:
+    rows = {} if run.rows is None else {"row": pa.array(run.rows, pa.int32())}
+    return _of_columns(run.schema, value=run.column, **rows)
 
 
 def _of_columns(schema: Any, **columns: Any) -> Batch:
@@ -87,8 +93,8 @@ TravellingBytes = Annotated[Mapping[str, Any], Body(_bytes_of, _of_bytes)]
 TravellingRun = Annotated[
     ColumnRun,
     Body(
-        lambda batch: ColumnRun(batch.value_schema, _column(batch)),
-        lambda run: _of_columns(run.schema, value=run.column),
+        lambda batch: ColumnRun(batch.value_schema, _column(batch), rows=batch.column("row")),
+        _of_run,
     ),
 ]
 TravellingHeaders = Annotated[
@@ -166,7 +172,7 @@ class Serialize(PluginCall[Serialized], op="serialize"):
 
 @dataclass(frozen=True)
 class Deserialized:
-    """Runs of Connect data of one schema each, all rows in order; a row that failed is a null in one of them.
+    """Connect data, a run of each schema with the rows it has; a row that failed is a null in one of them.
 
     They are those of one converter after the other; ``counts`` says how many each has made.
     """
@@ -203,13 +209,12 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
         return done
 
     def verify(self, reply: Deserialized) -> Deserialized:
-        """Refuse runs that do not add up to the rows: keys and values lie side by side."""
+        """Refuse runs that do not have each row once: keys and values lie side by side."""
         found = reply.by_converter()
         if len(found) != len(self.roles) or sum(map(len, found)) != len(reply.runs):
             raise ValueError(f"it answers with {len(reply.runs)} runs of {reply.counts} for {len(self.roles)} columns")
-        for runs in found:
-            check_count(sum(len(run.column) for run in runs), len(self.cells.rows))
-        return reply
+        joined = [by_schema(runs, len(self.cells.rows)) for runs in found]
+        return replace(reply, counts=[*map(len, joined)], runs=[*chain.from_iterable(joined)])
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from hearth_api import (
     SinkTaskContext,
     TopicPartition,
 )
-from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records, records_to_batches
+from hearth_api.batch import Batch, BatchSinkTask, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
-from hearth_execution.order import in_order
-from hearth_execution.transformation import Outcome, Step, Transformations
+from hearth_execution.order import are_interleaved, cut, in_order
+from hearth_execution.transformation import Step, Transformations, records_in_turn
 from hearth_stage.channel import Speaker
 from hearth_stage.task_call import (
     Agreed,
@@ -38,6 +38,8 @@ from hearth_stage.task_call import (
     StopSink,
 )
 
+FEWEST_ROWS = 16
+"""With fewer rows a piece, on average, what is cut to follow each other is given to a task as records."""
 MOST_SECONDS = 0.05
 """How long the puts of one call go on; the last of them may take as long as any."""
 
@@ -252,11 +254,10 @@ class StageSink:
         task, _ = self._parts()
         failures: list[Failure] = []
         if isinstance(task, BatchSinkTask):
-            batches = [each for batch in arrived for each in self._stepped(batch, rows, failures)]
-            put: Callable[[], None] = partial(_put_batches, task, batches)
+            put: Callable[[], None] = partial(_put_batches, task, self._stepped(arrived, rows, failures))
         else:
-            wanted = [batch.replace(consumed=rows) for batch in arrived]
-            put = partial(task.put, [record for batch in wanted for record in self._records(batch, failures)])
+            records, failures = self._transformations.to_records(self._steps, arrived, rows)
+            put = partial(task.put, records)
         if not failures or self._tolerant:
             put()
         return failures
@@ -286,19 +287,13 @@ class StageSink:
         if task is not None:
             task.stop()
 
-    def _stepped(self, batch: Batch, consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
-        """Run a batch through the stage's own steps, if it has any, and return what is left."""
-        outcome = self._transformations.apply(self._steps, [batch]) if self._steps else Outcome([batch])
-        failures += outcome.failures
-        return [each.replace(consumed=consumed) for each in in_order(outcome.batches)]
-
-    def _records(self, batch: Batch, failures: list[Failure]) -> list[SinkRecord]:
-        """Run a batch through the steps, the last of which may hand their records to the task themselves."""
-        if not self._steps:
-            return batch_to_sink_records(batch)
-        records, failed = self._transformations.to_records(self._steps, batch)
-        failures += failed
-        return records
+    def _stepped(self, batches: list[Batch], consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
+        """Run batches through the stage's own steps, if it has any, and return what is left."""
+        if self._steps:
+            outcome = self._transformations.apply(self._steps, batches)
+            failures += outcome.failures
+            batches = in_order(outcome.batches)
+        return [each.replace(consumed=consumed) for each in batches]
 
     def _parts(self) -> tuple[SinkTask, StageSinkContext]:
         assert self._task is not None, "the protocol starts a task before it is used"
@@ -307,5 +302,10 @@ class StageSink:
 
 
 def _put_batches(task: BatchSinkTask, batches: list[Batch]) -> None:
-    if any(batch.holds_itself for batch in batches) or task.put_batch(batches) is NotImplemented:
-        task.put([record for batch in batches for record in batch_to_sink_records(batch)])
+    if are_interleaved(batches) and not task.takes_interleaved:
+        pieces = cut(batches)
+        takes_records = sum(batch.num_rows for batch in batches) < FEWEST_ROWS * len(pieces)
+    else:
+        pieces, takes_records = batches, False
+    if takes_records or any(batch.holds_itself for batch in batches) or task.put_batch(pieces) is NotImplemented:
+        task.put(records_in_turn(batches))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import pyarrow as pa
+
 from hearth.staging.place import Place
 from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA
@@ -34,11 +36,10 @@ def _read(batch: Batch, side: str, place: Place) -> tuple[list[Batch], list[Fail
     run = ColumnRun(OPTIONAL_BYTES_SCHEMA, batch.column(side))
     call = Deserialize([f"{side}.converter"], batch.topic or "", Cells({side: run}, rows_of(batch)))
     done = place.do(call)
-    parts, start = [], 0
+    parts = []
     for own in done.by_converter()[0]:
-        part = batch.slice(start, len(own.column)).with_columns(**{side: own.column})
-        parts.append(part.replace(**{f"{side}_schema": own.schema}))
-        start += len(own.column)
+        part = batch if own.rows is None else batch.take(pa.array(own.rows))
+        parts.append(part.with_columns(**{side: own.column}).replace(**{f"{side}_schema": own.schema}))
     if done.failures:
         parts = [part.filter(without(part, done.failures)) for part in parts]
     return [part for part in parts if part.num_rows], done.failures

@@ -26,7 +26,7 @@ from hearth.staging.tolerance import Tolerance, answer_when_kept, reported_by_ta
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import Failure, is_retriable
-from hearth_execution.order import in_order, row_of
+from hearth_execution.order import in_order, row_of, select
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
 from hearth_stage.task_call import (
@@ -232,7 +232,7 @@ class WrittenTask:
     def _put(self, piece: _Piece) -> Put:
         batches = [kept for batch in piece.batches if (kept := self._wanted(batch)).num_rows]
         if self._columns is not None:
-            batches = [batch.select(self._columns) for batch in batches]
+            batches = select(batches, self._columns)
         consumed = piece.sources if self._is_reporting and batches else []
         return Put([*batches, *consumed], len(consumed))
 

@@ -18,7 +18,7 @@ from hearth.runtime.pipeline import Pipeline
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import in_order, rows_between, rows_of
+from hearth_execution.order import in_order, rows_between, rows_of, select
 from hearth_execution.transformation import Outcome
 from hearth_stage.task_call import Put, PutDone
 
@@ -87,8 +87,7 @@ class Delivery:
         batches, read = self.batches, self.read
         ends = [*range(most, read, most), read] if read > most else []
         if columns is not None:
-            wanted = {*columns, "row"} if are_consumed_wanted or ends else {*columns}
-            batches = [batch.select(wanted) for batch in batches]
+            batches = select(batches, {*columns, "row"} if are_consumed_wanted or ends else columns)
         consumed = [as_consumed(source) for source in self.sources] if batches and are_consumed_wanted else []
         return Put([*batches, *consumed], len(consumed), heard, ends)
 

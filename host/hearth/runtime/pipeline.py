@@ -21,8 +21,9 @@ from hearth.staging.place import Place, StagePlace
 from hearth.staging.plugin_plan import PluginPlan, PluginSpec
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
+from hearth_execution.column_run import paired, taken
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
-from hearth_execution.order import follow_each_other, numbered, rows_of
+from hearth_execution.order import follow_each_other, in_order, numbered, rows_of
 from hearth_execution.raw_header import with_changes
 from hearth_execution.transformation import Outcome, without
 from hearth_stage.conversion_call import (
@@ -129,7 +130,7 @@ class Pipeline:
     def deserializing(self, incoming: Incoming, first: int = 0) -> Callable[[], Outcome]:
         """Have consumed rows deserialized; what is returned waits for that.
 
-        It returns batches of one schema each, rows numbered from ``first`` as they came.
+        It returns a batch of each pair of schemas, rows numbered from ``first`` as they came.
         """
         rows = _numbered_from(first, incoming)
         data = {"key": incoming.key, "value": incoming.value}
@@ -251,7 +252,9 @@ def _deserialized(
         found = headers()
         columns["headers"] = found.column
         failures += [replace(failure, row=failure.row + first) for failure in found.failures]
-    batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
+    keys, values = runs
+    pairs = paired(keys, values, len(incoming.value))
+    batches = in_order([_batch(incoming, columns, rows, key, value) for rows, key, value in pairs])
     if failures:
         failures = first_of_each_row(failures)
         batches = [batch.filter(without(batch, failures)) for batch in batches]
@@ -322,33 +325,11 @@ def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
     return Failure(int(rows[wrong[0]]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))
 
 
-def _align(keys: list[ColumnRun], values: list[ColumnRun]) -> list[tuple[int, ColumnRun, ColumnRun]]:
-    """Cut runs of keys and of values where either begins: the first row, and a run of each."""
-    if len(keys) == len(values) == 1:
-        return [(0, keys[0], values[0])]
-    starts_of_keys = np.cumsum([0] + [len(run.column) for run in keys])
-    starts_of_values = np.cumsum([0] + [len(run.column) for run in values])
-    bounds = np.union1d(starts_of_keys, starts_of_values).tolist()
-    pieces = []
-    for start, end in zip(bounds, bounds[1:]):
-        pair = [
-            _piece(runs, starts, start, end) for runs, starts in ((keys, starts_of_keys), (values, starts_of_values))
-        ]
-        pieces.append((start, pair[0], pair[1]))
-    return pieces
-
-
-def _piece(runs: list[ColumnRun], starts: Any, start: int, end: int) -> ColumnRun:
-    index = int(np.searchsorted(starts, start, side="right")) - 1
-    run = runs[index]
-    return replace(run, column=run.column.slice(start - int(starts[index]), end - start))
-
-
-def _batch(incoming: Incoming, columns: dict[str, Any], start: int, key: ColumnRun, value: ColumnRun) -> Batch:
-    count = len(value.column)
-    own = {name: column.slice(start, count) for name, column in columns.items()}
-    own["value"] = value.column
-    if key.column.null_count < count:
+def _batch(incoming: Incoming, columns: dict[str, Any], rows: Any, key: ColumnRun, value: ColumnRun) -> Batch:
+    """Return the records whose keys and values these are, at some places of what was read, or at all of them."""
+    own = columns if rows is None else {name: taken(column, rows) for name, column in columns.items()}
+    own = {**own, "value": value.column}
+    if key.column.null_count < len(key.column):
         own["key"] = key.column
     data = pa.RecordBatch.from_arrays(list(own.values()), names=list(own))
     kind = TIMESTAMP_TYPES[incoming.timestamp_type]

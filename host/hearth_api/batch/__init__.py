@@ -38,6 +38,7 @@ from hearth_api.batch.header_list import (
 )
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.record_copy import LASTING, copies_of
+from hearth_api.batch.text_column import column_to_texts
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "batch_to_sink_records",
     "batch_to_source_records",
     "column_to_headers",
+    "column_to_texts",
     "column_to_values",
     "copies_of",
     "header_lists",

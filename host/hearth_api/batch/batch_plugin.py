@@ -63,6 +63,11 @@ class BatchSinkTask(SinkTask):
     """The columns the task reads, in either form; None for all. What it does not read need not be fetched, converted
     or carried, and is missing in the records of `put` as well."""
 
+    takes_interleaved: bool = False
+    """Whether `put_batch` takes batches whose rows come between those of others: the column `row`, which goes up in
+    each of them, then tells the order. Where schemas alternate this saves many small batches. Other tasks are given
+    such batches cut into pieces that follow each other, or as records where the pieces would be small."""
+
     @abstractmethod
     def put_batch(self, batches: list[Batch]) -> Declined | None:
         """Write the batches, or buffer them until `flush` or `pre_commit`; `NotImplemented` to be given records.
@@ -100,14 +105,17 @@ class BatchPredicate(Predicate):
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """Consecutive converted values that have the same schema.
+    """Converted values that have the same schema: those of consecutive rows, or those of the rows it names.
 
-    Of a column without one `grouped` may tell what is known of it (`hearth_api.layout.Grouped`).
+    `rows` holds the place of each value in the batch, as a numpy or Arrow array of integers that go up; None where the
+    values follow those of the run before. Of a column without schema `grouped` may tell what is known of it
+    (`hearth_api.layout.Grouped`).
     """
 
     schema: Schema | None
     column: Any
     grouped: Any = None
+    rows: Any = None
 
 
 class BatchConverter(Converter):
@@ -130,11 +138,12 @@ class BatchConverter(Converter):
 
     @abstractmethod
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
-        """Return the values of a pyarrow binary array, in order, split where the schema changes.
+        """Return the values of a pyarrow binary array, as runs of one schema each.
 
-        Called in place of `to_connect_data` and under the same terms. The lengths of the runs add up to
-        that of `data`; every column is of `arrow_type(run.schema)`. After `NotImplemented`, `to_connect_data`
-        is given the messages one by one.
+        Called in place of `to_connect_data` and under the same terms. Every value of `data` is in one run; either all
+        runs name their rows, or none does and the values come in order. Where schemas alternate, one run of each
+        schema with its rows is much cheaper than a run for every change. Every column is of `arrow_type(run.schema)`.
+        After `NotImplemented`, `to_connect_data` is given the messages one by one.
         """
 
 

@@ -23,6 +23,7 @@ from hearth_execution.converter import Converters
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import HeaderRows, raw_column
 from hearth_execution.retry import NO_RETRY, Retry
+from tests.unit.run_order import values_in_order
 
 asked: list[Any] = []
 """What the converters below were given, in the order they were given it."""
@@ -177,7 +178,7 @@ def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> N
     cells = pa.array([b"a", b"bad", b"odd", b"b"], pa.binary())
     heading = HeaderRows(raw_column([[], [], [], [("k", b"v")]]))
     runs, failures = unsure.deserialize("value.converter", "t", cells, rows, heading)
-    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a ", None, "odd ", "b k=b'v'"]
+    assert [value for _, value in values_in_order(runs)] == ["a ", None, "odd ", "b k=b'v'"]
     assert [each.row for each in failures] == [11]
 
 
@@ -195,7 +196,7 @@ def test_header_that_may_change_what_is_read_has_the_values_read_one_by_one(monk
 def test_bad_bytes_are_a_null_of_their_row() -> None:
     """Keys and values still lie side by side, so that the pipeline can take the row out of both."""
     runs, failures = deserialize("Columns", [b"a", b"bad", b"b"])
-    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", None, "b"]
+    assert [value for _, value in values_in_order(runs)] == ["a", None, "b"]
     assert [each.row for each in failures] == [11]
 
 
@@ -217,13 +218,12 @@ def test_a_schema_that_no_column_has_is_a_failure_of_its_row() -> None:
     assert sorted((each.row, each.error.kind) for each in failures) == [(row, "data") for row in (2, 3, 4, 5)]
 
 
-def test_runs_follow_equal_schemas_and_not_the_same_object() -> None:
+def test_values_of_equal_schemas_are_one_run_wherever_they_stand() -> None:
     """A converter may make a schema for each value; a run for each would be a batch for each record."""
     runs, failures = deserialize("Text", [b"a", None, b"B", b"C", b"d"])
-    assert [(run.schema.name, run.column.to_pylist()) for run in runs] == [
-        (None, ["a", None]),
-        ("Loud", ["B", "C"]),
-        (None, ["d"]),
+    assert [(run.schema.name, run.column.to_pylist(), [*run.rows]) for run in runs] == [
+        (None, ["a", None, "d"], [0, 1, 4]),
+        ("Loud", ["B", "C"], [2, 3]),
     ]
     assert failures == []
 
@@ -234,7 +234,7 @@ def test_values_before_one_that_is_not_tolerated_are_read(name: str) -> None:
     plugins = converters(name, retry=replace(NO_RETRY, is_strict=True))
     cells = pa.array([b"a", b"b", b"bad", b"c"], pa.binary())
     runs, failures = plugins.deserialize("value.converter", "t", cells, np.arange(4), HeaderRows())
-    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", "b", None, None]
+    assert [value for _, value in values_in_order(runs)] == ["a", "b", None, None]
     assert [each.row for each in failures] == [2, 3]
 
 

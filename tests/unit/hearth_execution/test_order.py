@@ -10,6 +10,8 @@ from hearth_api import STRING_SCHEMA, TimestampType
 from hearth_api.batch import Batch
 from hearth_execution.order import (
     are_alike,
+    are_interleaved,
+    cut,
     in_order,
     join,
     join_all,
@@ -18,6 +20,7 @@ from hearth_execution.order import (
     row_of,
     rows_before,
     rows_of,
+    select,
 )
 
 
@@ -73,15 +76,34 @@ def test_rows_are_found_by_their_numbers() -> None:
     assert content(rows_before([part("a", 5, 6).with_columns(row=None)], 1)) == [("a", [0])]
 
 
-def test_parts_that_do_not_overlap_are_only_sorted() -> None:
-    """Nothing is cut where nothing comes between."""
+def test_parts_are_sorted_by_their_first_rows() -> None:
+    """Nothing is cut, be they interleaved or not."""
     assert content(in_order([part("b", 3, 4), part("a", 0, 2)])) == [("a", [0, 2]), ("b", [3, 4])]
+    assert content(in_order([part("b", 1, 4), part("a", 0, 2)])) == [("a", [0, 2]), ("b", [1, 4])]
 
 
-def test_overlapping_parts_are_cut_where_another_comes_between() -> None:
+def test_interleaved_parts_are_told_from_those_that_follow_each_other() -> None:
+    """Parts without numbers come in order, whatever is counted in each."""
+    assert not are_interleaved([part("a", 0, 2), part("b", 3, 4)])
+    assert are_interleaved([part("a", 0, 2), part("b", 1, 4)])
+    assert are_interleaved([part("b", 3, 4), part("a", 0, 2)])
+    plain = part("a", 0, 1).with_columns(row=None)
+    assert not are_interleaved([plain, plain])
+    assert not are_interleaved([])
+
+
+def test_the_order_of_interleaved_parts_is_kept_with_the_columns_that_are_wanted() -> None:
+    """Others need no numbers."""
+    names = [batch.data.schema.names for batch in select([part("a", 0, 2), part("b", 1)], {"value"})]
+    assert names == [["value", "row"]] * 2
+    names = [batch.data.schema.names for batch in select([part("a", 0), part("b", 1)], {"value"})]
+    assert names == [["value"]] * 2
+
+
+def test_interleaved_parts_are_cut_where_another_comes_between() -> None:
     """Batches hold one topic and schema, so going back and forth takes several."""
     parts = [part("a", 0, 1, 4), part("b", 2, 3, 5)]
-    assert content(in_order(parts)) == [("a", [0, 1]), ("b", [2, 3]), ("a", [4]), ("b", [5])]
+    assert content(cut(parts)) == [("a", [0, 1]), ("b", [2, 3]), ("a", [4]), ("b", [5])]
 
 
 def test_empty_parts_vanish() -> None:
@@ -95,7 +117,7 @@ def test_empty_parts_vanish() -> None:
 def test_order_is_that_of_the_rows_and_nothing_is_lost(owners: list[int], shuffled: list[int]) -> None:
     """However rows are spread over parts, they come out in order, each with its own topic and value."""
     parts = [part(str(name), *(row for row, owner in enumerate(owners) if owner == name)) for name in shuffled]
-    ordered = in_order(parts)
+    ordered = cut(parts)
     rows = [(batch.topic, row) for batch in ordered for row in rows_of(batch).tolist()]
     assert rows == [(str(owner), row) for row, owner in enumerate(owners)]
     values = [value for batch in ordered for value in batch.column("value").to_pylist()]

@@ -35,7 +35,7 @@ from hearth_api.batch import (
     records_by_kind,
 )
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import in_order, number_rows, numbered, rows_of
+from hearth_execution.order import cut, number_rows, numbered, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, without
@@ -374,10 +374,10 @@ def numbered_records(outcome: Outcome) -> list[tuple[int, Any, Any, Any]]:
 @given(TEXTS, STEPS)
 def test_a_sink_is_given_the_records_of_its_last_steps(texts: list[str], steps: list[Step]) -> None:
     """Each knows what it was read from, also one that was made anew."""
-    ours, whole = several("sink"), sink_batch(texts).replace(consumed="read")
+    ours, whole = several("sink"), sink_batch(texts)
     outcome = ours.apply(steps, [whole])
-    records, failures = ours.to_records(steps, whole)
-    parts = [part.replace(consumed="read") for part in in_order(outcome.batches)]
+    records, failures = ours.to_records(steps, [whole], "read")
+    parts = [part.replace(consumed="read") for part in cut(outcome.batches)]
     assert records == [record for part in parts for record in batch_to_sink_records(part)]
     assert [record.consumed for record in records] == [("read", row) for row, _ in content(outcome.batches)]
     assert failed(failures) == failed(outcome.failures)

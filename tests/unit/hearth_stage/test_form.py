@@ -344,7 +344,11 @@ TEXT = pa.array(["a"])
         ),
         (Serialize(VALUE, "t", TWO), Serialized({"value": pa.array(["a", "b"])}), "2 of string for 2 cells"),
         (Serialize(VALUE, "t", TWO), Serialized({"key": pa.array([b"a", b"b"])}), "returned nothing for 2 cells"),
-        (Deserialize(VALUE, "t", TWO), Deserialized([3], [ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),
+        (
+            Deserialize(VALUE, "t", TWO),
+            Deserialized([3], [ColumnRun(None, TEXT)] * 3),
+            "a row twice, or one",
+        ),
         (Deserialize(VALUE, "t", TWO), Deserialized([1, 1], [ColumnRun(None, TEXT)] * 2), r"of \[1, 1\] for 1 col"),
         (Deserialize(VALUE, "t", TWO), Deserialized([2], [ColumnRun(None, TEXT)] * 3), r"3 runs of \[2\] for 1 col"),
         (Deserialize(VALUE, "t", TWO), Deserialized([-1], [ColumnRun(None, TEXT)] * 2), "islice"),

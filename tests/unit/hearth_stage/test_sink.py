@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -150,8 +151,12 @@ def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def put(*batches: Batch, consumed: int = 0) -> Put:
-    """Return a call that puts batches."""
-    return Put(list(batches), consumed)
+    """Return a call that puts batches, whose rows are numbered through all but those that hold what was consumed."""
+    numbered, first = [*batches], 0
+    for place, each in enumerate(batches[: len(batches) - consumed]):
+        numbered[place] = each.with_columns(row=pa.array(range(first, first + len(each)), pa.int32()))
+        first += len(each)
+    return Put(numbered, consumed)
 
 
 def started(connector: str = "Connector", steps: bool = False, **args: Any) -> tuple[StageSink, Wire, SinkStarted]:
@@ -200,6 +205,40 @@ def test_records_are_put_in_the_form_the_task_takes() -> None:
     sink, _, _ = started("BatchConnector")
     sink.put(put(batch("a", "b"), batch("c")))
     assert heard[-1] == ("put_batch", [["a", "b"], ["c"]])
+
+
+def interleaved(rows: int, length: int) -> list[Batch]:
+    """Return two batches of so many rows together, which take turns after so many rows; values are the rows."""
+    numbers = np.arange(rows)
+    masks = numbers // length % 2 == 0, numbers // length % 2 == 1
+    whole = batch(*map(str, numbers))
+    return [whole.filter(pa.array(mask)) for mask in masks]
+
+
+@pytest.mark.parametrize(
+    ("connector", "steps"), [("Connector", False), ("Connector", True), ("BatchConnector", False)]
+)
+def test_rows_of_several_schemas_come_in_the_order_of_their_numbers(connector: str, steps: bool) -> None:
+    """A batch of each schema arrives, and the task is given records as they were consumed."""
+    sink, _, _ = started(connector, steps)
+    sink.put(Put(interleaved(20, 1)))
+    assert heard[1:] == [("put", [(str(row), 100 + row) for row in range(20)])]
+
+
+def test_pieces_of_many_rows_are_put_as_batches_that_follow_each_other() -> None:
+    """A task that has not said that it takes interleaved batches need not look at numbers."""
+    sink, _, _ = started("BatchConnector")
+    sink.put(Put(interleaved(64, 16)))
+    texts = [str(row) for row in range(64)]
+    assert heard[1:] == [("put_batch", [texts[start : start + 16] for start in range(0, 64, 16)])]
+
+
+def test_interleaved_batches_are_put_as_they_are_if_the_task_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It orders them itself, by their numbers."""
+    monkeypatch.setattr(BatchTask, "takes_interleaved", True)
+    sink, _, _ = started("BatchConnector")
+    sink.put(Put(interleaved(4, 1)))
+    assert heard[1:] == [("put_batch", [["0", "2"], ["1", "3"]])]
 
 
 def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:

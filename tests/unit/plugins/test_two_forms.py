@@ -44,7 +44,8 @@ from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.side import R
 from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS, schemas, values
 from tests.unit.plugins.transforms.sample import batches, check_forms, numbered, records_of
-from tests.unit.plugins.two_forms import answered, messages, read, transformed, values_of, written
+from tests.unit.plugins.two_forms import answered, messages, read, transformed, written
+from tests.unit.run_order import values_in_order
 
 ROOT = Path(__file__).parents[3] / "plugins"
 FIELDS = ("a", "b", "a,b", "a.b", "a.a,b")
@@ -247,7 +248,7 @@ def test_converters_that_read(
             refused.add(row)
         plain.append((found.schema, deep_key(found.value)))
     runs, failures = read(converter, pa.array(given_bytes, pa.binary()))
-    made = enumerate(values_of(runs))  # a row that failed is a null of whichever schema
+    made = enumerate(values_in_order(runs))  # a row that failed is a null of whichever schema
     assert [(None if row in refused else schema, deep_key(value)) for row, (schema, value) in made] == plain
     assert [failure.row for failure in first_of_each_row(failures)] == [failure.row for failure in failures]
     assert {failure.row for failure in failures} == refused

@@ -14,7 +14,6 @@ from hearth_api.batch import (
     BatchTransformation,
     ColumnRun,
     PartlyFailed,
-    column_to_values,
 )
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
@@ -63,11 +62,6 @@ def read_whole(converter: BatchConverter, data: Any) -> list[ColumnRun]:
     if isinstance(found, PartlyFailed):
         raise found.errors[min(found.errors)]
     return found
-
-
-def values_of(runs: list[ColumnRun]) -> list[tuple[Schema | None, Any]]:
-    """Return schema and value of every row."""
-    return [(run.schema, value) for run in runs for value in column_to_values(run.schema, run.column)]
 
 
 def messages(failures: list[Failure]) -> dict[int, str]:

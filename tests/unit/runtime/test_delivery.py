@@ -71,15 +71,17 @@ def test_rows_of_partitions_that_went_are_taken_out() -> None:
     assert (left.starts, left.offsets) == ({first: 5}, {first: 6})
 
 
-def test_what_transformations_made_is_put_in_the_order_it_was_consumed_in() -> None:
-    """They may leave batches whose rows lie between each other."""
+def test_what_transformations_made_is_put_with_the_numbers_it_was_consumed_by() -> None:
+    """They may leave batches whose rows lie between each other; the columns of a put then tell the order."""
     whole = number_rows(batch(0, 1, 2, 3))
     odd = pa.array([False, True] * 2)
     pipeline: Any = SimpleNamespace(
         transform=lambda batches: Outcome([each.filter(mask) for each in batches for mask in (odd, pc.invert(odd))]),
     )
     delivery = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline)
-    assert partitions(delivery) == [[0], [1], [2], [3]]
+    assert partitions(delivery) == [[0, 2], [1, 3]]
+    batches = delivery.to_put(["value"], 10, are_consumed_wanted=False).batches
+    assert [batch.column("row").to_pylist() for batch in batches] == [[0, 2], [1, 3]]
 
 
 def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together() -> None:

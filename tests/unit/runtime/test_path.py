@@ -39,9 +39,11 @@ def told(beginning: str) -> list[str]:
 
 PATHS = {"source": told("A record of a source"), "sink": told("A record of a sink")}
 CARRIERS = told("Below these")
-AT_TIMES = {"hearth_execution.retry", "hearth_execution.order", "hearth_stage.absent_module"}
-"""What a batch of one record goes through as well, and one that is cut: the broker hands over records as it likes; and
-what is asked by the import of a module, which some libraries try again and again."""
+AT_TIMES = {
+    "hearth_execution.retry", "hearth_execution.order", "hearth_execution.column_run", "hearth_stage.absent_module",
+}  # fmt: skip
+"""What a batch of one record goes through as well, and one that is cut or has several schemas: the broker hands over
+records as it likes; and what is asked by the import of a module, which some libraries try again and again."""
 
 
 def module_of(path: str) -> str | None:

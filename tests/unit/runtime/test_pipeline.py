@@ -40,6 +40,7 @@ from hearth_api.batch import (
 from hearth_execution.failure import Failure
 from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
+from hearth_execution.transformation import records_in_turn
 from tests.patience import PATIENCE
 from tests.unit.runtime.sample import failure, plugin, task_plan
 
@@ -485,7 +486,7 @@ def test_every_consumed_record_is_delivered_or_named(rows: list[tuple[bytes | No
     """Whatever comes, each record comes out with its own key and value, in order, or is a failure: none vanishes."""
     incoming = consumed(*(value for _, value in rows), keys=[key for key, _ in rows])
     outcome = pipeline("sink").deserializing(incoming)()
-    records = [record for batch in outcome.batches for record in batch_to_sink_records(batch)]
+    records = records_in_turn(outcome.batches)
     good = {row: cells for row, cells in enumerate(rows) if b"bad" not in cells}
     assert [record.kafka_offset - 100 for record in records] == list(good)
     assert [(record.key, record.value) for record in records] == [tuple(map(_value, cells)) for cells in good.values()]

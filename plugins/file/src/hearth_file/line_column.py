@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,3 +149,19 @@ def joined_lines(column: Any) -> memoryview:
     whole = pa.array([0, len(texts)], pa.int32())
     _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), constant("\n")).buffers()
     return memoryview(data)[: np.frombuffer(ends, np.int32)[1]]
+
+
+def text_column(texts: Sequence[str | None]) -> Any:
+    """Return texts as an Arrow string array."""
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        cells = [None if text is None else text.encode("utf-8", "replace") for text in texts]
+        return pa.array(cells, pa.binary()).cast(pa.string())
+
+
+def woven(columns: Sequence[Any], numbers: Sequence[Any]) -> Any:
+    """Return columns of texts as one, in the order of the numbers that each text has."""
+    order = pc.sort_indices(pa.concat_arrays(numbers))
+    return pa.concat_arrays([column.cast(pa.string()) for column in columns]).take(order)

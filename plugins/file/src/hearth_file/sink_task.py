@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hearth_api import ConnectError, DataError, Schema, SinkRecord, Type, is_logical
-from hearth_api.batch import Batch, BatchSinkTask, Declined, column_to_values
+from hearth_api.batch import Batch, BatchSinkTask, Declined, column_to_texts
 from hearth_api.java import java_text
 from hearth_file import VERSION
 from hearth_file.sink import FileStreamSinkConfig
@@ -30,6 +30,7 @@ class FileStreamSinkTask(BatchSinkTask):
     """
 
     columns = frozenset({"value"})
+    takes_interleaved = True
 
     def version(self) -> str:
         """Return the version of the Kafka Connect class this stands for."""
@@ -50,12 +51,17 @@ class FileStreamSinkTask(BatchSinkTask):
 
     def put_batch(self, batches: list[Batch]) -> Declined | None:
         """Write the batches: as columns where Arrow has the texts, else value by value."""
+        from hearth_file.line_column import joined_lines, woven
+
+        batches = [batch for batch in batches if batch.num_rows]
         try:
-            written = [self._lines(batch) for batch in batches if batch.num_rows]
+            texts = [self._texts(batch) for batch in batches]
         except DataError:
             return NotImplemented  # a value that Python cannot hold: whose it is, the form for records finds out
-        for each in written:
-            self._write(each, b"\n")
+        if len(texts) > 1 and all(batch.column("row") is not None for batch in batches):
+            texts = [woven(texts, [batch.column("row") for batch in batches])]
+        for each in texts:
+            self._write(joined_lines(each), b"\n")
         return None
 
     def stop(self) -> None:
@@ -64,14 +70,18 @@ class FileStreamSinkTask(BatchSinkTask):
         if descriptor != _STANDARD_OUTPUT:
             os.close(descriptor)
 
-    def _lines(self, batch: Batch) -> Any:
-        from hearth_file.line_column import joined_lines
+    def _texts(self, batch: Batch) -> Any:
+        """Return the text of each value, or null, as a column."""
+        from hearth_file.line_column import text_column
 
         schema, column = batch.value_schema, batch.column("value")
-        if column is not None and (schema is None or _is_text(schema)):
-            return joined_lines(column if schema is not None else self._plain.of(column))
-        values = [None] * batch.num_rows if column is None else column_to_values(schema, column)
-        return "\n".join([java_text(value, schema) for value in values]).encode("utf-8", "replace")
+        if column is None:
+            return text_column([None] * batch.num_rows)
+        if schema is None:
+            return self._plain.of(column)
+        if _is_text(schema):
+            return column
+        return text_column(column_to_texts(schema, column))
 
     @cached_property
     def _plain(self) -> PlainLines:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from hearth_api import Schema, Type
 from hearth_api.batch import arrow_type, values_to_column
-from hearth_api.layout import Fitting, Known, Payloads, are_few, cut, memory, nulled, rows_of
+from hearth_api.layout import Fitting, Known, Payloads, cut, memory, nulled, rows_of
 from hearth_json.layout import Layout, learn
 from hearth_json.leaf import leaf_column, unescape
 from hearth_json.setting import JsonConverterSettings
@@ -21,6 +21,10 @@ from hearth_json.value_reader import ValueReader
 
 Part = tuple[Any, Any]
 """The numbers of some rows, ascending, and the column of their values."""
+
+
+_FEWEST = 150
+"""Of fewer payloads of one schema the strict form is quicker: a template costs the same for each field of a few."""
 
 
 class ColumnReader:
@@ -38,7 +42,7 @@ class ColumnReader:
         """Return the payloads, a binary column without nulls, as columns; some rows may be in none of them."""
         left = np.ones(len(payloads), bool)
         parts: list[Part] = []
-        if not are_few(len(payloads)):
+        if len(payloads) >= _FEWEST:
             for rows, column in self._by_template(schema, payloads, left):
                 parts.append((rows, column))
                 left[rows] = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue
 from hearth_api.batch import ColumnRun, PartlyFailed, arrow_type, values_to_column
-from hearth_api.layout import Alike, Grouped
+from hearth_api.layout import Alike, Grouped, memory
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader
@@ -30,8 +30,10 @@ from hearth_json.value_reader import ValueReader
 _HEAD = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ \t\n\r]*')
 _PAYLOAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload"[ \t\n\r]*:[ \t\n\r]*')
 _TAIL = re.compile(r"[ \t\n\r]*\}[ \t\n\r]*")
-_KINDS_AT_MOST = 8
+_KINDS_AT_MOST = 128
 """So many different envelopes are looked for in one batch; rows of any others are read one by one."""
+_MISSES_AT_MOST = 8
+"""After so many rows without an envelope all that are left are read one by one."""
 
 PlainForm = Callable[[bytes], SchemaAndValue]
 
@@ -43,6 +45,14 @@ class Envelope:
     schema: Schema | None
     head: bytes
     tail: bytes
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The place at which texts first differ, and what follows for each byte there."""
+
+    place: int
+    ways: Mapping[int, Branch | None]
 
 
 class BatchReader:
@@ -63,6 +73,8 @@ class BatchReader:
         self._plain = PlainReader()
         self._size = max(settings.schemas_cache_size, 1)
         self._known: OrderedDict[bytes, Envelope] = OrderedDict()
+        self._branch: Branch | None = None
+        """Where the known envelopes differ."""
         self._bare: Envelope | None = None
         if not settings.schemas_enable or fixed is not None:
             self._bare = Envelope(fixed if settings.schemas_enable else None, b"", b"")
@@ -74,8 +86,8 @@ class BatchReader:
         data = data.cast(pa.binary())
         parts = _Parts(len(data))
         parts.add(None, _null_part(data))
-        for envelope, rows in self._envelopes(data, parts.left):
-            self._read(envelope, data, rows, parts)
+        for envelope, rows, mine in self._envelopes(data, parts.left):
+            self._read(envelope, mine, rows, parts)
         rows = np.flatnonzero(parts.left)
         if not len(rows):
             return parts.runs()
@@ -91,28 +103,42 @@ class BatchReader:
         parts.add_failed(list(errors))
         return PartlyFailed(parts.runs(), errors)
 
-    def _envelopes(self, data: Any, left: Any) -> Iterator[tuple[Envelope, Any]]:
-        """Return each envelope with the numbers of the rows that start and end like it."""
-        if self._bare is not None:
-            yield self._bare, np.flatnonzero(left)
+    def _envelopes(self, data: Any, left: Any) -> Iterator[tuple[Envelope, Any, Any]]:
+        """Return each envelope with the numbers of the rows that start and end like it, and these rows."""
+        rows = np.flatnonzero(left)
+        data = data if len(rows) == len(data) else data.take(pa.array(rows))
+        if self._bare is not None and len(rows):
+            yield self._bare, rows, data
             return
-        left = left.copy()
-        for _ in range(_KINDS_AT_MOST):
-            if not left.any():
-                return
-            first = int(np.argmax(left))
-            envelope = self._envelope(data[first].as_py())
+        groups, found, misses = [(rows, data)] if len(rows) else [], 0, 0
+        is_divided = False
+        while groups and found < _KINDS_AT_MOST and misses <= _MISSES_AT_MOST:
+            rows, data = groups.pop()
+            envelope = self._envelope(data[0].as_py())
             if envelope is None:
-                left[first] = False
+                misses += 1
+                groups += [(rows[1:], data.slice(1))] if len(rows) > 1 else []
                 continue
-            starts = pc.starts_with(data, pattern=envelope.head)
-            ends = pc.ends_with(data, pattern=envelope.tail)
-            if starts.true_count == ends.true_count == len(data):
-                yield envelope, np.flatnonzero(left)
-                return
-            mine = pc.fill_null(pc.and_(starts, ends), False).to_numpy(zero_copy_only=False) & left
-            left &= ~mine
-            yield envelope, np.flatnonzero(mine)
+            alike = pc.and_(pc.starts_with(data, envelope.head), pc.ends_with(data, envelope.tail))
+            if alike.true_count == len(rows):
+                found += 1
+                yield envelope, rows, data
+            elif not is_divided:
+                is_divided = True
+                groups += self._divided(rows, data)
+            else:
+                found += 1
+                mine = alike.to_numpy(zero_copy_only=False)
+                yield envelope, rows[mine], data.filter(alike)
+                groups.append((rows[~mine], data.filter(pc.invert(alike))))
+
+    def _divided(self, rows: Any, data: Any) -> list[tuple[Any, Any]]:
+        """Return groups of rows of one known envelope each, and of rows of others; the largest comes last."""
+        if self._branch is None:
+            self._branch = branch([*self._known][-_KINDS_AT_MOST:])
+        groups = sorted(_told_apart(self._branch, data), key=len)
+        data, ends = data.take(pa.array(np.concatenate(groups))), np.cumsum([len(group) for group in groups])
+        return [(rows[group], data.slice(end - len(group), len(group))) for group, end in zip(groups, ends.tolist())]
 
     def _envelope(self, message: bytes) -> Envelope | None:
         """Return what stands around the payload of a message, None when only the plain form can tell."""
@@ -126,6 +152,7 @@ class BatchReader:
             return None
         if new is not None:
             self._known[new.head] = new
+            self._branch = None
             if len(self._known) > self._size:
                 self._known.popitem(last=False)
         return new
@@ -144,11 +171,10 @@ class BatchReader:
         return Envelope(self._schemas.schema(tree), text[: payload.end()].encode(), text[end:].encode())
 
     def _read(self, envelope: Envelope, data: Any, rows: Any, found: _Parts) -> None:
-        """Read the rows of one envelope, given by the numbers they have in the batch."""
-        mine = data if len(rows) == len(data) else data.take(pa.array(rows))
-        payloads = mine
+        """Read the rows of one envelope, which have these numbers in the batch."""
+        payloads = data
         if envelope.head:
-            payloads = pc.binary_slice(mine, len(envelope.head), -len(envelope.tail))
+            payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
             parts, groups = self._plain.parts(payloads)
             found.groups += [Alike(rows[group.rows], group.value) for group in groups]
@@ -159,77 +185,80 @@ class BatchReader:
 
 
 class _Parts:
-    """Columns of rows here and there in a batch, to be put in order."""
+    """Columns of rows here and there in a batch, by schema."""
 
     def __init__(self, length: int) -> None:
         self.left = np.ones(length, bool)
         self.groups: list[Alike] = []
         """Rows without schema of which it is known what they hold."""
-        self._schemas: dict[Schema | None, int] = {}
-        self._kind = np.zeros(length, np.int64)
-        self._parts: list[list[Part]] = []
-        self._values: list[tuple[list[int], list[Any]]] = []
+        self._parts: dict[Schema | None, list[Part]] = {}
+        self._values: dict[Schema | None, tuple[list[int], list[Any]]] = {}
 
     def add(self, schema: Schema | None, part: Part) -> None:
         """Take the column of some rows."""
         rows, _ = part
         if len(rows):
-            kind = self._kind_of(schema)
-            self._kind[rows] = kind
-            self._parts[kind].append(part)
+            self._parts.setdefault(schema, []).append(part)
             self.left[rows] = False
 
     def add_value(self, schema: Schema | None, row: int, value: Any) -> None:
         """Take the value of one row."""
-        kind = self._kind_of(schema)
-        self._kind[row] = kind
-        rows, values = self._values[kind]
+        rows, values = self._values.setdefault(schema, ([], []))
         rows.append(row)
         values.append(value)
 
     def add_failed(self, rows: list[int]) -> None:
-        """Take nulls for rows that failed, each with the schema of the row before it, so that no run ends there."""
-        is_failed = np.zeros(len(self._kind), bool)
-        is_failed[rows] = True
-        if not self._schemas:
-            self._kind_of(None)
-        before = np.maximum.accumulate(np.where(is_failed, -1, np.arange(len(is_failed))))
-        kinds = self._kind[before[rows].clip(min=int(np.argmin(is_failed)))]
-        for schema, kind in list(self._schemas.items()):
-            own = np.array(rows)[kinds == kind]
-            self.add(schema, (own, pa.nulls(len(own), arrow_type(schema))))
+        """Take nulls for rows that failed, in the run of a schema that others have."""
+        schema = next(iter({**self._parts, **self._values}), None)
+        self.add(schema, (np.array(rows), pa.nulls(len(rows), arrow_type(schema))))
 
     def runs(self) -> list[ColumnRun]:
-        """Return all rows in order, as one run for every change of schema."""
-        columns = [self._column(schema, kind) for schema, kind in self._schemas.items()]
-        schemas = list(self._schemas)
-        if len(columns) == 1:
-            return [ColumnRun(schemas[0], columns[0], Grouped(columns[0], self.groups) if self.groups else None)]
-        runs: list[ColumnRun] = []
-        used = [0] * len(columns)
-        bounds = [0, *(np.flatnonzero(np.diff(self._kind)) + 1).tolist(), len(self._kind)]
-        for start, end in zip(bounds, bounds[1:]):
-            kind = int(self._kind[start])
-            runs.append(ColumnRun(schemas[kind], columns[kind].slice(used[kind], end - start)))
-            used[kind] += end - start
-        return runs
+        """Return the values of each schema as a run."""
+        for schema, (rows, values) in self._values.items():
+            self.add(schema, (np.array(rows), values_to_column(schema, values)))
+        return [self._run(schema, parts) for schema, parts in self._parts.items()]
 
-    def _kind_of(self, schema: Schema | None) -> int:
-        kind = self._schemas.setdefault(schema, len(self._schemas))
-        if kind == len(self._parts):
-            self._parts.append([])
-            self._values.append(([], []))
-        return kind
+    def _run(self, schema: Schema | None, parts: list[Part]) -> ColumnRun:
+        rows, column = parts[0]
+        if len(parts) > 1:
+            rows = np.concatenate([own for own, _ in parts])
+            order = np.argsort(rows, kind="stable")
+            rows, column = rows[order], pa.concat_arrays([own for _, own in parts]).take(pa.array(order))
+        if len(rows) < len(self.left):
+            return ColumnRun(schema, column, rows=rows)
+        return ColumnRun(schema, column, Grouped(column, self.groups) if self.groups else None)
 
-    def _column(self, schema: Schema | None, kind: int) -> Any:
-        parts = self._parts[kind]
-        rows, values = self._values[kind]
-        if values:
-            parts = [*parts, (np.array(rows, np.int64), values_to_column(schema, values))]
-        if len(parts) == 1:
-            return parts[0][1]
-        order = np.argsort(np.concatenate([numbers for numbers, _ in parts]), kind="stable")
-        return pa.concat_arrays([column for _, column in parts]).take(pa.array(order))
+
+def branch(heads: Sequence[bytes]) -> Branch | None:
+    """Return where texts that begin with one of these differ first; None of a single one."""
+    if len(heads) < 2:
+        return None
+    first, last = min(heads), max(heads)
+    place = next((place for place, pair in enumerate(zip(first, last)) if pair[0] != pair[1]), len(first))
+    ways: dict[int, list[bytes]] = {}
+    for head in heads:
+        ways.setdefault(head[place] if place < len(head) else -1, []).append(head)
+    return Branch(place, {byte: branch(own) for byte, own in ways.items()})
+
+
+def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
+    """Yield the places of rows that go the same way through branches, and of those that leave it."""
+    content, offsets = memory(data)
+    begins, last = offsets[:-1], len(content) - 1
+    todo = [(start, np.arange(len(data)))]
+    while todo:
+        at, places = todo.pop()
+        if at is None:
+            yield places
+            continue
+        told = content[np.minimum(begins[places] + at.place, last)]
+        for byte, way in at.ways.items():
+            taken = told == byte
+            if taken.any():
+                todo.append((way, places[taken]))
+                places, told = places[~taken], told[~taken]
+        if len(places):
+            yield places
 
 
 def _null_part(data: Any) -> Part:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,15 +39,6 @@ def _spread(cells: Any, like: Any) -> Any:
     return cells.take(pa.array(positions, mask=~places))
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """Rows of one schema, by their numbers, and what they hold."""
-
-    rows: Any
-    schema: Schema | None
-    column: Any
-
-
 class MixedColumnReader:
     """Reads columns of bytes."""
 
@@ -64,18 +54,18 @@ class MixedColumnReader:
         """
         if not len(data):
             return []
-        kinds = []
+        runs = []
         for schema_id, rows, payloads in self._by_schema(data.cast(pa.binary())):
             if schema_id is None:
                 return NotImplemented
             reader, column = self._reader.read_column(topic, schema_id, payloads)
             if column is NotImplemented:
                 return NotImplemented
-            kinds.append(_Kind(rows, reader.schema, column))
+            runs.append(ColumnRun(reader.schema, column, rows=rows))
         if data.null_count:
             nulls = np.flatnonzero(data.is_null().to_numpy(zero_copy_only=False))
-            kinds.append(_Kind(nulls, None, pa.nulls(len(nulls), arrow_type(None))))
-        return _in_order(kinds, len(data))
+            runs.append(ColumnRun(None, pa.nulls(len(nulls), arrow_type(None)), rows=nulls))
+        return runs
 
     def _by_schema(self, data: Any) -> Iterator[tuple[SchemaId | None, Any, Any]]:
         """Yield the schemas rows are of, the numbers of these rows, and their payloads; None where that fails.
@@ -108,19 +98,3 @@ def _beginning(data: Any, prefix: bytes, left: Any) -> Any:
     if begin.null_count == 0 and begin.true_count == len(data):
         return np.flatnonzero(left)
     return np.flatnonzero(pc.fill_null(begin, False).to_numpy(zero_copy_only=False) & left)
-
-
-def _in_order(kinds: list[_Kind], count: int) -> list[ColumnRun]:
-    """Return the rows of all kinds in their order, in runs of one kind."""
-    if len(kinds) == 1:
-        return [ColumnRun(kinds[0].schema, kinds[0].column)]
-    kind_of, place = np.empty(count, np.int64), np.empty(count, np.int64)
-    for number, kind in enumerate(kinds):
-        kind_of[kind.rows] = number
-        place[kind.rows] = np.arange(len(kind.rows))
-    starts = [0, *(np.flatnonzero(np.diff(kind_of)) + 1).tolist(), count]
-    runs = []
-    for start, end in zip(starts, starts[1:]):
-        kind = kinds[kind_of[start]]
-        runs.append(ColumnRun(kind.schema, kind.column.slice(int(place[start]), end - start)))
-    return runs

@@ -23,7 +23,8 @@ from hearth_api.batch import BatchConverter, BatchHeaderConverter, column_to_val
 from hearth_api.schema import deep_key
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
-from tests.unit.plugins.two_forms import messages, read, values_of, written
+from tests.unit.plugins.two_forms import messages, read, written
+from tests.unit.run_order import values_in_order
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
 calm = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
@@ -84,8 +85,8 @@ def test_columns_are_read_as_single_messages_are(given_messages: list[bytes | No
         plain = [made.to_connect_data("t", message) for message in given_messages]
         assert len(runs) <= 1
         assert not failures
-        assert deep_key([value for _, value in values_of(runs)]) == deep_key([value for _, value in plain])
-        assert [schema for schema, _ in values_of(runs)] == [schema for schema, _ in plain]
+        assert deep_key([value for _, value in values_in_order(runs)]) == deep_key([value for _, value in plain])
+        assert [schema for schema, _ in values_in_order(runs)] == [schema for schema, _ in plain]
 
 
 def test_texts_and_bytes_are_not_copied() -> None:

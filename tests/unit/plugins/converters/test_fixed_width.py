@@ -19,7 +19,7 @@ from hearth_api import (
     Timestamp,
     Type,
 )
-from hearth_api.batch import column_to_values, values_to_column
+from hearth_api.batch import values_to_column
 from hearth_converters import (
     BooleanConverter,
     DoubleConverter,
@@ -29,6 +29,7 @@ from hearth_converters import (
     ShortConverter,
 )
 from tests.unit.plugins.two_forms import read
+from tests.unit.run_order import values_in_order
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
 KINDS = (ShortConverter, IntegerConverter, LongConverter, FloatConverter, DoubleConverter, BooleanConverter)
@@ -40,8 +41,7 @@ def test_a_row_that_is_no_value_fails_alone() -> None:
     made = IntegerConverter()
     runs, failures = read(made, pa.array([b"\0\0\0\1", b"x", b"\0\0\0\2"], pa.binary()))
     assert [failure.row for failure in failures] == [1]
-    values = [value for run in runs for value in column_to_values(run.schema, run.column)]
-    assert values == [1, None, 2]
+    assert [value for _, value in values_in_order(runs)] == [1, None, 2]
 
 
 def test_a_number_without_a_size_is_written_if_it_comes_back() -> None:

@@ -27,7 +27,7 @@ from hearth_api import (
     Timestamp,
     TopicPartition,
 )
-from hearth_api.batch import batch_to_sink_records, records_to_batches
+from hearth_api.batch import batch_to_sink_records, records_by_kind, records_to_batches
 from hearth_api.java import config_def_to_json
 from hearth_file.sink import FileStreamSinkConnector
 from hearth_file.sink_task import FileStreamSinkTask
@@ -48,7 +48,14 @@ def put_columns(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
         task.put([record for batch in batches for record in batch_to_sink_records(batch)])
 
 
-FORMS = pytest.mark.parametrize("write", [put_records, put_columns])
+def put_interleaved(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
+    """Write one batch of each schema, whose rows come between those of others."""
+    batches = records_by_kind(records)
+    if task.put_batch(batches) is NotImplemented:
+        task.put(records)
+
+
+FORMS = pytest.mark.parametrize("write", [put_records, put_columns, put_interleaved])
 
 
 def records_of(values: Values) -> list[SinkRecord]:

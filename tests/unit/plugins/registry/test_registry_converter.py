@@ -18,6 +18,7 @@ from hearth_registry.schema_text import AVRO, JSON, SchemaText
 from tests.patience import PATIENCE
 from tests.registry_server import RegistryServer, serving
 from tests.unit.plugins.registry.toy import TEXT, ToyConverter, schema
+from tests.unit.run_order import values_in_order
 
 ASSOCIATION = "GET /associations/resources/-/t?resourceType=topic&associationType=value"
 REGISTER = "POST /subjects/t-value/versions?normalize=false"
@@ -253,9 +254,8 @@ def test_a_column_of_several_schemas_is_read_schema_by_schema(server: RegistrySe
     cells = [b"\0\0\0\0\1A=1", b"\0\0\0\0\1A=2", None, b"\0\0\0\0\2B=3", b"\0\0\0\0\1A=4"]
     runs = toy.to_connect_batch("t", pa.array(cells, pa.binary()))
     single = [toy.to_connect_data("t", each) for each in cells]
-    assert [value for run in runs for value in run.column.to_pylist()] == [each.value for each in single]
-    assert [run.schema for run in runs for _ in run.column] == [each.schema for each in single]
-    assert [len(run.column) for run in runs] == [2, 1, 1, 1]
+    assert values_in_order(runs) == [(each.schema, each.value) for each in single]
+    assert [[*run.rows] for run in runs] == [[0, 1, 4], [3], [2]]
     assert len(server.requests) == 5
     assert toy.to_connect_batch("t", pa.array([*cells, b"\7"], pa.binary())) is NotImplemented
     many = pa.array([b"\0\0\0" + number.to_bytes(2, "big") + b"S=x" for number in range(100)], pa.binary())

@@ -42,7 +42,7 @@ from hearth_api.batch import (
     batch_to_source_records,
     records_to_batches,
 )
-from hearth_execution.order import in_order
+from hearth_execution.order import cut
 from tests.unit.hearth_api.strategy import ALIKE
 from tests.unit.plugins.two_forms import messages, transformed
 
@@ -236,7 +236,7 @@ def check_forms(transformation: BatchTransformation, batch: Batch) -> None:
             refused[row] = str(error)
     outcome = transformed(transformation, batch)
     assert messages(outcome.failures) == refused
-    outcome.batches = in_order(outcome.batches)
+    outcome.batches = cut(outcome.batches)
     kept = {row: record for row, record in applied.items() if record is not None}
     numbers = [row for part in outcome.batches for row in part.column("row").to_pylist()]
     made = dict(zip(numbers, (record for part in outcome.batches for record in records_of(part)), strict=True))
