@@ -177,7 +177,20 @@ def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) ->
         if frames is None:
             return None
         opening += _HEADING + frames
-    return opening + "".join(traceback.format_exception_only(type(error), error))
+    return opening + _last_lines(error)
+
+
+def _last_lines(error: BaseException) -> str:
+    """Return what ``traceback.format_exception_only`` does, which looks at every frame of all causes for it."""
+    if getattr(error, "__notes__", None) is not None:
+        return "".join(traceback.format_exception_only(type(error), error))
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ in ("__main__", "builtins") else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        text = str(error)
+    except Exception:
+        text = "<exception str() failed>"
+    return f"{name}: {text}\n" if text else f"{name}\n"
 
 
 def _frames(way: TracebackType) -> str | None:

@@ -43,7 +43,7 @@ class Delivery:
     """Records read and converted: what is put next, and the offsets that are done once it is put.
 
     They are what was read at once, or a part of that. ``failures`` are those that could not be converted; they are
-    judged before the others of their put are put, once.
+    judged once: before the others of their put are put, or when a put that followed another was taken.
     """
 
     batches: list[Batch] = field(default_factory=list)
@@ -199,14 +199,16 @@ class SentPuts:
             return False
         return count == 1 or sum(put.delivery.size for put in self._puts) < AHEAD_BYTES
 
-    def most_to_follow(self, delivery: Delivery, most: int) -> int:
+    def most_to_follow(self, delivery: Delivery, most: int, *, is_tolerant: bool) -> int:
         """Return how many records that were read may follow with one call, of which a put has ``most``.
 
-        None follows with or behind one that could not be converted, for that has to be judged first.
+        Unless failures are tolerated none follows with or behind a record that could not be converted: that one ends
+        the task when its turn has come.
         """
         small = int(CALL_BYTES / max(1.0, most * delivery.record_size))
-        failed = min((each.row for each in delivery.failures), default=delivery.read)
-        plain = failed if failed == delivery.read else failed // most * most
+        plain = delivery.read
+        if not is_tolerant and delivery.failures:
+            plain = min(each.row for each in delivery.failures) // most * most
         return min(plain, most * max(1, min(self._most, self._quick, small)))
 
     def add(self, put: SentPut) -> None:

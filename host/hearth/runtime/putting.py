@@ -115,7 +115,8 @@ class Putting:
         delivery = self._positions.next
         if delivery is None or not delivery.batches or not self._sent.may_be_followed or self._is_held_up:
             return False
-        if (count := self._sent.most_to_follow(delivery, self._intake.most)) == 0:
+        count = self._sent.most_to_follow(delivery, self._intake.most, is_tolerant=self._tolerance.is_all)
+        if count == 0:
             return False
         self._send(self._positions.hand_over(count), heard + self._requests.heard)
         return True
@@ -177,7 +178,7 @@ class Putting:
         try:
             done = self._done(sent)
             if done.taken:
-                self._positions.accept(done.taken * most)
+                self._accept(done.taken * most)
             if done.error is not None:
                 raise done.error.to_error()
             self._tolerance.judge(done.failures, sent.delivery.record)
@@ -191,7 +192,7 @@ class Putting:
                 raise
             return
         if done.failures:
-            self._positions.accept(most)
+            self._accept(most)
         if done.begun * most >= sent.delivery.read:
             self._sent.settle(done.seconds / done.begun)
         else:
@@ -199,6 +200,11 @@ class Putting:
             self._positions.take_back()
         if done.begun:
             self._retry_seconds = FIRST_RETRY_SECONDS
+
+    def _accept(self, count: int) -> None:
+        """Note that the task took what so many read records became, and report those that could not be converted."""
+        taken = self._positions.accept(count)
+        self._tolerance.judge(taken.failures, taken.record)
 
     def _done(self, sent: SentPut) -> PutDone:
         """Wait for the answer to puts, and hear first what the task said before it.

@@ -31,6 +31,7 @@ _DIGIT_LIMIT = 1000
 _EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+_ZERO = re.compile(r"(?<![0-9])0[0-9]")
 _LEADING_ZEROS = re.compile(r"^(-?)0+(?=[0-9])")
 _QUAD = 4
 """How many bytes Jackson wants to see before it believes a byte order mark."""
@@ -69,10 +70,9 @@ def _first_value(text: str, start: int) -> Any:
         return _read_strictly(text, start)
     except ValueError:
         # Python's parser knows no leading zeros.
-        without = _TOKEN.sub(_strip_zeros, text[start:])
-        if without == text[start:]:
+        if _ZERO.search(text, start) is None:
             raise
-        return _read_strictly(without, 0)
+        return _read_strictly(_TOKEN.sub(_strip_zeros, text[start:]), 0)
 
 
 def _read_strictly(text: str, start: int) -> Any:
