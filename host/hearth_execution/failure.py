@@ -6,6 +6,7 @@ import builtins
 import traceback
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -54,11 +55,32 @@ class ErrorInfo:
 
     @classmethod
     def of(cls, error: BaseException) -> ErrorInfo:
-        """Describe ``error`` with its whole trace."""
+        """Describe ``error`` with its whole trace; where it was never raised, as soon as somebody looks.
+
+        Of a thousand bad records that are tolerated, mostly nobody looks at one. An error that was raised holds all
+        that was in the hands of whom it passed, and is described at once.
+        """
         if isinstance(error, RemoteError):
             return error.info
-        kind = next((name for name, known in _KINDS.items() if isinstance(error, known)), "plugin")
-        return cls._cut(kind, _name(error), _text(error), trace_of(error))
+        if _was_raised(error):
+            return cls._described(error)
+        info = object.__new__(cls)
+        vars(info)["_error"] = error
+        return info
+
+    def __getattr__(self, name: str) -> str:
+        members = vars(self)
+        if (error := members.get("_error")) is not None:
+            members |= vars(self._described(error))
+            members.pop("_error", None)
+        if name not in members:
+            raise AttributeError(name)
+        return str(members[name])
+
+    @classmethod
+    def _described(cls, error: BaseException) -> ErrorInfo:
+        kind: Any = type(error)
+        return cls._cut(_kind_of(kind), _name(kind), _text(error), trace_of(error))
 
     def to_json(self) -> dict[str, Any]:
         """Return the members as they stand in an error frame."""
@@ -100,8 +122,15 @@ def trace_of(error: BaseException) -> str:
     """
     if (own := _own_trace(error)) is not None:
         return own
-    was_raised = error.__traceback__ is not None or error.__cause__ is not None or error.__context__ is not None
-    return f"{summary_of(error)}\n{_python_trace(error)}" if was_raised else summary_of(error)
+    return f"{summary_of(error)}\n{_python_trace(error)}" if _was_raised(error) else summary_of(error)
+
+
+def _was_raised(error: BaseException) -> bool:
+    """Tell whether an error was raised, or what it followed from."""
+    if error.__traceback__ is not None:
+        return True
+    before = error.__cause__ or error.__context__
+    return before is not None and before.__traceback__ is not None
 
 
 def summary_of(error: BaseException) -> str:
@@ -118,14 +147,21 @@ def summary_of(error: BaseException) -> str:
 
 def _line(error: BaseException) -> str:
     text = cut(_text(error), MESSAGE_CHARACTERS)
-    line = f"{_name(error)}: {text}" if text else _name(error)
+    kind: Any = type(error)
+    name = _name(kind)
+    line = f"{name}: {text}" if text else name
     hint = error.hint if isinstance(error, ConnectError) else None
     return f"{line}\nhint: {hint}" if hint else line
 
 
-def _name(error: BaseException) -> str:
+@lru_cache(maxsize=_MOST_KINDS)
+def _kind_of(kind: type[BaseException]) -> str:
+    return next((name for name, known in _KINDS.items() if issubclass(kind, known)), "plugin")
+
+
+@lru_cache(maxsize=_MOST_KINDS)
+def _name(kind: type[BaseException]) -> str:
     """Return the class of Kafka Connect that an error's own class, and not only one above it, stands for."""
-    kind = type(error)
     counterpart = vars(kind).get("java_name")
     if counterpart and isinstance(counterpart, str):
         return counterpart
@@ -185,7 +221,8 @@ def _last_lines(error: BaseException) -> str:
     if getattr(error, "__notes__", None) is not None:
         return "".join(traceback.format_exception_only(type(error), error))
     kind = type(error)
-    name = kind.__qualname__ if kind.__module__ in ("__main__", "builtins") else f"{kind.__module__}.{kind.__qualname__}"
+    is_known = kind.__module__ in ("__main__", "builtins")
+    name = kind.__qualname__ if is_known else f"{kind.__module__}.{kind.__qualname__}"
     try:
         text = str(error)
     except Exception:

@@ -147,8 +147,9 @@ class Attempts:
             return self._recovering(by_records)
         if partly.errors and (self._retry.is_strict or any(map(is_retriable, partly.errors.values()))):
             return by_records()
-        for place in sorted(partly.errors):
-            self._note(rows[place], partly.errors[place])
+        for place, named in sorted(partly.errors.items()):
+            self._note(rows[place], named)
+            named.__traceback__ = None  # its frames hold the batch, and this error among others
         return result
 
     def _recovering(self, by_records: Callable[[], T]) -> T:

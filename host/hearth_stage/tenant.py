@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import queue
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hearth_execution.garbage import collect_seldom
 from hearth_execution.load import load_module
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
@@ -55,12 +55,6 @@ log = logging.getLogger(__name__)
 
 _COMMITS = (CommitSource, CommitRecords, StopSource)
 """What goes through the commit thread."""
-
-_SELDOM = 20_000
-"""So many objects more than were freed have Python look for cycles of them; usually it does at 700.
-
-The records of one poll or put are some thousand objects, all of which live until it is over, and have no cycles.
-"""
 
 
 class Tenant:
@@ -193,7 +187,7 @@ class Tenant:
         self._handlers = self.handlers()
 
     def _on_configure(self, call: Configure) -> None:
-        gc.set_threshold(_SELDOM)
+        collect_seldom()
         if self._number:
             load_module("hearth_stage.first_array")  # before anybody's plugins do, several at a time
         self._plugins.close()

@@ -113,7 +113,7 @@ class Putting:
         self._calls.serve()
         self._hold_or_go_on()
         delivery = self._positions.next
-        if delivery is None or not delivery.batches or not self._sent.may_be_followed or self._is_held_up:
+        if delivery is None or not delivery.read or not self._sent.may_be_followed or self._is_held_up:
             return False
         count = self._sent.most_to_follow(delivery, self._intake.most, is_tolerant=self._tolerance.is_all)
         if count == 0:

@@ -40,6 +40,7 @@ from hearth.staging.source_stage import answer_source, start_source
 from hearth.staging.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
+from hearth_execution.garbage import collect_seldom
 from hearth_execution.load import load_lock
 from hearth_execution.retry import Retry
 from hearth_stage.channel import CallTimeout, Request
@@ -97,6 +98,7 @@ class TaskRun:
 
     def execute(self) -> RunLoss | None:
         """Run the task and tell the host how it ended; returns why the task is to begin anew, where it is."""
+        collect_seldom()
         self._end.guard(self._settings.graceful_timeout)
         error = None
         try:

@@ -19,7 +19,7 @@ from hearth_api.batch import BatchConverter, ColumnRun, PartlyFailed
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
-from hearth_json.tree import MALFORMED, read_tree
+from hearth_json.tree import MALFORMED, read_tree, tree_or_error
 from hearth_json.value_reader import ValueReader
 from hearth_json.value_writer import ValueWriter
 
@@ -118,8 +118,13 @@ class JsonConverter(BatchConverter, HeaderConverter):
         except RecursionError as error:
             raise DataError(MALFORMED) from error
 
-    def _plain_form(self, data: bytes) -> SchemaAndValue:
-        return self.to_connect_data("", data)
+    def _plain_form(self, data: bytes) -> SchemaAndValue | DataError:
+        """Return schema and value, or what is wrong with bytes that are no JSON; raises what else is wrong."""
+        try:
+            tree = tree_or_error(data)
+            return tree if isinstance(tree, DataError) else self._read(tree)
+        except RecursionError as error:
+            raise DataError(MALFORMED) from error
 
     def close(self) -> None:
         """Hold nothing, so do nothing."""

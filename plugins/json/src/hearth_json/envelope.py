@@ -32,10 +32,12 @@ _PAYLOAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload"[ \t\n\r]*:[ \t\n\r]*')
 _TAIL = re.compile(r"[ \t\n\r]*\}[ \t\n\r]*")
 _KINDS_AT_MOST = 128
 """So many different envelopes are looked for in one batch; rows of any others are read one by one."""
+_FIRST = np.zeros(256, bool)
+_FIRST[[*b'{["-0123456789tfn \t\n\r']] = True
 _MISSES_AT_MOST = 8
 """After so many rows without an envelope all that are left are read one by one."""
 
-PlainForm = Callable[[bytes], SchemaAndValue]
+PlainForm = Callable[[bytes], SchemaAndValue | DataError]
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,13 @@ class BatchReader:
         errors: dict[int, Exception] = {}
         for row, message in zip(rows.tolist(), data.take(pa.array(rows)).to_pylist()):
             try:
-                schema, value = self._plain_form(message)
-                parts.add_value(schema, row, value)
+                found = self._plain_form(message)
             except DataError as error:
-                errors[row] = error
+                found = error
+            if isinstance(found, DataError):
+                errors[row] = found
+            else:
+                parts.add_value(found.schema, row, found.value)
         if not errors:
             return parts.runs()
         parts.add_failed(list(errors))
@@ -176,6 +181,8 @@ class BatchReader:
         if envelope.head:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
+            if not (may_be := _may_be_json(payloads)).all():
+                rows, payloads = rows[may_be], payloads.filter(pa.array(may_be))
             parts, groups = self._plain.parts(payloads)
             found.groups += [Alike(rows[group.rows], group.value) for group in groups]
         else:
@@ -259,6 +266,14 @@ def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
                 places, told = places[~taken], told[~taken]
         if len(places):
             yield places
+
+
+def _may_be_json(payloads: Any) -> Any:
+    """Tell which rows begin with a byte that JSON or white space may begin with; to try to parse others costs more."""
+    content, offsets = memory(payloads)
+    if not len(content):
+        return np.ones(len(payloads), bool)
+    return _FIRST[content[np.minimum(offsets[:-1], len(content) - 1)]]
 
 
 def _null_part(data: Any) -> Part:

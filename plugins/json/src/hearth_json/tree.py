@@ -13,6 +13,7 @@ from __future__ import annotations
 import decimal
 import json
 import re
+from json.scanner import make_scanner
 from typing import Any, Final
 
 from hearth_api import DataError
@@ -40,6 +41,14 @@ _BOM = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 def read_tree(data: bytes) -> Any:
     """Return the first JSON value of the bytes, MISSING when there is none; malformed bytes raise a DataError."""
+    found = tree_or_error(data)
+    if isinstance(found, DataError):
+        raise found
+    return found
+
+
+def tree_or_error(data: bytes) -> Any:
+    """Return what `read_tree` does, or the DataError that it raises: to raise it costs more than to make it."""
     text = _text(data)
     start = space_end(text, 0)
     if start == len(text):
@@ -47,14 +56,18 @@ def read_tree(data: bytes) -> Any:
     try:
         return _first_value(text, start)
     except (ValueError, RecursionError) as error:
-        raise DataError(MALFORMED) from error
+        malformed = DataError(MALFORMED)
+        malformed.__cause__ = error.with_traceback(None)
+        return malformed
 
 
 def read_member(text: str, start: int) -> tuple[Any, int]:
     """Return the JSON value at a position inside of other JSON, and where it ends; a ValueError when there is none."""
-    decoder = _DECODER if len(text) <= _DIGIT_LIMIT else _COUNTING_DECODER
+    scan = _scan if len(text) <= _DIGIT_LIMIT else _counting_scan
     try:
-        return decoder.raw_decode(text, start)
+        return scan(text, start)
+    except StopIteration as stop:
+        raise json.JSONDecodeError("Expecting value", text, stop.value) from None
     except decimal.InvalidOperation as error:
         raise ValueError("number out of range") from error
 
@@ -122,9 +135,10 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"not JSON: {name}")
 
 
-_DECODER = json.JSONDecoder(parse_float=_decimal, parse_constant=_refuse)
-_COUNTING_DECODER = json.JSONDecoder(
+_PLAIN: Any = json.JSONDecoder(parse_float=_decimal, parse_constant=_refuse)
+_COUNTING: Any = json.JSONDecoder(
     parse_float=lambda text: _decimal(_counted(text)),
     parse_int=lambda text: int(_counted(text)),
     parse_constant=_refuse,
 )
+_scan, _counting_scan = make_scanner(_PLAIN), make_scanner(_COUNTING)
