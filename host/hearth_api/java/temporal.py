@@ -22,6 +22,12 @@ _NUMBER = r"[ \t]*(-?\d+(?:E-?\d+)?)"
 _DATE = re.compile("-".join([_NUMBER] * 3))
 _TIME = re.compile(rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z")
 _TIMESTAMP = re.compile(f"{_DATE.pattern}T{_TIME.pattern}")
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z)?")
+_GREGORIAN = "1583"
+"""The first year that has the same days in Python as in Java from its start to its end."""
+_LENGTHS = (10, 13, 24)
+_SHORTEST = 5
+"""Of ten characters in Java, where two may be one here."""
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
@@ -32,8 +38,14 @@ def parse_temporal(text: str) -> SchemaAndValue | None:
     What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold
     (moments outside of the years 1 to 9999, times of day of 24 hours and more) stays a STRING.
     """
+    if len(text) < _SHORTEST:
+        return None
     original, text = text, text.replace("\\:", ":")
-    length = len(text) + sum(char > "\uffff" for char in text)  # Java counts UTF-16 units
+    length = len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)  # of UTF-16 in Java
+    if length not in _LENGTHS:
+        return None
+    if (found := parse_iso(text)) is not None:
+        return found
     try:
         if length == 13 and (match := _TIME.match(text)):
             return SchemaAndValue(Time.SCHEMA, _time(match))
@@ -44,6 +56,18 @@ def parse_temporal(text: str) -> SchemaAndValue | None:
     except (ValueError, OverflowError):
         return SchemaAndValue(STRING_SCHEMA, original)
     return None
+
+
+def parse_iso(text: str) -> SchemaAndValue | None:
+    """Return a day or a moment as nearly everybody writes it; None for any other text, and for days past a month's."""
+    if text < _GREGORIAN or _ISO.fullmatch(text) is None:
+        return None
+    try:
+        if len(text) == 10:
+            return SchemaAndValue(Date.SCHEMA, dt.date.fromisoformat(text))
+        return SchemaAndValue(Timestamp.SCHEMA, dt.datetime.fromisoformat(text[:-1]).astimezone(dt.timezone.utc))
+    except (ValueError, OverflowError):
+        return None
 
 
 def temporal_text(value: dt.date | dt.time) -> str:

@@ -23,6 +23,7 @@ from hearth_api import (
     Type,
 )
 from hearth_api.java import convert_to_string, parse_string
+from hearth_api.java.temporal import parse_temporal
 from tests.unit.plugins.sample import cases
 
 GOLDEN_FILES = Path(__file__).parent / "golden"
@@ -158,3 +159,11 @@ def test_printed_arrays_of_numbers_read_back(value: Any) -> None:
     """Arrays of one type of number come back as they were printed."""
     if isinstance(value, list) and value and all(type(item) is int for item in value):
         assert parse_string(convert_to_string(None, value)).value == value
+
+
+@given(st.datetimes(dt.datetime(1200, 1, 1), dt.datetime(9999, 12, 30)))
+def test_days_and_moments_as_everybody_writes_them_are_read_as_others(moment: dt.datetime) -> None:
+    """Spaces in place of zeros are as good to Java."""
+    for text in (f"{moment:%Y-%m-%d}", f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"):
+        spaced = text.replace("-0", "- ").replace("T0", "T ").replace(":0", ": ")
+        assert parse_temporal(text) == parse_temporal(spaced)

@@ -1,0 +1,146 @@
+"""Texts that hold one value and nothing else: told apart by their first characters, as most headers are.
+
+What is told here is told by Kafka Connect's rules, so the oddities are its own: `00123` is the number 123, `1.10` the
+float 1.1, `12e5` the number 1200000.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from functools import lru_cache
+from typing import Any
+
+from hearth_api.java.temporal import parse_iso
+from hearth_api.logical import Decimal
+from hearth_api.number import decimal_to_float32, parse_decimal
+from hearth_api.schema import (
+    BOOLEAN_SCHEMA,
+    FLOAT32_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT8_SCHEMA,
+    INT16_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+)
+
+Found = tuple["Schema | None", Any]
+"""A schema and a value of it."""
+NULL: Found = (None, None)
+LITERALS: dict[str, Found] = {"null": NULL, "true": (BOOLEAN_SCHEMA, True), "false": (BOOLEAN_SCHEMA, False)}
+SPACE = "".join(map(chr, range(0x21)))  # what Java's trim() takes away
+
+_DIGITS = "0123456789"
+_SIGNS = "+-"
+_DELIMITERS = ':,{}[]"'
+_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
+_OPENING = frozenset(f"{_DIGITS}{_SIGNS}{SPACE}{{[tfn")
+"""With which a text begins that may stand for something else; and with digits that are not ASCII."""
+_OF_TEXTS = _VISIBLE - frozenset(f"{_DIGITS}{_SIGNS}{_DELIMITERS}eE.\\")
+"""What no number has, nor the first part of a date or time."""
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,18})\.([0-9]+)")
+_FLOAT, _DOUBLE, _BITS = struct.Struct("=f"), struct.Struct("=d"), struct.Struct("=q")
+_DATE, _MOMENT = 10, 24
+_LONG = 19
+"""Of less digits, a number has 64 bits."""
+
+
+def read_scalar(text: str) -> Found | None:
+    """Return what a text of at least one character stands for; None where its tokens have to be looked at."""
+    first = text[0]
+    if first not in _OPENING:
+        return None if first > "\x7f" and first.isdecimal() else (STRING_SCHEMA, text)
+    if first in "tfn":
+        return LITERALS.get(text) or LITERALS.get(text.rstrip(SPACE)) or (STRING_SCHEMA, text)
+    if first in _DIGITS:
+        rest = text.lstrip(_DIGITS)
+        if not rest:
+            return _whole_number(int(text)) if len(text) < _LONG else _any_number(text)
+        if rest[0] == "-" and (len(text) == _DATE or len(text) == _MOMENT) and (found := parse_iso(text)):
+            return found
+    elif first in _SIGNS:
+        rest = text[1:].lstrip(_DIGITS)
+        if not rest and len(text) > 1:
+            return _whole_number(int(text)) if len(text) < _LONG else _any_number(text)
+    else:
+        return None
+    return _with_rest(text, rest)
+
+
+def _with_rest(text: str, rest: str) -> Found | None:
+    """Return what a text stands for that begins like a number, behind whose digits stands something else."""
+    if not rest or rest[0] in _OF_TEXTS:
+        return STRING_SCHEMA, text
+    if rest[0] == "." and (match := _DECIMAL.fullmatch(text)) is not None:
+        return _decimal(text, *match.groups())
+    if rest[0] in ".eE":
+        point, rest = rest[0] == ".", rest[1:].lstrip(_DIGITS)
+        if rest and (rest[0] in _OF_TEXTS or (point and rest[0] == ".")):
+            return STRING_SCHEMA, text
+    # A number has no two dashes, unless it begins with one, and a day or a moment is not longer than this.
+    is_text = len(text) > _MOMENT and text.count("-") > 2 and text.replace("-", "").isalnum()
+    return (STRING_SCHEMA, text) if is_text else None
+
+
+def _whole_number(number: int) -> Found:
+    """Return a number of 64 bits with the narrowest of the schemas that hold it."""
+    if -0x80 <= number < 0x80:
+        return INT8_SCHEMA, number
+    if -0x8000 <= number < 0x8000:
+        return INT16_SCHEMA, number
+    return (INT32_SCHEMA if -0x80000000 <= number < 0x80000000 else INT64_SCHEMA), number
+
+
+def read_number(token: str) -> Found | None:
+    """Return the number a token is; None where it is none."""
+    if len(token) < _LONG and token.isdecimal() and token.isascii():
+        return _whole_number(int(token))
+    if (match := _DECIMAL.fullmatch(token)) is not None:
+        return _decimal(token, *match.groups())
+    return _any_number(token)
+
+
+def _any_number(token: str) -> Found | None:
+    """Return any number that Java reads."""
+    number = parse_decimal(token)
+    if number is None:
+        return None
+    # Java looks for integers only here, so that huge exponents cost nothing.
+    if (number == 0 or 1 <= number.copy_abs() <= 10**19) and number == number.to_integral_value():
+        whole = int(number)
+        if -(1 << 63) <= whole < 1 << 63:
+            return _whole_number(whole)
+    exponent = int(number.as_tuple().exponent)
+    if exponent != 0:
+        narrow = decimal_to_float32(number)
+        if not math.isinf(narrow):
+            return FLOAT32_SCHEMA, narrow
+        wide = float(number)
+        if not math.isinf(wide):
+            return FLOAT64_SCHEMA, wide
+    return _decimal_schema(-exponent), number
+
+
+def _decimal(text: str, whole: str, fraction: str) -> Found | None:
+    """Return what digits with a point between them stand for.
+
+    The 64-bit float is the nearest one. The 32-bit float nearest to that is nearest to the number as well, unless the
+    64-bit float is in the middle of two of them, or too small.
+    """
+    if not fraction.strip("0"):
+        return _whole_number(int(whole))
+    wide = float(text)
+    if abs(wide) < 1e-30:
+        return _any_number(text)
+    (bits,) = _BITS.unpack(_DOUBLE.pack(wide))
+    return (
+        _any_number(text) if bits & 0x1FFFFFFF == 0x10000000 else (FLOAT32_SCHEMA, _FLOAT.unpack(_FLOAT.pack(wide))[0])
+    )
+
+
+@lru_cache(maxsize=1000)
+def _decimal_schema(scale: int) -> Schema:
+    return Decimal.schema(scale)
