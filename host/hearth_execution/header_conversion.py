@@ -14,8 +14,12 @@ from hearth_api import Header, HeaderConverter, Headers, Schema, Type, is_logica
 from hearth_api.batch import (
     Batch,
     BatchHeaderConverter,
+    ColumnRun,
+    Declined,
+    HeaderValues,
     arrow_type,
     column_to_values,
+    header_columns,
     header_lists,
     header_text,
     header_texts,
@@ -77,14 +81,21 @@ class HeaderConversion:
         return _Alike(keys[0].as_py(), None if schemas is None else schemas[0].as_py(), range(len(values)), values)
 
     def _read_together(self, topic: str, values: Any, keys: Any) -> Any:
-        """Read headers of any names at once where that will do, which the first few tell: to try it in vain costs."""
+        """Read headers of any names at once where that will do, which the first few tell: to try it in vain costs.
+
+        Where they are of several schemas, each different value is converted once.
+        """
         together = self._together(values, keys)
         if together is None:
             return NotImplemented
-        few = replace(together, values=values.slice(0, _FEW))
-        return (
-            NotImplemented if self._read_at_once(topic, few) is NotImplemented else self._read_at_once(topic, together)
-        )
+        found = self._converted_at_once(topic, replace(together, values=values.slice(0, _FEW)))
+        if found is NotImplemented:
+            return NotImplemented
+        if isinstance(found, ColumnRun):
+            return self._read_at_once(topic, together)
+        encoded = values.dictionary_encode("encode")
+        columns = self._read_at_once(topic, replace(together, values=encoded.dictionary))
+        return columns if columns is NotImplemented else [column.take(encoded.indices) for column in columns]
 
     def _written(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any]:
         if (cells := self._written_at_once(topic, alike)) is not NotImplemented:
@@ -129,21 +140,34 @@ class HeaderConversion:
         return alike.places, schemas.take(encoded.indices), texts.take(encoded.indices)
 
     def _read_at_once(self, topic: str, alike: _Alike) -> Any:
+        found = self._converted_at_once(topic, alike)
+        if found is NotImplemented:
+            return NotImplemented
+        if isinstance(found, HeaderValues):
+            try:
+                return header_columns(found.schemas, found.values)
+            except Exception:
+                return NotImplemented
+        schema, column = found.schema, found.column
+        is_text = schema is not None and schema.type is Type.STRING
+        texts = column if is_text else header_texts(schema, column_to_values(schema, column))
+        return schema_texts(schema, len(column)), texts
+
+    def _converted_at_once(self, topic: str, alike: _Alike) -> ColumnRun | HeaderValues | Declined:
+        """Return what the form for columns makes of headers, unless that cannot be."""
         converter = self._converter
         if not isinstance(converter, BatchHeaderConverter):
             return NotImplemented
         try:
-            run = converter.to_connect_headers(topic, alike.key, alike.values)
+            found = converter.to_connect_headers(topic, alike.key, alike.values)
         except Exception:
             return NotImplemented
-        if run is NotImplemented or not alike.is_whole(run.column, arrow_type(run.schema)):
+        if isinstance(found, HeaderValues):
+            return found if alike.is_each(found) else NotImplemented
+        if found is NotImplemented or not alike.is_whole(found.column, arrow_type(found.schema)):
             return NotImplemented
-        schema, column = run.schema, run.column
-        if schema is not None and not schema.optional and column.null_count:
-            return NotImplemented
-        is_text = schema is not None and schema.type is Type.STRING
-        texts = column if is_text else header_texts(schema, column_to_values(schema, column))
-        return schema_texts(schema, len(column)), texts
+        lacks = found.schema is not None and not found.schema.optional and found.column.null_count
+        return NotImplemented if lacks else found
 
     def _read_one(self, topic: str, key: str, data: bytes | None) -> tuple[str | None, str | None]:
         found = self._plugins.retry.run(lambda: self._converter.to_connect_header(topic, key, data))
@@ -170,6 +194,15 @@ class _Alike:
     def is_whole(self, column: Any, type_: Any) -> bool:
         """Tell whether a column that was made of these is one of that type, with an element for each of them."""
         return bool(column.type == type_) and len(column) == len(self.values)
+
+    def is_each(self, found: HeaderValues) -> bool:
+        """Tell whether there is a schema and a value for each of these, and a null only where it may be."""
+        if not len(found.schemas) == len(found.values) == len(self.values):
+            return False
+        if id(None) not in map(id, found.values):
+            return True
+        pairs = zip(found.schemas, found.values)
+        return all(value is not None or schema is None or schema.optional for schema, value in pairs)
 
     def failed(self, encoded: Any, code: int, error: Exception) -> Iterator[tuple[int, Exception]]:
         """Yield the places of a value that failed."""

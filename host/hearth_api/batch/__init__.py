@@ -17,6 +17,7 @@ from hearth_api.batch.batch_plugin import (
     BatchTransformation,
     ColumnRun,
     Declined,
+    HeaderValues,
     PartlyFailed,
 )
 from hearth_api.batch.batch_record import (
@@ -28,6 +29,7 @@ from hearth_api.batch.batch_record import (
 from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
 from hearth_api.batch.header_list import (
     column_to_headers,
+    header_columns,
     header_lists,
     header_text,
     header_texts,
@@ -52,6 +54,7 @@ __all__ = [
     "BatchTransformation",
     "ColumnRun",
     "Declined",
+    "HeaderValues",
     "Many",
     "PartlyFailed",
     "UnlikeError",
@@ -63,6 +66,7 @@ __all__ = [
     "column_to_texts",
     "column_to_values",
     "copies_of",
+    "header_columns",
     "header_lists",
     "header_text",
     "header_texts",

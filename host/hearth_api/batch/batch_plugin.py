@@ -15,7 +15,7 @@ goes well. What has a struct inside of itself (`SchemaReference`) is given to th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -118,6 +118,14 @@ class ColumnRun:
     rows: Any = None
 
 
+@dataclass(frozen=True)
+class HeaderValues:
+    """Converted values of headers, each with a schema of its own."""
+
+    schemas: Sequence[Schema | None]
+    values: Sequence[Any]
+
+
 class BatchConverter(Converter):
     """A converter of whole columns.
 
@@ -164,9 +172,9 @@ class BatchHeaderConverter(HeaderConverter):
         """
 
     @abstractmethod
-    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
-        """Return the values of a pyarrow binary array, all of one schema, as a column of `arrow_type(schema)`.
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderValues | Declined:
+        """Return the values of a pyarrow binary array: those of one schema as a column of `arrow_type(schema)`.
 
-        Called in place of `to_connect_header` and under the same terms. After `NotImplemented`, and where the values
-        are not all of one schema it is the answer, `to_connect_header` is given those that differ, one by one.
+        Called in place of `to_connect_header` and under the same terms. After `NotImplemented`, `to_connect_header` is
+        given those that differ, one by one.
         """

@@ -7,19 +7,24 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, islice
+from math import isfinite
 from typing import Any
 
 from hearth_api.batch import arrow as pa
-from hearth_api.batch.column import numbers, values_to_column
-from hearth_api.batch.wire import value_from_json, value_to_json
+from hearth_api.batch.column import are_all, numbers, values_to_column
+from hearth_api.batch.wire import strict_json, value_from_json, value_to_json
 from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers_of_each, headers_of_values
+from hearth_api.java.physical import from_physical
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.validation import validate_value
+
+_NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+_OF_NUMBERS = "0123456789+-.e,"
 
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
@@ -28,7 +33,7 @@ def headers_to_column(headers: Sequence[Headers | None]) -> Any:
         return _of_alike(len(headers), *alike)
     rows = flat_rows(headers)
     flat = list(chain.from_iterable(rows))
-    schemas, values = _parts(flat[1::3], flat[2::3])
+    schemas, values = header_columns(flat[1::3], flat[2::3])
     ends = pa.array([0, *accumulate(len(row) // 3 for row in rows)], pa.int32())
     return header_lists(ends, pa.array(flat[::3], pa.string()), schemas, values)
 
@@ -72,13 +77,18 @@ def column_to_headers(column: Any) -> list[Headers | None]:
     keys, schemas, values = (entries.field(name) for name in ("key", "schema", "value"))
     width = _width(column)
     if width and repeats(keys, width) and repeats(schemas, width):
-        kinds = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
+        pairs = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
         texts = values.to_pylist()
-        columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(kinds)]
+        columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(pairs)]
         return [*headers_of_each(zip(*columns))]
+    coded = schemas.dictionary_encode("encode")
+    codes, kinds = numbers("i", coded.indices), [_schema(text) for text in coded.dictionary.to_pylist()]
+    groups = _apart(codes, len(kinds), values.to_pylist())
+    found = _together(codes, [_values(kind, group) for kind, group in zip(kinds, groups)])
+    made = map(Header, _decoded(keys), map(kinds.__getitem__, codes), found)
+    if width:
+        return [*headers_of_each(zip(*[made] * width))]
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
-    known = _decoded(schemas, _schema)
-    made = map(Header, _decoded(keys, str), known, map(header_value, known, values.to_pylist()))
     rows = headers_of_each([tuple(islice(made, count)) for count in counts])
     return [own if count else None for count, own in zip(counts, rows)]
 
@@ -94,11 +104,35 @@ def schema_texts(schema: Schema | None, count: int) -> Any:
     return pa.repeat(pa.scalar(None if schema is None else schema_to_text(schema), pa.string()), count)
 
 
+def header_columns(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the columns of schemas and of values of headers; a value that does not fit its schema raises a DataError.
+
+    There are few schemas, and each is nearly always the very same object.
+    """
+    numbered = [*map(id, schemas)]
+    distinct = dict(zip(numbered, schemas))
+    if id(None) in distinct:
+        own = [
+            value.schema if schema is None and isinstance(value, Struct) else schema
+            for schema, value in zip(schemas, values)
+        ]
+        numbered = [*map(id, own)]
+        distinct = dict(zip(numbered, own))
+    if len(distinct) == 1:
+        (schema,) = distinct.values()
+        return schema_texts(schema, len(values)), header_texts(schema, values)
+    known = dict(zip(distinct, range(len(distinct))))
+    codes = [*map(known.__getitem__, numbered)]
+    groups = [_texts(kind, group) for kind, group in zip(distinct.values(), _apart(codes, len(known), values))]
+    names = pa.array([None if kind is None else schema_to_text(kind) for kind in distinct.values()], pa.string())
+    return names.take(pa.array(codes, pa.int32())), pa.array(_together(codes, groups), pa.string())
+
+
 def header_texts(schema: Schema | None, values: Sequence[Any]) -> Any:
     """Return values of one schema as they stand in a column of headers."""
     if schema is not None and schema.type is Type.STRING:
         return values_to_column(schema, values)
-    return pa.array([header_text(schema, value) for value in values], pa.string())
+    return pa.array(_texts(schema, values), pa.string())
 
 
 def header_text(schema: Schema | None, value: Any) -> str | None:
@@ -113,16 +147,45 @@ def header_text(schema: Schema | None, value: Any) -> str | None:
 
 def header_values(schema: Schema | None, texts: Any) -> list[Any]:
     """Return the values that `header_texts` made the texts of."""
-    return [header_value(schema, text) for text in texts.to_pylist()]
+    return _values(schema, texts.to_pylist())
 
 
-def header_value(schema: Schema | None, text: str | None) -> Any:
-    """Return the value that `header_text` made the text of."""
-    if text is None or (schema is not None and schema.type is Type.STRING):
-        return text
+def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]:
+    """Return the texts of values of one schema; those of plain types are written without looking at each."""
+    kind = None if schema is None else schema._kind
+    if values and schema is not None and kind is not None and are_all(kind, values):
+        if kind is str:
+            return values
+        if kind is int and schema._least <= min(values) and max(values) <= schema._most:
+            return [*map(str, values)]
+        if kind is bool:
+            return ["true" if value else "false" for value in values]
+        if kind is float and all(map(isfinite, values)):
+            return [*map(repr, values)]
+    return [header_text(schema, value) for value in values]
+
+
+def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:
+    """Return the values of texts of one schema."""
+    if schema is not None and schema.type is Type.STRING:
+        return texts
     if schema is not None and schema._kind is int:
-        return int(text)
-    return value_from_json(schema, text)
+        return [None if text is None else int(text) for text in texts]
+    if schema is not None and schema.type in _NUMBERS and (found := _numbers(texts)) is not None:
+        return found if schema.name is None else [from_physical(schema, number) for number in found]
+    return [None if text is None else value_from_json(schema, text) for text in texts]
+
+
+def _numbers(texts: list[str | None]) -> list[Any] | None:
+    """Return what JSON texts hold that are numbers, all read at once; None where one of them is anything else."""
+    try:
+        joined = ",".join(texts)  # type: ignore[arg-type]
+        if joined.count(",") == len(texts) - 1 and not joined.strip(_OF_NUMBERS):
+            found: list[Any] = strict_json(f"[{joined}]")
+            return found if len(found) == len(texts) else None
+    except (TypeError, ValueError):
+        pass
+    return None
 
 
 def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[Header]:
@@ -130,7 +193,7 @@ def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[H
     is_text = schema is not None and schema.type is Type.STRING
     if is_text and texts.count(texts[0]) == len(texts):
         return [Header(key, schema, texts[0])] * len(texts)
-    values = texts if is_text else [header_value(schema, text) for text in texts]
+    values = _values(schema, texts)
     return headers_of_values(key, schema, values)
 
 
@@ -138,11 +201,27 @@ def _schema(text: str | None) -> Schema | None:
     return None if text is None else schema_from_text(text)
 
 
-def _decoded(column: Any, decode: Callable[[Any], Any]) -> list[Any]:
-    """Return what the names or schemas of headers stand for, few of which differ."""
+def _decoded(column: Any) -> list[Any]:
+    """Return the names of headers, few of which differ."""
     coded = column.dictionary_encode("encode")
-    values = [decode(text) for text in coded.dictionary.to_pylist()]
-    return [values[code] for code in numbers("i", coded.indices)]
+    return [*map(coded.dictionary.to_pylist().__getitem__, numbers("i", coded.indices))]
+
+
+def _apart(codes: Sequence[int], count: int, items: Sequence[Any]) -> list[list[Any]]:
+    """Return items in groups, each in the group of its number."""
+    if count == 1:
+        return [[*items]]
+    groups: list[list[Any]] = [[] for _ in range(count)]
+    for code, item in zip(codes, items):
+        groups[code].append(item)
+    return groups
+
+
+def _together(codes: Sequence[int], groups: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Return the items of groups in the order of the numbers."""
+    if len(groups) == 1:
+        return groups[0]
+    return [*map(next, map([*map(iter, groups)].__getitem__, codes))]
 
 
 def repeats(column: Any, width: int) -> bool:
@@ -157,24 +236,3 @@ def _width(column: Any) -> int:
     ends = numbers("i", column.offsets)
     width = ends[1] - ends[0]
     return width if width and ends == [*range(ends[0], ends[-1] + 1, width)] else 0
-
-
-def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the columns of schemas and of values; nearly always there is one schema, the very same object."""
-    if schemas and schemas[0] is not None and schemas.count(schemas[0]) == len(schemas):
-        return schema_texts(schemas[0], len(values)), header_texts(schemas[0], values)
-    schemas = [
-        value.schema if schema is None and isinstance(value, Struct) else schema
-        for schema, value in zip(schemas, values)
-    ]
-    distinct = {id(schema): schema for schema in schemas}
-    own: dict[int, list[Any]] = {number: [] for number in distinct}
-    for schema, value in zip(schemas, values):
-        own[id(schema)].append(value)
-    written = {number: iter(header_texts(distinct[number], part).to_pylist()) for number, part in own.items()}
-    texts = {number: None if schema is None else schema_to_text(schema) for number, schema in distinct.items()}
-    numbered = [id(schema) for schema in schemas]
-    return (
-        pa.array([texts[number] for number in numbered], pa.string()),
-        pa.array([next(written[number]) for number in numbered], pa.string()),
-    )

@@ -39,7 +39,7 @@ from hearth_api.java.scalar import (
     convert_to_int64,
 )
 from hearth_api.java.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
-from hearth_api.java.values import parse_string
+from hearth_api.java.values import parse_string, parse_strings
 from hearth_api.number import decimal_to_float32, to_long, wrap
 from hearth_api.pattern.error import PatternError
 from hearth_api.pattern.expression import compile_pattern
@@ -85,6 +85,7 @@ __all__ = [
     "offsets_to_json",
     "parse_properties",
     "parse_string",
+    "parse_strings",
     "parse_type",
     "project",
     "record_text",

@@ -49,7 +49,9 @@ _LONG = 19
 
 
 def read_scalar(text: str) -> Found | None:
-    """Return what a text of at least one character stands for; None where its tokens have to be looked at."""
+    """Return what a text stands for; None where its tokens have to be looked at."""
+    if not text:
+        return STRING_SCHEMA, text
     first = text[0]
     if first not in _OPENING:
         return None if first > "\x7f" and first.isdecimal() else (STRING_SCHEMA, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -57,11 +57,18 @@ def parse_string(text: str | None) -> SchemaAndValue:
     None and the text `null` give no schema and no value. Arrays and maps of mixed types have no inner
     schema. A map whose key is a map, which Python has no hash for, stays a STRING.
     """
-    if text is None:
-        return SchemaAndValue(*NULL)
-    if not text:
-        return SchemaAndValue(STRING_SCHEMA, text)
-    return SchemaAndValue(*(read_scalar(text) or _Parser(text).parse()))
+    return SchemaAndValue(*(NULL if text is None else read_scalar(text) or _Parser(text).parse()))
+
+
+def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], list[Any]]:
+    """Return the schemas of many texts and their values, as `parse_string` tells them."""
+    schemas: list[Schema | None] = []
+    values: list[Any] = []
+    for text in texts:
+        schema, value = NULL if text is None else read_scalar(text) or _Parser(text).parse()
+        schemas.append(schema)
+        values.append(value)
+    return schemas, values
 
 
 class _Parser:

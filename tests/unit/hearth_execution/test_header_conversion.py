@@ -21,7 +21,7 @@ from hearth_api import (
     SchemaBuilder,
     Timestamp,
 )
-from hearth_api.batch import Batch, BatchHeaderConverter, ColumnRun, column_to_headers, headers_to_column
+from hearth_api.batch import Batch, BatchHeaderConverter, ColumnRun, HeaderValues, column_to_headers, headers_to_column
 from hearth_execution.header_conversion import HeaderConversion
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
@@ -106,6 +106,26 @@ class Blind(Columns):
     """The same without regard to names."""
 
     is_blind_to_names = True
+
+
+class Mixed(Blind):
+    """Reads digits as numbers, ``none`` as null, and gives too few, a null too many or a misfit for such texts."""
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return a number, or the bytes as text."""
+        text = (data or b"").decode()
+        asked.append(text)
+        return SchemaAndValue(INT8_SCHEMA, int(text)) if text.isdigit() else SchemaAndValue(STRING_SCHEMA, text)
+
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> Any:
+        """Return values of several schemas."""
+        texts = [(cell or b"").decode() for cell in data.to_pylist()]
+        asked.append(texts)
+        odd = {"null": (STRING_SCHEMA, None), "misfit": (INT8_SCHEMA, 300), "none": (None, None)}
+        pairs = [(INT8_SCHEMA, int(text)) if text.isdigit() else (STRING_SCHEMA, text) for text in texts]
+        found = [odd.get(text, pair) for text, pair in zip(texts, pairs)]
+        count = len(found) - texts.count("few")
+        return HeaderValues([schema for schema, _ in found][:count], [value for _, value in found])
 
 
 @pytest.fixture(autouse=True)
@@ -200,6 +220,25 @@ def test_a_batch_form_that_declines_headers_of_all_names_is_asked_name_by_name(p
         seen[name] = [each for each in asked if each in ("odd", b"odd")]
         asked.clear()
     assert seen["Blind"] == seen["Columns"] == ["odd", b"odd"]
+
+
+def test_headers_of_several_schemas_are_read_at_once_each_different_value_once() -> None:
+    """After a few of them have shown that they are of several."""
+    raw: list[RawHeaders] = [[("ab"[row % 2], str(row % 3).encode()), ("c", b"x"), ("d", b"none")] for row in range(9)]
+    column, failures = conversion("Mixed").read("t", raw_column(raw))
+    found = [[(each.key, each.schema, each.value) for each in own or ()] for own in column_to_headers(column)]
+    end = [("c", STRING_SCHEMA, "x"), ("d", None, None)]
+    assert found == [[("ab"[row % 2], INT8_SCHEMA, row % 3), *end] for row in range(9)]
+    assert (failures, asked[1:]) == ([], [["0", "x", "none", "1", "2"]])
+
+
+@pytest.mark.parametrize("text", ["few", "null", "misfit"])
+def test_values_of_several_schemas_that_cannot_be_leave_headers_to_the_form_for_one(text: str) -> None:
+    """Too few schemas, a null its schema forbids, a value that is none of its schema."""
+    raw: list[RawHeaders] = [[("a", b"5"), ("b", text.encode())]]
+    column, failures = conversion("Mixed").read("t", raw_column(raw))
+    assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [[5, text]]
+    assert (failures, asked[-1]) == ([], text)
 
 
 def test_headers_of_several_schemas_are_not_given_together() -> None:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth_api import BYTES_SCHEMA, STRING_SCHEMA, ConfigDef, ConnectError, Schema, SchemaAndValue, Type, is_logical
-from hearth_api.batch import BatchHeaderConverter, ColumnRun, Declined
-from hearth_api.java import convert_to_string, parse_string
+from hearth_api.batch import BatchHeaderConverter, ColumnRun, Declined, HeaderValues
+from hearth_api.java import convert_to_string, parse_string, parse_strings
 from hearth_converters.charset import charset
 
 log = logging.getLogger(__name__)
 _UTF8 = charset("UTF-8")
+_UNREADABLE = (ConnectError, ValueError, ArithmeticError, RecursionError)
 _AS_THEY_ARE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
@@ -46,7 +47,7 @@ class SimpleHeaderConverter(BatchHeaderConverter):
             return SchemaAndValue(None, None)
         try:
             return parse_string(_UTF8.decode(data))
-        except (ConnectError, ValueError, ArithmeticError, RecursionError) as error:
+        except _UNREADABLE as error:
             log.warning("header %r on topic %r is given as bytes: %s", header_key, topic, error)
             return SchemaAndValue(BYTES_SCHEMA, data)
 
@@ -56,12 +57,19 @@ class SimpleHeaderConverter(BatchHeaderConverter):
             return NotImplemented
         return column.cast("string").view("binary")
 
-    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
-        """Return a column of texts, where the first letters tell that none of them stands for anything else."""
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderValues | Declined:
+        """Return a column of texts, where their first letters tell that none stands for anything else."""
         from hearth_converters.plain import are_words
 
         try:
             column = data.cast("string")
         except ValueError:
-            return NotImplemented  # some value is not UTF-8
-        return ColumnRun(STRING_SCHEMA, column) if are_words(column) else NotImplemented
+            texts = [None if cell is None else _UTF8.decode(cell) for cell in data.to_pylist()]
+        else:
+            if are_words(column):
+                return ColumnRun(STRING_SCHEMA, column)
+            texts = column.to_pylist()
+        try:
+            return HeaderValues(*parse_strings(texts))
+        except _UNREADABLE:
+            return NotImplemented  # the form for one header warns of it

@@ -5,15 +5,39 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import INT64_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, DataError, Header, Headers
-from hearth_api.batch import Batch, column_to_headers, headers_to_column, records_to_batches
+from hearth_api import (
+    FLOAT64_SCHEMA,
+    INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Date,
+    Header,
+    Headers,
+    Schema,
+    Timestamp,
+)
+from hearth_api.batch import (
+    Batch,
+    column_to_headers,
+    header_columns,
+    header_text,
+    header_texts,
+    header_values,
+    headers_to_column,
+    records_to_batches,
+    value_from_json,
+)
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.batch.test_batch_record import headers, source_records
+from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
 
 @given(st.lists(st.lists(headers(), max_size=3), max_size=4), st.data())
@@ -25,6 +49,41 @@ def test_headers_of_any_rows_come_back(rows: list[list[Header]], data: st.DataOb
     wanted = [[(each.key, each.schema, deep_key(each.value)) for each in own] for own in rows[start:]]
     assert [[(each.key, each.schema, deep_key(each.value)) for each in own or ()] for own in found] == wanted
     assert [own is None for own in found] == [not own for own in rows[start:]]
+
+
+@given(st.data())
+def test_values_of_one_schema_are_written_and_read_as_each_by_itself(data: st.DataObject) -> None:
+    """With nulls among them or without."""
+    schema = data.draw(st.none() | schemas(1))
+    own = SCHEMALESS if schema is None else values(schema)
+    drawn = data.draw(st.lists(own, max_size=4) | st.lists(st.none() | own, max_size=4))
+    texts = header_texts(schema, drawn)
+    assert texts.to_pylist() == [header_text(schema, value) for value in drawn]
+    single = [header_values(schema, texts.slice(place, 1))[0] for place in range(len(drawn))]
+    assert deep_key(header_values(schema, texts)) == deep_key(single) == deep_key(drawn)
+
+
+@given(st.lists(headers(), max_size=6))
+def test_columns_of_schemas_and_values_are_those_of_the_headers(own: list[Header]) -> None:
+    """Whether one schema or several, the same object or an equal one."""
+    found = header_columns([each.schema for each in own], [each.value for each in own])
+    entries = headers_to_column([Headers([each]) for each in own]).flatten()
+    assert [*found] == [entries.field("schema"), entries.field("value")]
+
+
+@pytest.mark.parametrize("text", ["1,2", "", "[1]", "+1", "01", "1.", "nan", "1_0", " 1 ", "x", "1.5", "1e3"])
+@pytest.mark.parametrize("schema", [FLOAT64_SCHEMA, Timestamp.SCHEMA, Date.SCHEMA])
+def test_a_text_that_is_no_number_is_refused_as_by_itself(schema: Schema, text: str) -> None:
+    """It is not taken apart, nor put together with others."""
+    refusals: list[str] = []
+    read: list[Any] = []
+    for texts in (None, [text], ["1", text]):
+        try:
+            read.append(value_from_json(schema, text) if texts is None else header_values(schema, pa.array(texts))[-1])
+        except (ValueError, TypeError, IndexError) as error:
+            refusals.append(f"{type(error)} {error}")
+    assert len(read) + len(refusals) == 3
+    assert len({*map(str, read), *refusals}) == 1
 
 
 def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
