@@ -98,7 +98,8 @@ def _whole_number(number: int) -> Found:
 
 def read_number(token: str) -> Found | None:
     """Return the number a token is; None where it is none."""
-    if len(token) < _LONG and token.isdecimal() and token.isascii():
+    digits = token[1:] if token[:1] in _SIGNS else token
+    if len(token) < _LONG and digits.isdecimal() and digits.isascii():
         return _whole_number(int(token))
     if (match := _DECIMAL.fullmatch(token)) is not None:
         return _decimal(token, *match.groups())

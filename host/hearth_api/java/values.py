@@ -6,11 +6,12 @@ the float 1.1, `[1] x` the array `[1]`.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from hearth_api.errors import DataError
 from hearth_api.java.physical import as_key
@@ -30,7 +31,7 @@ from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_numbe
 from hearth_api.java.temporal import parse_temporal
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.record import SchemaAndValue
-from hearth_api.schema import STRING_SCHEMA, Schema, Type
+from hearth_api.schema import BOOLEAN_SCHEMA, STRING_SCHEMA, Schema, Type
 from hearth_api.text import number_text
 
 _WIDENING = {
@@ -48,6 +49,7 @@ _BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = 
     (Type.FLOAT32, None): convert_to_float32,
     (Type.FLOAT64, None): convert_to_float64,
 }
+_TOKEN = re.compile(r'(?:[^\\:,{}\[\]"]+|\\(?:.|\Z))+|.', re.DOTALL)
 _NOT_HELD: dict[str | None, str] = {Date.LOGICAL_NAME: Time.LOGICAL_NAME, Time.LOGICAL_NAME: Date.LOGICAL_NAME}
 
 
@@ -57,7 +59,7 @@ def parse_string(text: str | None) -> SchemaAndValue:
     None and the text `null` give no schema and no value. Arrays and maps of mixed types have no inner
     schema. A map whose key is a map, which Python has no hash for, stays a STRING.
     """
-    return SchemaAndValue(*(NULL if text is None else read_scalar(text) or _Parser(text).parse()))
+    return SchemaAndValue(*(NULL if text is None else read_scalar(text) or _read(text)))
 
 
 def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], list[Any]]:
@@ -65,10 +67,65 @@ def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], lis
     schemas: list[Schema | None] = []
     values: list[Any] = []
     for text in texts:
-        schema, value = NULL if text is None else read_scalar(text) or _Parser(text).parse()
+        schema, value = NULL if text is None else read_scalar(text) or _read(text)
         schemas.append(schema)
         values.append(value)
     return schemas, values
+
+
+def _read(text: str) -> Found:
+    """Return what a text stands for whose first character does not tell it."""
+    if text[0] in "[{" and "\\" not in text and text.count("[") + text.count("{") < _DEEP:
+        try:
+            value, end = _SIMPLE.raw_decode(text)
+            if end == len(text):
+                return _found(value)
+        except ValueError:
+            pass
+        except DataError:
+            return STRING_SCHEMA, text
+    return _Parser(text).parse()
+
+
+def _found(value: Any) -> Found:
+    """Return a value of JSON with its schema; a number has come with it, and so has a map."""
+    kind = type(value)
+    if kind is tuple:
+        found: Found = value
+        return found
+    if kind is str:
+        return _quoted(
+            value if value.isalnum() else "".join([each for each in _TOKEN.findall(value) if each.strip(SPACE)])
+        )
+    if kind is list:
+        return _aligned_array([_found(item) for item in value])
+    return NULL if value is None else (BOOLEAN_SCHEMA, value)
+
+
+def _found_number(token: str) -> Found:
+    if (found := read_number(token)) is None:
+        raise DataError("Failed to parse embedded value")
+    return found
+
+
+def _found_map(pairs: list[tuple[str, Any]]) -> Found:
+    return _aligned_map([(_found(key), _found(item)) for key, item in pairs])
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _quoted(content: str) -> Found:
+    return parse_temporal(content) or (STRING_SCHEMA, content)
+
+
+_SIMPLE = json.JSONDecoder(
+    object_pairs_hook=_found_map, parse_int=_found_number, parse_float=_found_number, parse_constant=_refuse
+)
+"""Reads JSON without escapes, which Kafka Connect reads as JSON, though it loses blank parts of texts."""
+_DEEP = 100
+"""Of what is nested so deep, Python's stack decides how much of it can be read."""
 
 
 class _Parser:
@@ -78,11 +135,9 @@ class _Parser:
     are lost, unless the text ends with them.
     """
 
-    _TOKEN = re.compile(r'(?:[^\\:,{}\[\]"]+|\\(?:.|\Z))+|.', re.DOTALL)
-
     def __init__(self, text: str) -> None:
         self.text = text
-        self.all = self.tokens = self._TOKEN.findall(text)
+        self.all = self.tokens = _TOKEN.findall(text)
         self.bare: list[str | None] = [token.strip(SPACE) for token in self.all]
         self.places: Sequence[int] = range(len(self.all))
         """Where the tokens stand among all."""
@@ -154,8 +209,7 @@ class _Parser:
         while bare[end] is not None and bare[end] != '"':
             end += 1
         self.position = end if bare[end] is None else end + 1
-        content = "".join(self.tokens[start:end])
-        return parse_temporal(content) or (STRING_SCHEMA, content)
+        return _quoted("".join(self.tokens[start:end]))
 
     def _array(self) -> Found:
         elements: list[Found] = []
@@ -200,16 +254,21 @@ def _aligned_array(elements: list[Found]) -> Found:
 
 def _aligned_map(entries: list[tuple[Found, Found]]) -> Found:
     # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
-    last = list({as_key(entry[0][1]): entry for entry in entries}.values())
-    common = _common_schema([key for key, _ in entries])
-    items = _common_schema([item for _, item in entries]) if common is not None else None
-    items = _held(items, [item for _, item in last])
-    values = [_aligned(items, item) for _, item in last]
-    keys = _held(common, [key for key, _ in last])
+    last = {key[1] if type(key[1]) is str else as_key(key[1]): (key, item) for key, item in entries}
+    own_keys, own_items = [key for key, _ in last.values()], [item for _, item in last.values()]
+    is_single = len(last) == len(entries)
+    common = _common_schema(own_keys if is_single else [key for key, _ in entries])
+    items = None
+    if common is not None:
+        items = _held(_common_schema(own_items if is_single else [item for _, item in entries]), own_items)
+    values = [_aligned(items, item) for item in own_items]
+    keys = _held(common, own_keys)
     if keys is None:
         items, values = None, [_untyped(items, value) for value in values]
-    result = {as_key(_aligned(keys, key)): value for (key, _), value in zip(last, values)}
-    return _map_schema(keys, items), result
+    elif all(schema is keys for schema, _ in own_keys):
+        return _map_schema(keys, items), dict(zip(last, values))
+    aligned = [as_key(_aligned(keys, key)) for key in own_keys]
+    return _map_schema(keys, items), dict(zip(aligned, values))
 
 
 @lru_cache(maxsize=1000)
@@ -241,10 +300,11 @@ def _untyped(schema: Schema | None, value: Any) -> Any:
     type_ = schema.type
     if type_ is Type.FLOAT32 and isinstance(value, float):
         return float(number_text(value, schema))
-    if type_ is Type.ARRAY:
+    # Where Kafka Connect let the last of several inner schemas win, a value may be none of it.
+    if type_ is Type.ARRAY and isinstance(value, (list, tuple)):
         inner = schema.value_schema
         return value if inner is None else type(value)(_untyped(inner, item) for item in value)
-    if type_ is Type.MAP:
+    if type_ is Type.MAP and isinstance(value, dict):
         keys, items = schema.key_schema, schema.value_schema
         return {_untyped(keys, key): _untyped(items, item) for key, item in value.items()}
     return value
