@@ -36,7 +36,7 @@ def validate_value(schema: Schema, value: Any, field: str | None = None) -> None
         _validate(schema, value, "value" if field is None else f'field: "{field}"')
 
 
-def _fit_plainly(schema: Schema, values: Collection[Any]) -> bool:
+def fit_plainly(schema: Schema, values: Collection[Any]) -> bool:
     """Tell whether all of several values are of just the class that fits, and within its range."""
     if schema._kind is None or not {schema._kind}.issuperset(map(type, values)):
         return False
@@ -98,7 +98,7 @@ def _check_struct(schema: Schema, value: Any, place: str) -> None:
 def _check_array(schema: Schema, value: Any, place: str) -> None:
     entry_place = f"element of array {place}"
     entry_schema = _inner(schema.value_schema, entry_place)
-    if not _fit_plainly(entry_schema, value):
+    if not fit_plainly(entry_schema, value):
         for entry in value:
             _validate(entry_schema, entry, entry_place)
 
@@ -106,7 +106,7 @@ def _check_array(schema: Schema, value: Any, place: str) -> None:
 def _check_map(schema: Schema, value: dict[Any, Any], place: str) -> None:
     key_place, value_place = f"key of map {place}", f"value of map {place}"
     key_schema, value_schema = _inner(schema.key_schema, key_place), _inner(schema.value_schema, value_place)
-    if _fit_plainly(key_schema, value) and _fit_plainly(value_schema, value.values()):
+    if fit_plainly(key_schema, value) and fit_plainly(value_schema, value.values()):
         return
     for key, item in value.items():
         _validate(key_schema, key, key_place)

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("test_builder", "test_header", "test_record", "test_schema", "test_schema_reference", "test_struct")
+TESTS = (
+    *("test_builder", "test_header", "test_record", "test_schema", "test_schema_reference", "test_struct"),
+    *("java/test_inner_value", "java/test_scalar_text", "java/test_values"),
+)
 """Of what is compiled, besides those of batches."""
 
 

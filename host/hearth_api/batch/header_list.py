@@ -7,7 +7,8 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, islice
 from math import isfinite
@@ -15,15 +16,22 @@ from typing import Any
 
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.column import are_all, numbers, values_to_column
-from hearth_api.batch.wire import strict_json, value_from_json, value_to_json
+from hearth_api.batch.wire import plain_texts, strict_json, value_from_json, value_to_json
+from hearth_api.errors import DataError
 from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers_of_each, headers_of_values
-from hearth_api.java.physical import from_physical
+from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
+from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.validation import validate_value
 
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+_MOMENTS: dict[str | None, tuple[type, Callable[[Schema, Any], int]]] = {
+    Date.LOGICAL_NAME: (dt.date, Date.from_logical),
+    Time.LOGICAL_NAME: (dt.time, Time.from_logical),
+    Timestamp.LOGICAL_NAME: (dt.datetime, Timestamp.from_logical),
+}
 _OF_NUMBERS = "0123456789+-.e,"
 
 
@@ -162,6 +170,14 @@ def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]
             return ["true" if value else "false" for value in values]
         if kind is float and all(map(isfinite, values)):
             return [*map(repr, values)]
+    if schema is not None and (logical := _MOMENTS.get(schema.name)) is not None and are_all(logical[0], values):
+        try:
+            return [str(logical[1](schema, value)) for value in values]
+        except DataError:
+            pass  # which value it is, and why, is told below
+    if schema is None or schema.type is Type.ARRAY or schema.type is Type.MAP:
+        physical = values if schema is None else [to_physical(schema, value) for value in values]
+        return [None if value is None else text for value, text in zip(values, plain_texts(physical))]
     return [header_text(schema, value) for value in values]
 
 

@@ -13,7 +13,7 @@ import base64
 import datetime as dt
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any, NoReturn
 
@@ -37,12 +37,26 @@ __all__ = [
 
 # Made once: json.dumps with arguments builds an encoder per call.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_BETWEEN = math.nan
+_SEPARATOR = ",NaN,"  # no number of JSON, so that there is none among the values
+_encode_apart = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+_TEXTS = frozenset((str,))
 
 
 def plain_to_json(value: Any) -> str:
     """Return a value without schema as JSON text."""
     return _encode(value if type(value) in _AS_THEY_ARE else _tag(value))
+
+
+def plain_texts(values: Sequence[Any]) -> list[str]:
+    """Return the texts that `plain_to_json` makes of several values, written at once."""
+    tagged = [value if type(value) in _AS_THEY_ARE else _tag(value) for value in values]
+    apart = [_BETWEEN] * (2 * len(tagged))
+    apart[::2] = tagged
+    texts = _encode_apart(apart)[1:-5].split(_SEPARATOR)
+    # A text may hold what stands between them.
+    return texts if len(texts) == len(tagged) else [*map(_encode, tagged)]
 
 
 def plain_from_json(text: str) -> Any:
@@ -78,7 +92,7 @@ def _tag(value: Any) -> Any:
 
 def _tag_map(value: Mapping[Any, Any]) -> Any:
     looks_tagged = len(value) == 1 and str(next(iter(value))).startswith("@")
-    if looks_tagged or not all(type(key) is str for key in value):
+    if looks_tagged or not _TEXTS.issuperset(map(type, value)):
         return {"@map": [[_tag(key), _tag(item)] for key, item in value.items()]}
     return {key: item if type(item) in _AS_THEY_ARE else _tag(item) for key, item in value.items()}
 

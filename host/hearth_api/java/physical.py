@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
-from hearth_api.validation import validate_value
+from hearth_api.validation import fit_plainly, validate_value
 
 _LOGICAL: dict[str, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 
@@ -27,9 +28,13 @@ def to_physical(schema: Schema, value: Any) -> Any:
     if schema.type is Type.STRUCT:
         return _struct_to_physical(schema, value)
     if schema.type is Type.ARRAY and isinstance(value, (list, tuple)):
+        if _fit(schema.value_schema, value):
+            return list(value)
         return [_inner_to_physical(schema.value_schema, item) for item in value]
     if schema.type is Type.MAP and isinstance(value, dict):
         keys, items = schema.key_schema, schema.value_schema
+        if _fit(keys, value) and _fit(items, value.values()):
+            return dict(value)
         return {as_key(_inner_to_physical(keys, key)): _inner_to_physical(items, item) for key, item in value.items()}
     validate_value(schema, value)
     return value
@@ -47,10 +52,14 @@ def from_physical(schema: Schema, physical: Any) -> Any:
         values = [_inner_from_physical(field.schema, physical.get(field.name)) for field in fields]
         return Struct.unchecked(schema, values)
     if schema.type is Type.ARRAY:
+        if _is_plain(schema.value_schema):
+            return list(physical)
         return [_inner_from_physical(schema.value_schema, item) for item in physical]
     if schema.type is Type.MAP:
         keys, items = schema.key_schema, schema.value_schema
         pairs = physical.items()
+        if _is_plain(keys) and _is_plain(items):
+            return dict(pairs)
         return {as_key(_inner_from_physical(keys, key)): _inner_from_physical(items, item) for key, item in pairs}
     return physical
 
@@ -71,6 +80,16 @@ def _struct_to_physical(schema: Schema, value: Any) -> dict[str, Any]:
         raise DataError("Mismatching schema.")
     pairs = zip(schema.fields, value.raw_values(), strict=False)
     return {field.name: to_physical(field.schema, item) for field, item in pairs}
+
+
+def _is_plain(schema: Schema | None) -> bool:
+    """Tell whether values are their own physical form, as those without schema are, and without parts or a meaning."""
+    return schema is None or (schema._kind is not None and schema.name not in _LOGICAL)
+
+
+def _fit(schema: Schema | None, values: Collection[Any]) -> bool:
+    """Tell whether values are their own physical form, and surely fit their schema."""
+    return schema is None or (schema.name not in _LOGICAL and fit_plainly(schema, values))
 
 
 def _inner_to_physical(schema: Schema | None, value: Any) -> Any:

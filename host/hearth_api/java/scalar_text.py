@@ -77,7 +77,7 @@ def _with_rest(text: str, rest: str) -> Found | None:
     if not rest or rest[0] in _OF_TEXTS:
         return STRING_SCHEMA, text
     if rest[0] == "." and (match := _DECIMAL.fullmatch(text)) is not None:
-        return _decimal(text, *match.groups())
+        return _decimal(text, match[1], match[2])
     if rest[0] in ".eE":
         point, rest = rest[0] == ".", rest[1:].lstrip(_DIGITS)
         if rest and (rest[0] in _OF_TEXTS or (point and rest[0] == ".")):
@@ -102,7 +102,7 @@ def read_number(token: str) -> Found | None:
     if len(token) < _LONG and digits.isdecimal() and digits.isascii():
         return _whole_number(int(token))
     if (match := _DECIMAL.fullmatch(token)) is not None:
-        return _decimal(token, *match.groups())
+        return _decimal(token, match[1], match[2])
     return _any_number(token)
 
 

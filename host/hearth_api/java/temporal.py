@@ -13,8 +13,7 @@ from typing import Any
 
 from hearth_api.calendar import day_number
 from hearth_api.logical import Date, Time, Timestamp
-from hearth_api.record import SchemaAndValue
-from hearth_api.schema import STRING_SCHEMA
+from hearth_api.schema import STRING_SCHEMA, Schema
 
 _DAY = 86_400_000
 # Spaces before a number are skipped; a number may be negative and have an exponent.
@@ -32,7 +31,7 @@ _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
-def parse_temporal(text: str) -> SchemaAndValue | None:
+def parse_temporal(text: str) -> tuple[Schema, Any] | None:
     """Return the date, time or timestamp a text holds, by its length; None when it holds none.
 
     What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold
@@ -48,24 +47,24 @@ def parse_temporal(text: str) -> SchemaAndValue | None:
         return found
     try:
         if length == 13 and (match := _TIME.match(text)):
-            return SchemaAndValue(Time.SCHEMA, _time(match))
+            return (Time.SCHEMA, _time(match))
         if length == 24 and (match := _TIMESTAMP.match(text)):
-            return SchemaAndValue(Timestamp.SCHEMA, _timestamp(match))
+            return (Timestamp.SCHEMA, _timestamp(match))
         if length == 10 and (match := _DATE.match(text)):
-            return SchemaAndValue(Date.SCHEMA, dt.date.fromordinal(_ordinal(*match.groups())))
+            return (Date.SCHEMA, dt.date.fromordinal(_ordinal(*match.groups())))
     except (ValueError, OverflowError):
-        return SchemaAndValue(STRING_SCHEMA, original)
+        return (STRING_SCHEMA, original)
     return None
 
 
-def parse_iso(text: str) -> SchemaAndValue | None:
+def parse_iso(text: str) -> tuple[Schema, Any] | None:
     """Return a day or a moment as nearly everybody writes it; None for any other text, and for days past a month's."""
     if text < _GREGORIAN or _ISO.fullmatch(text) is None:
         return None
     try:
         if len(text) == 10:
-            return SchemaAndValue(Date.SCHEMA, dt.date.fromisoformat(text))
-        return SchemaAndValue(Timestamp.SCHEMA, dt.datetime.fromisoformat(text[:-1]).astimezone(dt.timezone.utc))
+            return (Date.SCHEMA, dt.date.fromisoformat(text))
+        return (Timestamp.SCHEMA, dt.datetime.fromisoformat(text[:-1]).astimezone(dt.timezone.utc))
     except (ValueError, OverflowError):
         return None
 

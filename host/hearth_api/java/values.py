@@ -6,51 +6,16 @@ the float 1.1, `[1] x` the array `[1]`.
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from hearth_api.errors import DataError
-from hearth_api.java.physical import as_key
-from hearth_api.java.scalar import (
-    convert_to_float32,
-    convert_to_float64,
-    convert_to_int8,
-    convert_to_int16,
-    convert_to_int32,
-    convert_to_int64,
-    date_of,
-    null_error,
-    time_of,
-    timestamp_of,
-)
+from hearth_api.java.inner_value import TOKEN, array_of, map_of, quoted, read_json
 from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_number, read_scalar
 from hearth_api.java.temporal import parse_temporal
-from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.record import SchemaAndValue
-from hearth_api.schema import BOOLEAN_SCHEMA, STRING_SCHEMA, Schema, Type
-from hearth_api.text import number_text
-
-_WIDENING = {
-    type_: rank
-    for rank, type_ in enumerate((Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64))
-}
-_BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = {
-    (Type.INT8, None): convert_to_int8,
-    (Type.INT16, None): convert_to_int16,
-    (Type.INT32, None): convert_to_int32,
-    (Type.INT32, Date.LOGICAL_NAME): date_of,
-    (Type.INT32, Time.LOGICAL_NAME): time_of,
-    (Type.INT64, None): convert_to_int64,
-    (Type.INT64, Timestamp.LOGICAL_NAME): timestamp_of,
-    (Type.FLOAT32, None): convert_to_float32,
-    (Type.FLOAT64, None): convert_to_float64,
-}
-_TOKEN = re.compile(r'(?:[^\\:,{}\[\]"]+|\\(?:.|\Z))+|.', re.DOTALL)
-_NOT_HELD: dict[str | None, str] = {Date.LOGICAL_NAME: Time.LOGICAL_NAME, Time.LOGICAL_NAME: Date.LOGICAL_NAME}
+from hearth_api.schema import STRING_SCHEMA, Schema
 
 
 def parse_string(text: str | None) -> SchemaAndValue:
@@ -59,7 +24,7 @@ def parse_string(text: str | None) -> SchemaAndValue:
     None and the text `null` give no schema and no value. Arrays and maps of mixed types have no inner
     schema. A map whose key is a map, which Python has no hash for, stays a STRING.
     """
-    return SchemaAndValue(*(NULL if text is None else read_scalar(text) or _read(text)))
+    return SchemaAndValue(*(NULL if text is None else _read(text)))
 
 
 def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], list[Any]]:
@@ -67,65 +32,22 @@ def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], lis
     schemas: list[Schema | None] = []
     values: list[Any] = []
     for text in texts:
-        schema, value = NULL if text is None else read_scalar(text) or _read(text)
+        schema, value = NULL if text is None else _read(text)
         schemas.append(schema)
         values.append(value)
     return schemas, values
 
 
 def _read(text: str) -> Found:
-    """Return what a text stands for whose first character does not tell it."""
-    if text[0] in "[{" and "\\" not in text and text.count("[") + text.count("{") < _DEEP:
+    if type(text) is not str:
+        return _Parser(text).parse() if text else (STRING_SCHEMA, text)  # what is compiled takes no subclass
+    found = read_scalar(text)
+    if found is None and text[0] in "[{":
         try:
-            value, end = _SIMPLE.raw_decode(text)
-            if end == len(text):
-                return _found(value)
-        except ValueError:
-            pass
+            found = read_json(text)
         except DataError:
             return STRING_SCHEMA, text
-    return _Parser(text).parse()
-
-
-def _found(value: Any) -> Found:
-    """Return a value of JSON with its schema; a number has come with it, and so has a map."""
-    kind = type(value)
-    if kind is tuple:
-        found: Found = value
-        return found
-    if kind is str:
-        return _quoted(
-            value if value.isalnum() else "".join([each for each in _TOKEN.findall(value) if each.strip(SPACE)])
-        )
-    if kind is list:
-        return _aligned_array([_found(item) for item in value])
-    return NULL if value is None else (BOOLEAN_SCHEMA, value)
-
-
-def _found_number(token: str) -> Found:
-    if (found := read_number(token)) is None:
-        raise DataError("Failed to parse embedded value")
-    return found
-
-
-def _found_map(pairs: list[tuple[str, Any]]) -> Found:
-    return _aligned_map([(_found(key), _found(item)) for key, item in pairs])
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-def _quoted(content: str) -> Found:
-    return parse_temporal(content) or (STRING_SCHEMA, content)
-
-
-_SIMPLE = json.JSONDecoder(
-    object_pairs_hook=_found_map, parse_int=_found_number, parse_float=_found_number, parse_constant=_refuse
-)
-"""Reads JSON without escapes, which Kafka Connect reads as JSON, though it loses blank parts of texts."""
-_DEEP = 100
-"""Of what is nested so deep, Python's stack decides how much of it can be read."""
+    return _Parser(text).parse() if found is None else found
 
 
 class _Parser:
@@ -137,7 +59,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.all = self.tokens = _TOKEN.findall(text)
+        self.all = self.tokens = TOKEN.findall(text)
         self.bare: list[str | None] = [token.strip(SPACE) for token in self.all]
         self.places: Sequence[int] = range(len(self.all))
         """Where the tokens stand among all."""
@@ -209,14 +131,14 @@ class _Parser:
         while bare[end] is not None and bare[end] != '"':
             end += 1
         self.position = end if bare[end] is None else end + 1
-        return _quoted("".join(self.tokens[start:end]))
+        return quoted("".join(self.tokens[start:end]))
 
     def _array(self) -> Found:
         elements: list[Found] = []
         while (bare := self.bare[self.position]) is not None:
             if bare == "]":
                 self.position += 1
-                return _aligned_array(elements)
+                return array_of(elements)
             if bare == ",":
                 raise DataError(f"Unable to parse an empty array element: {self.text}")
             elements.append(self._inner())
@@ -232,7 +154,7 @@ class _Parser:
         while (bare := self.bare[self.position]) is not None:
             if bare == "}":
                 self.position += 1
-                return _aligned_map(entries)
+                return map_of(entries)
             if bare == ",":
                 raise DataError(f"Unable to parse a map entry with no key or value: {self.text}")
             key = self._inner()
@@ -245,101 +167,3 @@ class _Parser:
             if self.bare[self.position] == ",":
                 self.position += 1
         raise DataError(f"Map is missing terminating '}}': {self.text}")
-
-
-def _aligned_array(elements: list[Found]) -> Found:
-    common = _held(_common_schema(elements), elements)
-    return _array_schema(common), [_aligned(common, element) for element in elements]
-
-
-def _aligned_map(entries: list[tuple[Found, Found]]) -> Found:
-    # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
-    last = {key[1] if type(key[1]) is str else as_key(key[1]): (key, item) for key, item in entries}
-    own_keys, own_items = [key for key, _ in last.values()], [item for _, item in last.values()]
-    is_single = len(last) == len(entries)
-    common = _common_schema(own_keys if is_single else [key for key, _ in entries])
-    items = None
-    if common is not None:
-        items = _held(_common_schema(own_items if is_single else [item for _, item in entries]), own_items)
-    values = [_aligned(items, item) for item in own_items]
-    keys = _held(common, own_keys)
-    if keys is None:
-        items, values = None, [_untyped(items, value) for value in values]
-    elif all(schema is keys for schema, _ in own_keys):
-        return _map_schema(keys, items), dict(zip(last, values))
-    aligned = [as_key(_aligned(keys, key)) for key in own_keys]
-    return _map_schema(keys, items), dict(zip(aligned, values))
-
-
-@lru_cache(maxsize=1000)
-def _array_schema(elements: Schema | None) -> Schema:
-    return Schema(Type.ARRAY, value_schema=elements)
-
-
-@lru_cache(maxsize=1000)
-def _map_schema(keys: Schema | None, items: Schema | None) -> Schema:
-    return Schema(Type.MAP, key_schema=keys, value_schema=items)
-
-
-def _aligned(common: Schema | None, element: Found) -> Any:
-    """Return a value as one of the schema it shares with others, or as one that has no schema any more."""
-    schema, value = element
-    if schema is common or (type(value) is int and common is not None and common._kind is int):
-        return value
-    if common is None:
-        return _untyped(schema, value)
-    value = _brought_to(common, value)
-    is_other = common.type in (Type.ARRAY, Type.MAP) and common != schema
-    return _untyped(schema, value) if is_other else value
-
-
-def _untyped(schema: Schema | None, value: Any) -> Any:
-    """Return a value that is printed without its schema as with it: 32-bit floats as the shortest of 64 bits."""
-    if schema is None or value is None:
-        return value
-    type_ = schema.type
-    if type_ is Type.FLOAT32 and isinstance(value, float):
-        return float(number_text(value, schema))
-    # Where Kafka Connect let the last of several inner schemas win, a value may be none of it.
-    if type_ is Type.ARRAY and isinstance(value, (list, tuple)):
-        inner = schema.value_schema
-        return value if inner is None else type(value)(_untyped(inner, item) for item in value)
-    if type_ is Type.MAP and isinstance(value, dict):
-        keys, items = schema.key_schema, schema.value_schema
-        return {_untyped(keys, key): _untyped(items, item) for key, item in value.items()}
-    return value
-
-
-def _brought_to(common: Schema, value: Any) -> Any:
-    """Return a value of the common schema's type, or of a narrower number's, as one of the common schema."""
-    if value is None:
-        raise null_error()
-    bring = _BRINGING.get((common.type, common.name))
-    return value if bring is None else bring(None, value)
-
-
-def _common_schema(values: list[Found]) -> Schema | None:
-    common: Schema | None = None
-    for schema, _ in values:
-        if schema is None or schema is common:
-            continue
-        common = schema if common is None else _merged(common, schema)
-        if common is None:
-            return None
-    return common
-
-
-def _merged(first: Schema, other: Schema) -> Schema | None:
-    if first.type is other.type:
-        return other  # Kafka Connect lets the last one win, unseen what is inside
-    if first.type in _WIDENING and other.type in _WIDENING:
-        return first if _WIDENING[first.type] > _WIDENING[other.type] else other
-    return None
-
-
-def _held(common: Schema | None, values: list[Found]) -> Schema | None:
-    """Return the common schema, but not a Date's for a Time nor the reverse: Java has one class for both."""
-    other = None if common is None or common.name is None else _NOT_HELD.get(common.name)
-    return (
-        None if other is not None and other in [schema.name for schema, _ in values if schema is not None] else common
-    )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hearth_api import INT32_SCHEMA, DataError, Decimal, Schema, SchemaBuilder, Struct, Timestamp
 from hearth_api.batch import plain_from_json, plain_to_json, value_from_json, value_to_json
+from hearth_api.batch.wire import plain_texts
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
@@ -111,3 +112,9 @@ def test_misfits_are_refused(value: Any) -> None:
     """A value that does not fit its schema is told before it travels."""
     with pytest.raises(DataError):
         value_to_json(SchemaBuilder.struct().field("a", INT32_SCHEMA).build(), value)
+
+
+@given(st.lists(SCHEMALESS | st.sampled_from([",NaN,", "NaN", ["a,NaN,b"], {"a": float("nan")}]), max_size=4))
+def test_texts_written_at_once_are_those_of_each(own: list[Any]) -> None:
+    """Also where a value has in it what stands between them."""
+    assert plain_texts(own) == [plain_to_json(value) for value in own]

@@ -1,0 +1,16 @@
+cimport cython
+
+cdef object _DIGITS, _SIGNS, _OPENING, _OF_TEXTS, _DECIMAL, _FLOAT, _DOUBLE, _BITS
+
+cpdef tuple read_scalar(str text)
+
+cdef tuple _with_rest(str text, str rest)
+
+cpdef tuple read_number(str token)
+
+cdef tuple _whole_number(number)
+
+cdef tuple _any_number(str token)
+
+@cython.locals(wide=double, bits="long long")
+cdef tuple _decimal(str text, str whole, str fraction)
