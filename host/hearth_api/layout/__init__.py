@@ -2,7 +2,8 @@
 
 `template` finds what differs in texts whose constant parts are the same, for who reads JSON. `alike` does so for
 columns without schema, where `scalars` stand for what differs and `stretch` writes the values that they are put
-together to. `piece` cuts texts and joins them.
+together to. `structure` tells what stands in strings, whatever the texts have in common. `piece` cuts texts and joins
+them.
 """
 
 from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
@@ -22,6 +23,7 @@ from hearth_api.layout.piece import (
 )
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
+from hearth_api.layout.structure import Structure
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "NoTemplateError",
     "Payloads",
     "Spans",
+    "Structure",
     "Template",
     "Walker",
     "address_of",

@@ -1,4 +1,8 @@
-"""The lines of values without schema, made many at a time where the values are laid out alike."""
+"""The lines of values without schema, made of the JSON of all of them at once.
+
+Values that JSON has no word for, such as times, are looked at more closely: many at a time where they are laid out
+alike.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api import DataError, Schema, Timestamp, is_logical
-from hearth_api.batch import Many, UnlikeError, column_to_values
+from hearth_api.batch import Many, UnlikeError, column_to_values, plain_from_json
 from hearth_api.java import java_text
-from hearth_api.layout import Layouts, as_string, in_rows, join
+from hearth_api.layout import Layouts, Structure, as_string, constant, in_rows, join, replaced
 from hearth_file.moment import moments
+
+_COMMA, _COLON = b",:"
+# No UTF-8 has these bytes.
+_GONE, _WIDER = b"\xff", b"\xfe"
+_TO_GONE, _TO_WIDER = np.uint8(0xFF - ord('"')), np.uint8(0xFE - _COMMA)
+_TO_EQUALS, _TO_SPACE = np.uint8(ord("=") - _COLON), np.uint8(256 + ord(" ") - ord('"'))
 
 
 class PlainLines:
-    """Makes lines of columns without schema, and knows how their values were laid out so far."""
+    """Makes lines of columns without schema, and knows how values with times were laid out so far."""
 
     def __init__(self) -> None:
         """Know no layout yet."""
@@ -24,21 +34,66 @@ class PlainLines:
 
     def of(self, column: Any) -> Any:
         """Return the texts Java has for the values of a column; one that Python cannot hold raises a DataError."""
-        left = np.ones(len(column), bool)
-        parts: list[tuple[Any, Any]] = []
-        for group in self._layouts.groups(column):
+        texts = column.fill_null(constant("null"))
+        lines, left = _lines(texts)
+        rows = np.flatnonzero(left)
+        if not len(rows):
+            return lines
+        parts = [(rows[numbers], made) for numbers, made in self._looked_at(_rows(texts, rows))]
+        return in_rows(len(texts), [(np.flatnonzero(~left), lines), *parts])
+
+    def _looked_at(self, texts: Any) -> Iterator[tuple[Any, Any]]:
+        """Return the lines of values that are no plain JSON, and their rows."""
+        left = np.ones(len(texts), bool)
+        for group in self._layouts.groups(texts):
             try:
-                parts.append((group.rows, as_string(join(list(_pieces(group.value)), len(group.rows)))))
+                lines = as_string(join(list(_pieces(group.value)), len(group.rows)))
             except (DataError, UnlikeError):
                 continue
             left[group.rows] = False
+            yield group.rows, lines
         rows = np.flatnonzero(left)
-        if len(rows):
-            values = column_to_values(None, column if len(rows) == len(column) else column.take(pa.array(rows)))
-            # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
-            texts = [java_text(value).encode("utf-8", "replace") for value in values]
-            parts.append((rows, as_string(pa.array(texts, pa.binary()))))
-        return in_rows(len(column), parts)
+        values = column_to_values(None, _rows(texts, rows))
+        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        yield rows, as_string(pa.array([java_text(each).encode("utf-8", "replace") for each in values], pa.binary()))
+
+
+def _rows(texts: Any, rows: Any) -> Any:
+    return texts if len(rows) == len(texts) else texts.take(pa.array(rows))
+
+
+def _lines(texts: Any) -> tuple[Any, Any]:
+    """Return lines of the JSON of values, and a mask of the rows that are left out as they need a closer look.
+
+    What Java writes differs in what stands between strings: they have no quotes, `=` is behind a name, and a space
+    behind a comma. That of a comma with a quote behind it takes the place of the quote.
+    """
+    found = Structure(texts)
+    left = found.unusual_rows()
+    if left.all():
+        return texts.slice(0, 0), left
+    commas = found.outer(_COMMA)
+    before = np.zeros(len(commas), bool)
+    before[1:] = commas[:-1]
+    spaces, removed, bare = found.quotes & before, found.quotes & ~before, commas
+    bare[:-1] &= ~found.quotes[1:]
+    content = found.content.copy()
+    for mask, change in (
+        (found.outer(_COLON), _TO_EQUALS),
+        (spaces, _TO_SPACE),
+        (removed, _TO_GONE),
+        (bare, _TO_WIDER),
+    ):
+        content += change * mask.view(np.uint8)
+    made = pa.py_buffer(content.tobytes().translate(None, _GONE).replace(_WIDER, b", "))
+    offsets = (found.offsets + found.count(bare) - found.count(removed)).astype(np.int32)
+    lines = pa.Array.from_buffers(pa.binary(), len(texts), [None, pa.py_buffer(offsets), made])
+    lines = as_string(replaced(lines, found.escaped[~left[found.escaped]], _unescape))
+    return lines.filter(pa.array(~left)) if left.any() else lines, left
+
+
+def _unescape(line: bytes) -> bytes:
+    return str(plain_from_json(f'"{line.decode()}"')).encode("utf-8", "replace")
 
 
 def _pieces(value: Any) -> Iterator[Any]:
