@@ -7,7 +7,7 @@ bucket of a key is its hash cut to the size of the table, a power of two that do
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +16,12 @@ from hearth_api.schema import Schema, Type
 _USUAL_TABLE = 16
 # Records have the same few fields again and again; a large map has keys of its own.
 _MOST_REMEMBERED = 64
+_MOST_ORDERS, _MOST_HASHES = 10_000, 10_000
+_SHORT = 100
+"""The hash of so long a text is remembered."""
 _TEXTS = {str}
 """What keys are whose order is remembered: two of other types may be equal, as 1 and True are, and are not in Java."""
+_NESTED = {dict, list}
 _MASK = 0xFFFF_FFFF
 
 
@@ -45,6 +49,45 @@ def hash_ordered(
     return dict(entries) if order is None else {key: entries[key] for key in order}
 
 
+class _Orders(dict["tuple[str, ...]", "tuple[str, ...] | None"]):
+    """Orders of texts that were put to a new HashMap, as far as they are remembered; None where that is their own."""
+
+    def __missing__(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Find the order of other texts."""
+        order = _ordered(keys, None, None, None)
+        if len(keys) <= _MOST_REMEMBERED:
+            if len(self) == _MOST_ORDERS:
+                self.clear()
+            self[keys] = order
+        return order
+
+
+_text_orders = _Orders()
+
+
+def json_ordered(value: Any) -> Any:
+    """Return a value of JSON whose objects, at any depth, have the order of new HashMaps; lists are changed."""
+    if type(value) is dict:
+        order = _text_orders[tuple(value)]
+        if order is not None:
+            value = {key: value[key] for key in order}
+        for key, item in value.items():
+            if type(item) in _NESTED:
+                value[key] = json_ordered(item)
+    elif type(value) is list and not _NESTED.isdisjoint(map(type, value)):
+        value[:] = map(json_ordered, value)
+    return value
+
+
+def flat_json_ordered(values: Iterable[Any]) -> list[Any]:
+    """Return many such values; objects and lists within them have nothing in them whose order counts."""
+    orders = _text_orders
+    return [
+        {key: value[key] for key in order} if type(value) is dict and (order := orders[tuple(value)]) else value
+        for value in values
+    ]
+
+
 def _ordered(
     keys: tuple[Any, ...], type_: Type | None, copied: int | None, capacity: int | None
 ) -> tuple[Any, ...] | None:
@@ -54,7 +97,7 @@ def _ordered(
     return None if order == keys else order
 
 
-_remembered = lru_cache(maxsize=1000)(_ordered)
+_remembered = lru_cache(maxsize=_MOST_ORDERS)(_ordered)
 
 
 def _first_table(copied: int | None, capacity: int | None) -> int:
@@ -79,7 +122,7 @@ def _hash(key: Any, type_: Type | None) -> int:
     if key is None:
         return 0
     if isinstance(key, str):
-        return _of_text(key)
+        return _of_short_text(key) if len(key) <= _SHORT else _of_text(key)
     if isinstance(key, bool):
         return 1231 if key else 1237
     if isinstance(key, int):
@@ -104,3 +147,6 @@ def _of_text(text: str) -> int:
     for unit in struct.unpack(f"<{len(units) // 2}H", units):
         hash_ = (hash_ * 31 + unit) & _MASK
     return hash_
+
+
+_of_short_text = lru_cache(maxsize=_MOST_HASHES)(_of_text)

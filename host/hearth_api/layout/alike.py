@@ -34,8 +34,8 @@ from hearth_api.layout.template import (
 
 _DEEPEST = 20
 _MOST_SKIPPED = 31
-_WORTH_IT = 8
-"""Where so many times the rows that are alike are fewer than all, it was not worth while to look for them."""
+_WORTH_IT = 4
+"""Where so many times the rows that are alike are fewer than all, it is not worth while to look for them."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ class Layouts:
         if not len(content):
             return
         payloads, count = Payloads(content, offsets), 0
-        for layout in self._known.tried(left, lambda: self._learned(texts, left)):
+        worth = max(len(texts) // _WORTH_IT, 1)
+        for layout in self._known.tried(left, lambda: self._learned(texts, left), worth):
             fitting = _sure(layout.template, payloads.part(np.flatnonzero(left)))
             left[fitting.rows] = False
             try:
@@ -115,7 +116,7 @@ class Layouts:
             count += len(fitting)
             if len(fitting):
                 yield Alike(fitting.rows, value)
-        self._misses = 0 if count * _WORTH_IT >= len(texts) else min(2 * self._misses + 1, _MOST_SKIPPED)
+        self._misses = 0 if count >= worth else min(2 * self._misses + 1, _MOST_SKIPPED)
         self._skipping = self._misses
 
     def _learned(self, texts: Any, left: Any) -> _Layout | None:

@@ -134,12 +134,12 @@ class Known(Generic[L]):
 
     layouts: list[L] = field(default_factory=list)
 
-    def tried(self, left: Any, learn: Callable[[], L | None]) -> Iterator[L]:
+    def tried(self, left: Any, learn: Callable[[], L | None], worth: int = 1) -> Iterator[L]:
         """Return the known layouts, and learn others from rows that none of them fits, as long as that is worth it.
 
         `left` tells for every row whether none has fitted yet, and is kept up to date by the caller; `learn` returns
-        the layout of one of these, None when it has none that others could share. A layout that fits none of the
-        rows is forgotten: that of others is looked for each time, and is soon learned again.
+        the layout of one of these, None when it has none that others could share. A layout that fits fewer rows than
+        `worth` is forgotten: that of others is looked for each time, and is soon learned again.
         """
         count = int(np.count_nonzero(left))
         for layout in list(self.layouts):
@@ -147,17 +147,17 @@ class Known(Generic[L]):
                 return
             yield layout
             before, count = count, int(np.count_nonzero(left))
-            if count == before:
+            if before - count < worth:
                 self.layouts.remove(layout)
         for _ in range(_AT_MOST):
-            if are_few(count) or (new := learn()) is None or new in self.layouts:
+            if are_few(count) or count < worth or (new := learn()) is None or new in self.layouts:
                 return
             yield new
             before, count = count, int(np.count_nonzero(left))
-            if count < before:
+            if before - count >= worth:
                 self.layouts.append(new)
                 del self.layouts[:-_AT_MOST]
-            if are_few(before - count):
+            if are_few(before - count) or before - count < worth:
                 return
 
 

@@ -18,13 +18,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import STRING_SCHEMA
 from hearth_api.batch import UnlikeError
-from hearth_api.java import hash_ordered
+from hearth_api.java import flat_json_ordered, json_ordered
 from hearth_api.layout import Alike, Layouts, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
-from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
+from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_long_number, may_hold_odd_number
 
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
@@ -56,7 +55,7 @@ class PlainReader:
         parts: list[Part] = []
         groups: list[Alike] = []
         for group in self._layouts.groups(payloads, clean_rows(payloads, *memory(payloads))):
-            value = _ordered(group.value)
+            value = json_ordered(group.value)
             try:
                 texts = to_texts(value, len(group.rows))
             except UnlikeError:
@@ -79,13 +78,15 @@ def _part(payloads: Any) -> Part:
     try:
         if values is None:
             return _one_by_one(payloads)
-        values[::2] = map(_ordered, values[::2])
+        found = values[::2]
+        is_flat = joined.count(b"{") == list(map(type, found)).count(dict)
+        values[::2] = flat_json_ordered(found) if is_flat else map(json_ordered, found)
         written = orjson.dumps(values)
         if written == joined:
             texts, odd = payloads, None
         else:
             texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
-            odd = _odd_input(payloads)
+            odd = _odd_input(payloads) if may_hold_long_number(*memory(payloads)) else None
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
         return _one_by_one(payloads)
     content, _ = memory(texts)
@@ -116,25 +117,13 @@ def _parse_all(payloads: Any, joined: bytes) -> list[Any] | None:
     return values if len(values) == 2 * count - 1 and values[1::2] == [_MARK] * (count - 1) else None
 
 
-def _ordered(value: Any) -> Any:
-    """Return a value with its objects in hash order."""
-    if type(value) is dict:
-        value = hash_ordered(value, STRING_SCHEMA)
-        for key, item in value.items():
-            if type(item) is dict or type(item) is list:
-                value[key] = _ordered(item)
-    elif type(value) is list:
-        value[:] = map(_ordered, value)
-    return value
-
-
 def _one_by_one(payloads: Any) -> Part:
     rows: list[int] = []
     texts: list[bytes] = []
     odd = _odd_input(payloads)
     for row, payload in enumerate(payloads.to_pylist()):
         try:
-            texts.append(orjson.dumps(_ordered(orjson.loads(payload))))
+            texts.append(orjson.dumps(json_ordered(orjson.loads(payload))))
             rows.append(row)
         except (ValueError, orjson.JSONEncodeError, RecursionError):
             continue  # for the plain form

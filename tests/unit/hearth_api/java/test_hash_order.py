@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hearth_api import FLOAT64_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
-from hearth_api.java import hash_ordered
+from hearth_api.java import flat_json_ordered, hash_order, hash_ordered, json_ordered
 
 _GOLDEN = json.loads((Path(__file__).parent / "golden" / "hash_order.json").read_text())
 _SCHEMAS = {"string": STRING_SCHEMA, "int32": INT32_SCHEMA, "int64": INT64_SCHEMA, "double": FLOAT64_SCHEMA}
@@ -49,3 +52,36 @@ def test_keys_that_python_holds_for_equal_are_not_mistaken_for_each_other() -> N
 
 def _schema(row: dict[str, Any]) -> Schema:
     return _SCHEMAS[row["kind"]]
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=15),
+)
+
+
+def ordered(value: Any) -> Any:
+    """Return a value whose objects are in hash order, one by one."""
+    if isinstance(value, dict):
+        return hash_ordered({key: ordered(item) for key, item in value.items()}, STRING_SCHEMA)
+    return [ordered(item) for item in value] if isinstance(value, list) else value
+
+
+@given(st.lists(JSON, max_size=4))
+def test_objects_of_json_come_as_java_iterates_them(values: list[Any]) -> None:
+    """At any depth, whether their order was asked before or not."""
+    for _ in range(2):
+        expected = [repr(ordered(value)) for value in values]
+        assert [repr(json_ordered(copy.deepcopy(value))) for value in values] == expected
+    flat = [dict.fromkeys(value) if isinstance(value, dict) else None for value in values]
+    assert list(map(repr, flat_json_ordered(flat))) == [repr(json_ordered(value)) for value in flat]
+
+
+def test_not_all_orders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor those of many keys."""
+    monkeypatch.setattr(hash_order, "_MOST_ORDERS", 2)
+    monkeypatch.setattr(hash_order, "_text_orders", hash_order._Orders())
+    for count in (*range(70), *range(70)):
+        value = {f"k{number}": number for number in range(count)}
+        assert list(json_ordered(value)) == list(hash_ordered(value))
+        assert len(hash_order._text_orders) <= 2
