@@ -9,7 +9,15 @@ from hearth_api.schema import Schema
 
 
 class UnlikeError(ValueError):
-    """What was to be done to many values at once needs to know more of each; it is done to them one by one."""
+    """What was to be done to many values at once needs to know more of each; it is done to them one by one.
+
+    Where `rows`, a mask, tells which of them are unlike the others, it is done to these and those by themselves.
+    """
+
+    def __init__(self, reason: str, rows: Any = None) -> None:
+        """Take the reason, and the rows that are unlike the others if they are known: some, and not all."""
+        super().__init__(reason, rows)
+        self.rows = rows
 
 
 class Many(ABC):
@@ -40,6 +48,10 @@ class Many(ABC):
     @abstractmethod
     def words(self) -> Any:
         """Return texts, without quotes and escapes, `null` where there is none, as such a piece."""
+
+    @abstractmethod
+    def part(self, mask: Any) -> Many:
+        """Return the scalars of the values for which a mask, a numpy array of booleans, is true."""
 
     @abstractmethod
     def retold(self, schema: Schema, column: Any) -> Many:

@@ -7,20 +7,22 @@ bucket of a key is its hash cut to the size of the table, a power of two that do
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from hearth_api.schema import Schema, Type
+
+T = TypeVar("T")
 
 _USUAL_TABLE = 16
 # Records have the same few fields again and again; a large map has keys of its own.
 _MOST_REMEMBERED = 64
-_MOST_ORDERS, _MOST_HASHES = 10_000, 10_000
+_MOST_SHAPES, _MOST_HASHES = 4_000, 10_000
 _SHORT = 100
 """The hash of so long a text is remembered."""
 _TEXTS = {str}
-"""What keys are whose order is remembered: two of other types may be equal, as 1 and True are, and are not in Java."""
+"""The types of keys by which something is remembered: 1 and True are equal keys, and are not in Java."""
 _NESTED = {dict, list}
 _MASK = 0xFFFF_FFFF
 
@@ -39,36 +41,48 @@ def hash_ordered(
     """
     if len(entries) < 2:
         return dict(entries)
-    type_ = None if key_schema is None else key_schema.type
     keys = tuple(entries)
-    are_texts = type_ is Type.STRING or {*map(type, keys)} == _TEXTS
-    if are_texts and len(keys) <= _MOST_REMEMBERED:
-        order = _remembered(keys, None, copied, capacity)
+    if key_schema is None or key_schema.type is Type.STRING:
+        order = (_new_orders if copied is None and capacity is None else _orders(copied, capacity))[keys]
     else:
-        order = _ordered(keys, type_, copied, capacity)
+        order = _ordered(keys, key_schema.type, copied, capacity)
     return dict(entries) if order is None else {key: entries[key] for key in order}
 
 
-class _Orders(dict["tuple[str, ...]", "tuple[str, ...] | None"]):
-    """Orders of texts that were put to a new HashMap, as far as they are remembered; None where that is their own."""
+class ByKeys(dict["tuple[Any, ...]", T]):
+    """What a function makes of the keys of a map, remembered where these are a few texts.
 
-    def __missing__(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Find the order of other texts."""
-        order = _ordered(keys, None, None, None)
-        if len(keys) <= _MOST_REMEMBERED:
-            if len(self) == _MOST_ORDERS:
+    Maps of the same keys come again and again, however many shapes there are.
+    """
+
+    def __init__(self, make: Callable[[tuple[Any, ...]], T]) -> None:
+        """Take the function."""
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, keys: tuple[Any, ...]) -> T:
+        """Ask the function."""
+        made = self._make(keys)
+        if len(keys) <= _MOST_REMEMBERED and _TEXTS.issuperset(map(type, keys)):
+            if len(self) >= _MOST_SHAPES:
                 self.clear()
-            self[keys] = order
-        return order
+            self[keys] = made
+        return made
 
 
-_text_orders = _Orders()
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _orders(copied: int | None, capacity: int | None) -> ByKeys[tuple[Any, ...] | None]:
+    """Return what tells the order of keys, None where they are in it."""
+    return ByKeys(lambda keys: _ordered(keys, None, copied, capacity))
+
+
+_new_orders = _orders(None, None)
 
 
 def json_ordered(value: Any) -> Any:
     """Return a value of JSON whose objects, at any depth, have the order of new HashMaps; lists are changed."""
     if type(value) is dict:
-        order = _text_orders[tuple(value)]
+        order = _new_orders[tuple(value)]
         if order is not None:
             value = {key: value[key] for key in order}
         for key, item in value.items():
@@ -81,7 +95,7 @@ def json_ordered(value: Any) -> Any:
 
 def flat_json_ordered(values: Iterable[Any]) -> list[Any]:
     """Return many such values; objects and lists within them have nothing in them whose order counts."""
-    orders = _text_orders
+    orders = _new_orders
     return [
         {key: value[key] for key in order} if type(value) is dict and (order := orders[tuple(value)]) else value
         for value in values
@@ -95,9 +109,6 @@ def _ordered(
     size = _table_size(len(keys), _first_table(copied, capacity))
     order = tuple(sorted(keys, key=lambda key: _spread(_hash(key, type_)) & (size - 1)))
     return None if order == keys else order
-
-
-_remembered = lru_cache(maxsize=_MOST_ORDERS)(_ordered)
 
 
 def _first_table(copied: int | None, capacity: int | None) -> int:

@@ -6,7 +6,7 @@ together to. `structure` tells what stands in strings, whatever the texts have i
 them.
 """
 
-from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
+from hearth_api.layout.alike import Alike, Each, Grouped, GroupedParts, Layouts, in_rows
 from hearth_api.layout.piece import (
     Spans,
     address_of,
@@ -28,6 +28,7 @@ from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads
 
 __all__ = [
     "Alike",
+    "Each",
     "Fitting",
     "Grouped",
     "GroupedParts",

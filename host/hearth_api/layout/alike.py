@@ -9,6 +9,7 @@ another writer of JSON would print in another way: they are read one by one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api.batch.column import arrow_type
-from hearth_api.batch.many import UnlikeError
+from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import SCALAR_TAGS
 from hearth_api.layout.piece import memory
 from hearth_api.layout.scalars import ManyOfColumn, Scalars, Spot, are_scalars
@@ -47,16 +48,34 @@ class _Layout:
 
 
 @dataclass(frozen=True)
+class Each:
+    """The values of rows one by one, which orjson writes as the API does; nobody changes them."""
+
+    values: list[Any]
+
+    def part(self, mask: Any) -> Each:
+        """Return the values for which a mask is true."""
+        return Each(list(itertools.compress(self.values, mask.tolist())))
+
+
+@dataclass(frozen=True)
 class Alike:
-    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them."""
+    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them.
+
+    That is `Each` where only the values are known, and the rows are not alike.
+    """
 
     rows: Any
     value: Any
 
+    def part(self, mask: Any) -> Alike:
+        """Return the rows for which a mask is true."""
+        return Alike(self.rows[mask], _part(self.value, mask))
+
 
 @dataclass(frozen=True)
 class Grouped:
-    """A column without schema, and groups of its rows that are known to be laid out alike, none of them null.
+    """A column without schema, and groups of its rows of which it is known what they hold, none of them null.
 
     Who has made a column many rows at a time knows this, and who changes it next is spared the search. It goes with
     the column in a batch, within one process.
@@ -160,6 +179,15 @@ def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
         return pa.nulls(count, arrow_type(None))
     order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
     return pa.concat_arrays([column for _, column in parts]).take(pa.array(order))
+
+
+def _part(value: Any, mask: Any) -> Any:
+    """Return what stands for those of many values for which a mask is true."""
+    if isinstance(value, (Many, Each)):
+        return value.part(mask)
+    if type(value) is dict:
+        return {name: _part(item, mask) for name, item in value.items()}
+    return [_part(item, mask) for item in value] if type(value) is list else value
 
 
 def _address(column: Any) -> tuple[Any, ...]:

@@ -55,6 +55,10 @@ class Spans:
     starts: Any
     ends: Any
 
+    def part(self, mask: Any) -> Spans:
+        """Return those for which a mask is true."""
+        return Spans(self.content, self.starts[mask], self.ends[mask])
+
     def column(self) -> Any:
         """Copy them into a binary column."""
         return join([self], len(self.starts))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hearth_api.batch.column import arrow_type, column_to_values
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import plain_to_json, strict_json
-from hearth_api.layout.piece import as_string, constant, join, memory, nulled, replaced, rows_of
+from hearth_api.layout.piece import Spans, as_string, constant, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.template import Fitting, Template
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
@@ -90,6 +90,13 @@ class ManyOfColumn(Many):
         """Return the column, or what has its words already."""
         return self._column.fill_null(_NULL) if self._words is None else self._words
 
+    def part(self, mask: Any) -> Many:
+        """Return a part of the column."""
+        words = self._words
+        if words is not None:
+            words = words.part(mask) if isinstance(words, Spans) else words.filter(pa.array(mask))
+        return ManyOfColumn(self._schema, self._column.filter(pa.array(mask)), words)
+
     def retold(self, schema: Schema, column: Any) -> Many:
         """Return the column, with the same words where they are known."""
         return ManyOfColumn(schema, column, self._words)
@@ -121,7 +128,7 @@ class Scalars(Many):
         if self._opens is True:
             return texts
         if pc.any(pc.not_equal(texts.filter(pa.array(~self._opens)), _NULL)).as_py():
-            raise UnlikeError("values of several kinds")
+            raise UnlikeError("values of several kinds", self._opens)
         return nulled(texts, ~self._opens)
 
     @property
@@ -143,6 +150,10 @@ class Scalars(Many):
         if len(self.fitting.escaped(self.place)):
             return self.column()[1].fill_null(_NULL)
         return self.fitting.spans(self.place)
+
+    def part(self, mask: Any) -> Many:
+        """Return what stands in the place in some of the texts."""
+        return Scalars(self.template, self.fitting.only(mask), Spot(self.place, self.tag))
 
     def retold(self, schema: Schema, column: Any) -> Many:
         """Return the column, and that its words stand here unless one of them is null or has an escape."""
@@ -197,12 +208,12 @@ def _typed(texts: Any) -> tuple[Schema, Any]:
     are_words = (firsts == _T) | (firsts == _F)
     if are_words.any():
         if not (are_words | nulls).all():
-            raise UnlikeError("values of several kinds")
+            raise UnlikeError("values of several kinds", are_words)
         return BOOLEAN_SCHEMA, pc.equal(texts, _TRUE)
-    points = np.count_nonzero(content == _POINT)
-    if points not in (0, len(texts) - np.count_nonzero(nulls)):
-        raise UnlikeError("values of several kinds")
-    return (FLOAT64_SCHEMA, texts.cast(pa.float64())) if points else (INT64_SCHEMA, texts.cast(pa.int64()))
+    points = np.flatnonzero(content == _POINT)
+    if len(points) not in (0, len(texts) - np.count_nonzero(nulls)):
+        raise UnlikeError("values of several kinds", np.isin(np.arange(len(texts)), rows_of(points, offsets)))
+    return (FLOAT64_SCHEMA, texts.cast(pa.float64())) if len(points) else (INT64_SCHEMA, texts.cast(pa.int64()))
 
 
 def _escaped(texts: Any) -> Any:

@@ -238,16 +238,19 @@ class Fitting:
         self._are_all = len(self._places) == len(payloads)
         self.rows = self._of_rows(payloads.numbers)
         """The numbers of the rows in their column, ascending."""
+        self._part: tuple[Any, Fitting] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self._places)
 
     def only(self, sure: Any) -> Fitting:
-        """Return those of the rows of which something is true."""
-        fits = np.zeros(len(self._payloads), bool)
-        fits[self._places[sure]] = True
-        return Fitting(self._payloads, self._cut, fits)
+        """Return those of the rows of which something is true, the very same for the same mask."""
+        if self._part is None or self._part[0] is not sure:
+            fits = np.zeros(len(self._payloads), bool)
+            fits[self._places[sure]] = True
+            self._part = sure, Fitting(self._payloads, self._cut, fits)
+        return self._part[1]
 
     def texts(self, place: int) -> Any:
         """Return what stands in a place, without quotes, as a binary column."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
 from hearth_api.java import flat_json_ordered, json_ordered
-from hearth_api.layout import Alike, Layouts, as_string, join, memory, to_texts
+from hearth_api.layout import Alike, Each, Layouts, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_long_number, may_hold_odd_number
@@ -67,20 +67,28 @@ class PlainReader:
         rows = np.flatnonzero(left)
         others = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))
         for first in range(0, len(rows), _ROWS_AT_ONCE):
-            found, column = _part(others.slice(first, _ROWS_AT_ONCE))
+            found, column, values = _part(others.slice(first, _ROWS_AT_ONCE))
             parts.append((rows[found + first], column))
+            if values:
+                groups.append(_each(rows[found + first], column, [values[row] for row in found.tolist()]))
         return parts, groups
 
 
-def _part(payloads: Any) -> Part:
+def _each(rows: Any, column: Any, values: list[Any]) -> Alike:
+    group = Alike(rows, Each(values))
+    return group.part(column.is_valid().to_numpy(zero_copy_only=False)) if column.null_count else group
+
+
+def _part(payloads: Any) -> tuple[Any, Any, list[Any]]:
+    """Return the texts of some rows, and the values of all; no values where not all rows are JSON."""
     joined = _joined(payloads)
     values = _parse_all(payloads, joined)
     try:
         if values is None:
-            return _one_by_one(payloads)
+            return *_one_by_one(payloads), []
         found = values[::2]
         is_flat = joined.count(b"{") == list(map(type, found)).count(dict)
-        values[::2] = flat_json_ordered(found) if is_flat else map(json_ordered, found)
+        values[::2] = found = flat_json_ordered(found) if is_flat else list(map(json_ordered, found))
         written = orjson.dumps(values)
         if written == joined:
             texts, odd = payloads, None
@@ -88,12 +96,12 @@ def _part(payloads: Any) -> Part:
             texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
             odd = _odd_input(payloads) if may_hold_long_number(*memory(payloads)) else None
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
-        return _one_by_one(payloads)
+        return *_one_by_one(payloads), []
     content, _ = memory(texts)
     if may_hold_odd_number(content):
         differs = _matches(texts, _ODD)
         odd = differs if odd is None else odd | differs
-    return _sure_part(payloads, texts, odd)
+    return *_sure_part(payloads, texts, odd), found
 
 
 def _joined(payloads: Any) -> bytes:

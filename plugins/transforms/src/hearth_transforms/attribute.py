@@ -45,6 +45,8 @@ class Attribute:
     of_record: Callable[[ConnectRecord | Row], Any]
     of_batch: Callable[[Batch], Any]
     is_needed: bool = False
+    is_shared: bool = False
+    """Whether all records of a topic have the same."""
 
     def logical(self, value: Any) -> Any:
         """Return the value as one of the schema, where a plain one will not do."""
@@ -53,7 +55,7 @@ class Attribute:
 
 def fixed_text(text: str) -> Attribute:
     """Return the attribute that is the same text in every record."""
-    return Attribute(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA, lambda record: text, lambda batch: text)
+    return Attribute(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA, lambda record: text, lambda batch: text, is_shared=True)
 
 
 TOPIC = Attribute(
@@ -62,6 +64,7 @@ TOPIC = Attribute(
     lambda record: record.topic,
     lambda batch: batch.topic,
     is_needed=True,
+    is_shared=True,
 )
 PARTITION = Attribute(
     INT32_SCHEMA,

@@ -8,7 +8,7 @@ everything around it is put together anew. Where the struct or map is missing or
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -45,6 +45,10 @@ class Alteration(ABC):
 
         Where maps of many rows are laid out alike it is called once, with a `Many` in the place of each scalar.
         """
+
+    def moves(self, values: list[dict[str, Any]], records: Iterator[Any]) -> list[dict[str, Any]] | None:
+        """Return many maps altered, if that is known by their keys alone, whatever they hold; None where it is not."""
+        return None
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -196,7 +200,7 @@ class FieldTransformation(FieldPlugin):
         beside = self._beside(batch)
         if beside is None:
             return NotImplemented
-        return self._plain.changed(self.side, batch, self._altered_plain, beside)
+        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._alteration.moves)
 
     def _beside(self, batch: Batch) -> Beside | None:
         """Return what stands for the records where maps are altered; None where only these will do."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import ConnectError
-from hearth_api.batch import Batch, PartlyFailed, UnlikeError, column_to_values, plain_to_json, values_to_column
-from hearth_api.layout import Alike, Grouped, GroupedParts, Layouts, as_string, constant, join, to_texts
+from hearth_api.batch import Batch, PartlyFailed, UnlikeError, plain_from_json, plain_to_json, values_to_column
+from hearth_api.layout import (
+    Alike,
+    Each,
+    Grouped,
+    GroupedParts,
+    Layouts,
+    are_few,
+    as_string,
+    constant,
+    join,
+    to_texts,
+)
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
 
 # A tag, a number with an exponent or a tiny one, an integer that may not fit, a negative zero.
-_ODD = r'"@|[0-9][eE]|0\.0000|[0-9]{19}|-0\.0'
+_ODD = r'"@|(?:^|[:,\[\s])-?(?:[0-9]+(?:\.[0-9]+)?[eE]|0\.0000|[0-9]{19}|0\.0(?:$|[,\]}\s]))'
+_TAG = b'{"@'
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
@@ -45,6 +57,8 @@ class Beside:
 
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
+Moves = Callable[["list[dict[str, Any]]", "Iterator[Any]"], "list[dict[str, Any]] | None"]
+"""What does so to many maps at once, if it does not look at what is in their members; None where it does."""
 _NOTHING = Beside()
 
 
@@ -56,14 +70,19 @@ class PlainColumns:
         self._layouts = Layouts()
 
     def changed(
-        self, side: Side, batch: Batch, change: Callable[[Any, Any], Any], beside: Beside = _NOTHING
+        self,
+        side: Side,
+        batch: Batch,
+        change: Callable[[Any, Any], Any],
+        beside: Beside = _NOTHING,
+        moves: Moves | None = None,
     ) -> list[Batch] | PartlyFailed:
         """Return the batch with what a function makes of each value of a side, null among them.
 
         A row for which it raises is left out, and its error stands beside the batch.
         """
         errors: dict[int, Exception] = {}
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors)
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, moves)
         changed = side.regrouped(batch, made)
         if not errors:
             return [changed]
@@ -79,38 +98,88 @@ class PlainColumns:
         count: int,
         beside: Beside = _NOTHING,
         errors: dict[int, Exception] | None = None,
+        moves: Moves | None = None,
     ) -> list[Grouped]:
         """Return as many columns as a function makes values of each value of a side.
 
         With ``errors``, a row for which it raises is null in all of them, and its error is put in there.
         """
         column = side_column(side, batch)
+        making = _Making(change, beside, errors, moves, [GroupedParts(len(column)) for _ in range(count)])
         left = np.ones(len(column), bool)
-        columns = [GroupedParts(len(column)) for _ in range(count)]
         for group in self._layouts.groups(column, known=batch.groups(side.name)):
-            try:
-                values = change(group.value, beside.of_all(group.rows))
-                texts = [to_texts(value, len(group.rows)) for value in values]
-            except (ConnectError, UnlikeError):
-                continue  # what is wrong with which, they are asked one by one
-            for made, value, part in zip(columns, values, texts):
-                made.add_alike(Alike(group.rows, value), part)
-            left[group.rows] = False
+            left[making.take(group)] = False
         rows = np.flatnonzero(left)
         if len(rows):
-            others = to_values(column if len(rows) == len(column) else column.take(pa.array(rows)))
-            found = []
-            for row, value, own in zip(rows.tolist(), others, beside.of_each(rows)):
-                try:
-                    found.append(change(value, own))
-                except ConnectError as error:
-                    if errors is None:
-                        raise
-                    errors[row] = error
-                    found.append((None,) * count)
-            for made, values_of_rows in zip(columns, zip(*found)):
-                made.add(rows, to_column(values_of_rows))
-        return [made.grouped() for made in columns]
+            making.take_each(rows, to_values(column if len(rows) == len(column) else column.take(pa.array(rows))))
+        return [made.grouped() for made in making.columns]
+
+
+class _Making:
+    """Columns in the making, and what makes them."""
+
+    def __init__(
+        self,
+        change: Change,
+        beside: Beside,
+        errors: dict[int, Exception] | None,
+        moves: Moves | None,
+        columns: list[GroupedParts],
+    ) -> None:
+        self._change, self._beside, self._errors, self._moves = change, beside, errors, moves
+        self.columns = columns
+
+    def take(self, group: Alike) -> Any:
+        """Change a group, and return which of its rows that was done to."""
+        if isinstance(group.value, Each):
+            values = group.value.values
+            if not self._take_moved(group.rows, values):
+                self.take_each(group.rows, values)
+            return group.rows
+        try:
+            changed = self._change(group.value, self._beside.of_all(group.rows))
+            texts = [to_texts(value, len(group.rows)) for value in changed]
+        except UnlikeError as error:
+            parts = () if error.rows is None else (group.part(error.rows), group.part(~error.rows))
+            taken = [self.take(part) for part in parts if not are_few(len(part.rows))]
+            return np.concatenate([group.rows[:0], *taken])
+        except ConnectError:
+            return group.rows[:0]  # what is wrong with which, they are asked one by one
+        for made, value, column in zip(self.columns, changed, texts):
+            made.add_alike(Alike(group.rows, value), column)
+        return group.rows
+
+    def take_each(self, rows: Any, values: list[Any]) -> None:
+        """Change values one by one."""
+        found = []
+        for row, value, own in zip(rows.tolist(), values, self._beside.of_each(rows)):
+            try:
+                found.append(self._change(value, own))
+            except ConnectError as error:
+                if self._errors is None:
+                    raise
+                self._errors[row] = error
+                found.append((None,) * len(self.columns))
+        for made, values_of_rows in zip(self.columns, zip(*found)):
+            _add(made, rows, list(values_of_rows), *_written(values_of_rows))
+
+    def _take_moved(self, rows: Any, values: list[Any]) -> bool:
+        """Change maps at once, if that can be done."""
+        if self._moves is None or list(map(type, values)).count(dict) < len(values):
+            return False
+        moved = self._moves(values, self._beside.of_each(rows))
+        if moved is None:
+            return False
+        (made,) = self.columns
+        _add(made, rows, moved, *_written(moved, are_read=True))
+        return True
+
+
+def _add(made: GroupedParts, rows: Any, values: list[Any], column: Any, is_usual: bool) -> None:
+    if is_usual:
+        made.add_alike(Alike(rows, Each(values)), column)
+    else:
+        made.add(rows, column)
 
 
 def wrapped(column: Any, name: str) -> Any:
@@ -121,38 +190,56 @@ def wrapped(column: Any, name: str) -> Any:
 
 def to_values(column: Any) -> list[Any]:
     """Return the values of a column."""
-    if _is_odd(column):
-        return column_to_values(None, column)
-    return [None if text is None else orjson.loads(text) for text in column.cast(pa.binary()).to_pylist()]
+    texts, odd = column.to_pylist(), _odd_rows(column)
+    of_odd = [plain_from_json(texts[row]) for row in odd]
+    for row in odd:
+        texts[row] = None
+    values = [None if text is None else orjson.loads(text) for text in texts]
+    for row, value in zip(odd, of_odd):
+        values[row] = value
+    return values
 
 
 def to_column(values: Iterable[Any]) -> Any:
     """Return values as a column."""
-    found = list(values)
-    try:
-        column = pa.array(_texts(found), pa.string())
-    except (TypeError, ValueError):  # orjson knows no such value, or it holds the mark
-        return values_to_column(None, found)
-    return values_to_column(None, found) if _is_odd(column) else column
+    return _written(list(values))[0]
 
 
-def _texts(values: list[Any]) -> list[Any]:
-    """Return the texts of values, which are written at once and cut at the marks between them."""
+def _written(values: Sequence[Any], are_read: bool = False) -> tuple[Any, bool]:
+    """Return values as a column, and whether orjson writes all of them as the API does.
+
+    They are written at once and cut at the marks between them. Where they `are_read`, just members of objects may have
+    been moved since, so that an object may look like a tag.
+    """
     marked: list[Any] = [_MARK] * (2 * len(values) - 1)
     marked[::2] = values
-    texts: list[Any] = orjson.dumps(marked, option=_OPTIONS)[1:-1].split(_BETWEEN)
-    if len(texts) != len(values):
-        raise ValueError("the mark stands in a value")
-    if None in values:
-        texts = [None if value is None else text for value, text in zip(values, texts)]
-    for place, text in enumerate(texts):
-        if text is not None and b"null" in text and not _is_finite(values[place]):
-            texts[place] = plain_to_json(values[place])
-    return texts
+    try:
+        written = orjson.dumps(marked, option=_OPTIONS)
+        texts: list[Any] = written[1:-1].split(_BETWEEN)
+        if len(texts) != len(values):
+            raise ValueError("the mark stands in a value")
+    except (TypeError, ValueError):  # orjson knows no such value, or it holds the mark
+        return values_to_column(None, values), False
+    if b"null" in written and not are_read:
+        texts = [_checked(value, text) if b"null" in text else text for value, text in zip(values, texts)]
+    column = pa.array(texts, pa.string())
+    odd = [] if are_read and _TAG not in written else _odd_rows(column)
+    if not odd:
+        return column, True
+    for row in odd:
+        texts[row] = plain_to_json(values[row])
+    return pa.array(texts, pa.string()), False
 
 
-def _is_odd(column: Any) -> bool:
-    return pc.any(pc.match_substring_regex(column, _ODD)).as_py() is True
+def _checked(value: Any, text: bytes) -> bytes | str | None:
+    """Return the text of a value that orjson has written with a null, which stands for some numbers as well."""
+    return None if value is None else text if _is_finite(value) else plain_to_json(value)
+
+
+def _odd_rows(column: Any) -> list[int]:
+    """Return the rows that orjson and the API read or write in different ways."""
+    rows: list[int] = pc.indices_nonzero(pc.match_substring_regex(column, _ODD)).to_pylist()
+    return rows
 
 
 def _is_finite(value: Any) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from hearth_api import ConnectRecord, Importance, Lambda, Schema, SchemaBuilder, Settings, Struct, ValidList, key
 from hearth_api.batch import Batch
-from hearth_api.java import hash_ordered
+from hearth_api.java import ByKeys, hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, Place, by_place
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
@@ -67,6 +67,7 @@ class _Replacing(Alteration):
         # Where two fields get one name Java reads the one that is last in its map.
         self._old_names: dict[str, str] = {new: old for old, new in hash_ordered(dict(renames)).items()}
         self._with_default = with_default
+        self._sources = ByKeys(self._named)
 
     def schema(self, schema: Schema) -> Schema:
         builder = SchemaBuilder.struct().basics(schema)
@@ -83,8 +84,16 @@ class _Replacing(Alteration):
         return replaced
 
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        kept = {self._new_names.get(name, name): each for name, each in value.items() if self._is_kept(name)}
-        return hash_ordered(kept, capacity=len(value))
+        return {name: value[source] for name, source in self._sources[tuple(value)]}
+
+    def moves(self, values: list[dict[str, Any]], records: Iterator[Any]) -> list[dict[str, Any]]:
+        sources = self._sources
+        return [{name: value[source] for name, source in sources[tuple(value)]} for value in values]
+
+    def _named(self, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return what becomes of a map's names: the new one of each field, with that which it has now."""
+        kept = {self._new_names.get(name, name): name for name in names if self._is_kept(name)}
+        return tuple(hash_ordered(kept, capacity=len(names)).items())
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

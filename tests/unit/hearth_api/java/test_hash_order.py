@@ -79,9 +79,9 @@ def test_objects_of_json_come_as_java_iterates_them(values: list[Any]) -> None:
 
 def test_not_all_orders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor those of many keys."""
-    monkeypatch.setattr(hash_order, "_MOST_ORDERS", 2)
-    monkeypatch.setattr(hash_order, "_text_orders", hash_order._Orders())
+    monkeypatch.setattr(hash_order, "_MOST_SHAPES", 2)
+    hash_order._new_orders.clear()
     for count in (*range(70), *range(70)):
         value = {f"k{number}": number for number in range(count)}
         assert list(json_ordered(value)) == list(hash_ordered(value))
-        assert len(hash_order._text_orders) <= 2
+        assert len(hash_order._new_orders) <= 2
