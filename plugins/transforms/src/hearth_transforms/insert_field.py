@@ -83,11 +83,11 @@ class _Inserting(Alteration):
             extended[each.name] = found
         return hash_ordered(extended, copied=len(value))
 
-    def moves(self, values: list[dict[str, Any]], records: Iterator[Any]) -> list[dict[str, Any]] | None:
+    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]] | None:
         if not all(each.attribute.is_shared for each in self._insertions):
             return None
         inserted, orders, extended = (
-            {each.name: found for each, found in self._values(next(records))},
+            {each.name: found for each, found in self._values(record)},
             self._orders,
             [],
         )

@@ -8,7 +8,7 @@ everything around it is put together anew. Where the struct or map is missing or
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -46,8 +46,8 @@ class Alteration(ABC):
         Where maps of many rows are laid out alike it is called once, with a `Many` in the place of each scalar.
         """
 
-    def moves(self, values: list[dict[str, Any]], records: Iterator[Any]) -> list[dict[str, Any]] | None:
-        """Return many maps altered, if that is known by their keys alone, whatever they hold; None where it is not."""
+    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]] | None:
+        """Return many maps altered, if that is known by their keys and any of their records; None where it is not."""
         return None
 
     @abstractmethod

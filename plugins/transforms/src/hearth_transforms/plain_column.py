@@ -57,8 +57,8 @@ class Beside:
 
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
-Moves = Callable[["list[dict[str, Any]]", "Iterator[Any]"], "list[dict[str, Any]] | None"]
-"""What does so to many maps at once, if it does not look at what is in their members; None where it does."""
+Moves = Callable[["list[dict[str, Any]]", Any], "list[dict[str, Any]] | None"]
+"""What does so to many maps at once if it looks at their keys alone, and what all have beside them; else None."""
 _NOTHING = Beside()
 
 
@@ -165,9 +165,9 @@ class _Making:
 
     def _take_moved(self, rows: Any, values: list[Any]) -> bool:
         """Change maps at once, if that can be done."""
-        if self._moves is None or list(map(type, values)).count(dict) < len(values):
+        if self._moves is None or not values or list(map(type, values)).count(dict) < len(values):
             return False
-        moved = self._moves(values, self._beside.of_each(rows))
+        moved = self._moves(values, next(self._beside.of_each(rows[:1])))
         if moved is None:
             return False
         (made,) = self.columns

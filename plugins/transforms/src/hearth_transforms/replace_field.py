@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth_api import ConnectRecord, Importance, Lambda, Schema, SchemaBuilder, Settings, Struct, ValidList, key
@@ -86,7 +86,7 @@ class _Replacing(Alteration):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         return {name: value[source] for name, source in self._sources[tuple(value)]}
 
-    def moves(self, values: list[dict[str, Any]], records: Iterator[Any]) -> list[dict[str, Any]]:
+    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]]:
         sources = self._sources
         return [{name: value[source] for name, source in sources[tuple(value)]} for value in values]
 
