@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
@@ -70,18 +71,28 @@ def join_all(groups: Sequence[Sequence[Batch]]) -> list[Batch]:
     """
     if all(len(group) == 1 and not is_numbered(group[0]) and are_alike(group[0], groups[0][0]) for group in groups):
         return [join([batch for (batch,) in groups])]
-    kinds: list[list[Batch]] = []
+    import numpy as np  # only where rows of several kinds alternate
+
+    kinds: list[tuple[list[Batch], list[Any]]] = []
+    known: dict[Any, list[tuple[list[Batch], list[Any]]]] = defaultdict(list)
     first = 0
     for group in groups:
-        for batch in group:
-            moved = batch.with_columns(row=pa.array(rows_of(batch) + first, pa.int32()))
-            kind = next((kind for kind in kinds if are_alike(kind[0], moved)), None)
+        for batch in numbered(group):
+            similar = known[_outline(batch)]
+            kind = next((each for each in similar if are_alike(each[0][0], batch)), None)
             if kind is None:
-                kinds.append([moved])
-            else:
-                kind.append(moved)
+                kind = ([], [])
+                kinds.append(kind)
+                similar.append(kind)
+            kind[0].append(batch)
+            kind[1].append(rows_of(batch) + first)
         first += sum(batch.num_rows for batch in group)
-    return [join(kind) for kind in kinds]
+    return [join(parts).with_columns(row=pa.array(np.concatenate(rows), pa.int32())) for parts, rows in kinds]
+
+
+def _outline(batch: Batch) -> Any:
+    """Return what batches that are alike have in common, with few others: to find them among many."""
+    return batch.topic, batch.key_schema, batch.value_schema, repr(batch.source_partition)
 
 
 def row_of(batches: Sequence[Batch], row: int) -> Batch:

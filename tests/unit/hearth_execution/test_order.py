@@ -65,6 +65,26 @@ def test_what_came_in_turn_becomes_one_with_the_numbers_of_all() -> None:
     assert content(numbered([plain, part("b", 5)])) == [("a", [0, 1]), ("b", [5])]
 
 
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=12), min_size=1, max_size=5
+    )
+)
+def test_many_kinds_are_joined_as_if_they_had_come_together(polls: list[list[tuple[int, int]]]) -> None:
+    """Each kind is one batch, with the rows of all polls in their order; the kinds stand as they first came."""
+    groups = []
+    for poll in polls:
+        rows = {kind: [row for row, each in enumerate(poll) if each == kind] for kind in dict.fromkeys(poll)}
+        groups.append([part(f"{topic}", *own).replace(source_partition={"p": source})
+                       for (topic, source), own in rows.items()])  # fmt: skip
+    joined = join_all(groups)
+    all_rows = [kind for poll in polls for kind in poll]
+    wanted = {kind: [row for row, each in enumerate(all_rows) if each == kind] for kind in dict.fromkeys(all_rows)}
+    assert [(f"{topic}", rows) for (topic, _), rows in wanted.items()] == content(joined)
+    assert [batch.source_partition for batch in joined] == [{"p": source} for _, source in wanted]
+
+
 def test_rows_are_found_by_their_numbers() -> None:
     """In whichever batch they are."""
     parts = [part("a", 0, 2, 3), part("b", 1, 4)]

@@ -22,6 +22,7 @@ from hearth_api import (
     key,
 )
 from hearth_api.batch import BatchConverter, BatchHeaderConverter, ColumnRun, Declined
+from hearth_api.batch import arrow as pa
 from hearth_api.java import java_text
 from hearth_converters.charset import charset
 
@@ -79,7 +80,9 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
         return self.to_connect_data(topic, data)
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the texts of a column; a column of texts only changes its type."""
+        """Return the texts of a column; a column of texts only changes its type, and nulls stay nulls."""
+        if column.null_count == len(column):  # as the keys of most topics
+            return pa.nulls(len(column), pa.binary())
         if self._charset.is_utf8 and schema is not None and not is_logical(schema):
             if schema.type is Type.STRING:
                 return column.view("binary")
