@@ -13,17 +13,27 @@ import struct
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any, NoReturn
 
 from hearth_api.batch import Batch
 from hearth_api.batch import arrow as pa
+from hearth_api.java import offset_to_json
 
 PROTOCOL_VERSION = 5
 MAX_FRAME = 1 << 31
 BUFFER_BYTES = 4 << 20
 
 _PREFIX = struct.Struct("<II")
+_MESSAGE = b"\xff" * 4
+"""What a message of an Arrow IPC stream begins with; the length of its head follows."""
+_END = _MESSAGE + bytes(4)
+"""What such a stream ends with."""
+_FEW_BYTES = 1 << 16
+"""So many are sooner copied than written column by column."""
+_KINDS = 1000
+"""Kinds of batches that are remembered."""
 _MOST_PARTS = 1024
 """Most parts that one system call takes (``IOV_MAX`` of Linux)."""
 
@@ -152,10 +162,41 @@ class _Body:
 
 
 def _encode(batch: Batch) -> _Body:
-    data, body = batch.to_arrow(), _Body()
+    body = _Body()
+    if pa.ipc.get_record_batch_size(batch.data) <= _FEW_BYTES and (opening := _opening(batch)):
+        for part in (opening, batch.data.serialize(), _END):
+            body.write(part)
+        return body
+    data = batch.to_arrow()
     with pa.ipc.new_stream(pa.PythonFile(body, "w"), data.schema) as writer:
         writer.write_batch(data)
     return body
+
+
+def _opening(batch: Batch) -> bytes:
+    """Return the message that an IPC stream of the batch begins with: most batches have that of an earlier one.
+
+    It is empty for columns that others come before: the words of a dictionary.
+    """
+    partition = batch.source_partition
+    known = _openings(
+        batch.topic, batch.key_schema, batch.value_schema, None if partition is None else offset_to_json(partition),
+        batch.timestamp_type, batch.original_topic,
+    )  # fmt: skip
+    columns = batch.data.schema
+    for own, opening in known:
+        if own.equals(columns):
+            return opening
+    is_whole = not any(word in str(columns) for word in ("dictionary<", "extension<"))
+    opening = batch.to_arrow().schema.serialize().to_pybytes() if is_whole else b""
+    known.append((columns, opening))
+    return opening
+
+
+@lru_cache(maxsize=_KINDS)
+def _openings(*attributes: Any) -> deque[tuple[Any, bytes]]:
+    """Return what batches with these attributes began with last, by their columns."""
+    return deque(maxlen=4)
 
 
 def _send(sock: socket.socket, parts: Iterable[bytes | memoryview]) -> None:
@@ -171,13 +212,27 @@ def _send(sock: socket.socket, parts: Iterable[bytes | memoryview]) -> None:
 
 def _decode(body: memoryview, is_trusted: bool) -> Batch:
     if is_trusted:
-        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-            return Batch.from_arrow(reader.read_next_batch())
+        return Batch.from_arrow(_columns(body))
     try:
-        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-            data = reader.read_next_batch()
+        data = _columns(body)
         data.validate(full=True)
         _ = data.schema.names  # text as well, which `validate` leaves out
         return Batch.from_arrow(data)
     except Exception as error:  # Arrow and what reads the metadata raise errors of many kinds
         raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error
+
+
+def _columns(body: memoryview) -> Any:
+    """Read the record batch of an IPC stream, whose schema is mostly known from an earlier one."""
+    end = 8 + int.from_bytes(body[4:8], "little")
+    if body[:4] == _MESSAGE and end <= min(_FEW_BYTES, len(body)):
+        message = pa.ipc.read_message(pa.py_buffer(body[end:]))
+        if message.type == "record batch":
+            return pa.ipc.read_record_batch(message, _schema(bytes(body[:end])))
+    with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+        return reader.read_next_batch()
+
+
+@lru_cache(maxsize=_KINDS)
+def _schema(opening: bytes) -> Any:
+    return pa.ipc.read_schema(pa.py_buffer(opening))
