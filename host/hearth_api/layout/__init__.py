@@ -26,6 +26,11 @@ from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.structure import Structure
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
 
+try:
+    from hearth_api.layout.row_text import RowTexts
+except ImportError:  # it was not compiled, see hatch_build
+    RowTexts = None  # type: ignore[assignment, misc]
+
 __all__ = [
     "Alike",
     "Each",
@@ -37,6 +42,7 @@ __all__ = [
     "ManyOfColumn",
     "NoTemplateError",
     "Payloads",
+    "RowTexts",
     "Spans",
     "Structure",
     "Template",

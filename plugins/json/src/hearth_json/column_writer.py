@@ -18,6 +18,7 @@ from hearth_api.batch import column_to_values
 from hearth_api.layout import constant, join
 from hearth_json.literal import base64_literal, decimal_literal, double_literal, float_literal, string_literal
 from hearth_json.plain_writer import plain_texts
+from hearth_json.row_writer import RowWriter
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
 from hearth_json.text_column import escaped, scatter
@@ -36,6 +37,7 @@ class ColumnWriter:
         self._settings = settings
         self._values = values
         self._schemas = schemas
+        self._rows = RowWriter(settings, values, schemas, self._texts)
 
     def messages(self, schema: Schema | None, column: Any) -> Any:
         """Return the bytes of one Kafka record per row; without schema a null stays one."""
@@ -44,6 +46,8 @@ class ColumnWriter:
             return pa.nulls(length, pa.binary())
         if schema is None:
             pieces: list[Any] = [plain_texts(self._values, column)]
+        elif (texts := self._rows.messages(schema, column)) is not None:
+            return texts
         else:
             pieces = self.pieces(schema, column)
         if self._settings.schemas_enable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -25,12 +26,14 @@ from hearth_api import (
     Decimal,
     Schema,
     SchemaBuilder,
+    Struct,
     Time,
     Timestamp,
+    Type,
 )
 from hearth_api.batch import ColumnRun, column_to_values, values_to_column
 from hearth_api.schema import deep_key
-from hearth_json import JsonConverter
+from hearth_json import JsonConverter, row_writer
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
 from tests.unit.plugins.two_forms import read_whole
 from tests.unit.run_order import values_in_order
@@ -45,6 +48,13 @@ CONFIGS = st.fixed_dictionaries(
 )
 FAILED = object()
 slow = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+
+
+@pytest.fixture(params=["compiled", "by Arrow"])
+def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write as it is done here, and as it is done where nothing could be compiled."""
+    if request.param == "by Arrow":
+        monkeypatch.setattr(row_writer, "_rows", None)
 
 
 def converter(config: dict[str, str]) -> JsonConverter:
@@ -89,6 +99,7 @@ def assert_same_when_read(made: JsonConverter, messages: list[bytes | None]) -> 
     assert len({run.schema for run in runs}) == len(runs)
 
 
+@pytest.mark.usefixtures("way_of_writing")
 @slow
 @given(st.data(), CONFIGS)
 def test_columns_are_written_as_single_values_are(data: st.DataObject, config: dict[str, str]) -> None:
@@ -105,6 +116,49 @@ def test_columns_are_written_as_single_values_are(data: st.DataObject, config: d
         assert made.from_connect_batch("t", schema, column).to_pylist() == plain
 
 
+@pytest.mark.usefixtures("way_of_writing")
+@pytest.mark.parametrize("is_optional", [True, False])
+def test_every_kind_of_value_is_written_as_single_ones_are(is_optional: bool) -> None:
+    """The largest and the smallest, texts that are escaped, parts that are empty, in a struct and in lists of it."""
+    own = {
+        "byte": (Type.INT8, [-128, 127, 0]), "short": (Type.INT16, [-(1 << 15), (1 << 15) - 1, 1]),
+        "int": (Type.INT32, [-(1 << 31), (1 << 31) - 1, -1]), "long": (Type.INT64, [-(1 << 63), (1 << 63) - 1, 10]),
+        "flag": (Type.BOOLEAN, [True, False, True]), "data": (Type.BYTES, [b"", b"\0", b"abc"]),
+        "double": (Type.FLOAT64, [-0.0, 1e7, 0.1]), "double2": (Type.FLOAT64, [1e-3, 9.99e-4, math.nan]),
+        "double3": (Type.FLOAT64, [9999999.999999998, 1.7976931348623157e308, 123456.0]),
+        "float": (Type.FLOAT32, [0.5, math.inf, 1e10]), "empty": (Type.STRING, ["", "", ""]),
+        "text": (Type.STRING, ['"\\/', "\0\x1f\b\t\n\f\r\x7f", "ü€\U0001f600\U0010ffff\uffff"]),
+    }  # fmt: skip
+    builder = SchemaBuilder.struct().name('"\U0001f600')
+    for name, (type_, _) in own.items():
+        builder.field(f'{name}"', Schema(type_, optional=is_optional))
+    schema = builder.field("empty", SchemaBuilder.struct().build()).optional().build()
+    empty = Struct(schema.fields[-1].schema)
+    rows = [Struct.unchecked(schema, (*row, empty)) for row in zip(*(found for _, found in own.values()))]
+    if is_optional:
+        rows.append(Struct.unchecked(schema, (*[None] * len(own), empty)))
+    lists = SchemaBuilder.array(schema).build()
+    maps = SchemaBuilder.map(STRING_SCHEMA, lists).build()
+    several = SchemaBuilder.struct().field("maps", maps).field("row", schema).build()
+    made = converter({})
+    for kind, found in (
+        (schema, rows),
+        (lists, [[], rows, [rows[0], None]]),
+        (maps, [{}, {"": [], '"': rows}]),
+        (several, [Struct.unchecked(several, ({"a": [row, None]}, row)) for row in rows]),
+    ):
+        column = values_to_column(kind, found * 2).slice(1)
+        wanted = [made.from_connect_data("t", kind, value) for value in (found * 2)[1:]]
+        assert made.from_connect_batch("t", kind, column).to_pylist() == wanted
+
+
+def test_columns_of_another_type_than_their_schema_has_are_written() -> None:
+    """A batch may come from a plugin in another language, whose Arrow has more than one type of texts."""
+    column = pa.array(["a", "ü"], pa.large_string())
+    made = converter({"schemas.enable": "false"})
+    assert made.from_connect_batch("t", STRING_SCHEMA, column).to_pylist() == [b'"a"', '"ü"'.encode()]
+
+
 @slow
 @given(st.lists(SCHEMALESS, max_size=6), CONFIGS)
 def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any], config: dict[str, str]) -> None:
@@ -119,6 +173,7 @@ def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any]
         assert made.from_connect_batch("t", None, column).to_pylist() == plain
 
 
+@pytest.mark.usefixtures("way_of_writing")
 @slow
 @given(st.data(), CONFIGS)
 def test_slices_are_written_as_single_values_are(data: st.DataObject, config: dict[str, str]) -> None:

@@ -1,0 +1,135 @@
+"""Columns as JSON texts by a loop over rows that could be compiled.
+
+A call of Arrow takes as long as this loop for a hundred values, and a column needs several for each of its parts. So
+batches of few rows, as there are where records of many schemas come in turn, cost no more than large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api.batch import arrow_type
+from hearth_api.layout import RowTexts
+from hearth_json.literal import double_literal, string_literal
+from hearth_json.schema_writer import SchemaWriter
+from hearth_json.setting import JsonConverterSettings
+from hearth_json.value_writer import ValueWriter
+
+_LOGICAL = (Decimal.LOGICAL_NAME, Date.LOGICAL_NAME, Time.LOGICAL_NAME, Timestamp.LOGICAL_NAME)
+_INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+_PLAIN = (*_INTEGERS, Type.BOOLEAN, Type.STRING, Type.FLOAT64)
+_rows: Any = RowTexts
+_REMEMBERED = 1000
+"""Schemas that are remembered."""
+
+
+class _UnknownError(Exception):
+    """The loop does not write a part of a list or map."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How values of a schema are written: by a loop, which is given the texts of some of their parts."""
+
+    type: Any
+    rows: Any
+    texts: list[tuple[tuple[int, ...], Schema | None]]
+    """Where these parts are, by the numbers of fields, and their schemas."""
+
+
+class RowWriter:
+    """Writes columns as `ColumnWriter` does, where that could be compiled."""
+
+    def __init__(
+        self,
+        settings: JsonConverterSettings,
+        values: ValueWriter,
+        schemas: SchemaWriter,
+        texts: Callable[[Schema | None, Any], Any],
+    ) -> None:
+        """Have `texts` write the parts that the loop does not know: it is given a schema and a column."""
+        self._settings = settings
+        self._values = values
+        self._schemas = schemas
+        self._texts = texts
+        self._form = lru_cache(maxsize=_REMEMBERED)(self._new_form)
+
+    def messages(self, schema: Schema, column: Any) -> Any:
+        """Return the bytes of one Kafka record per row, or None where the columns have to be written otherwise."""
+        if _rows is None:
+            return None
+        form = self._form(schema)
+        if column.type != form.type:
+            return None
+        texts = []
+        for path, own in form.texts:
+            part = column
+            for number in path:
+                if part.null_count:  # what stands in a null was never given, and need not fit its schema
+                    return None
+                part = part.field(number)
+            texts.append(self._texts(own, part))
+        if (found := form.rows.write(column, texts)) is None:
+            return None
+        content, ends = map(pa.py_buffer, found)
+        return pa.Array.from_buffers(pa.binary(), len(column), [None, ends, content], 0)
+
+    def _new_form(self, schema: Schema) -> _Form:
+        texts: list[tuple[tuple[int, ...], Schema | None]] = []
+        opening, closing = "", ""
+        if self._settings.schemas_enable:
+            opening, closing = f'{{"schema":{self._schemas.text(schema)},"payload":', "}"
+        part = self._part(schema, (), texts)
+        return _Form(arrow_type(schema), _rows(opening.encode(), part, closing.encode()), texts)
+
+    def _part(self, schema: Schema | None, path: tuple[int, ...] | None, texts: list[Any]) -> tuple[Any, ...]:
+        """Return a part of the loop's values; in a list or map there is no path to it."""
+        null = self._null(schema)
+        if schema is not None and not schema.is_reference:
+            if schema.type is Type.STRUCT:
+                return "STRUCT", null, self._members(schema, path, texts)
+            if schema.type in (Type.ARRAY, Type.MAP):
+                try:
+                    return self._list(schema, null)
+                except _UnknownError:
+                    pass
+            elif schema.type in _PLAIN and _is_plain(schema):
+                return schema.type.name, null, (), double_literal
+        if path is None:
+            raise _UnknownError
+        texts.append((path, schema))
+        return "TEXT", null, ()
+
+    def _members(self, schema: Schema, path: tuple[int, ...] | None, texts: list[Any]) -> tuple[Any, ...]:
+        members = []
+        for field in schema.fields:
+            before = f"{',' if field.index else '{'}{string_literal(field.name)}:"
+            own = None if path is None else (*path, field.index)
+            members.append((before.encode(), self._part(field.schema, own, texts)))
+        return tuple(members)
+
+    def _list(self, schema: Schema, null: bytes | None) -> tuple[Any, ...]:
+        values = self._part(schema.value_schema, None, [])
+        if schema.type is Type.ARRAY:
+            return "ARRAY", null, (values,)
+        keys = self._part(schema.key_schema, None, [])
+        if keys[0] != "STRING":
+            raise _UnknownError
+        return "MAP", null, (keys, values)
+
+    def _null(self, schema: Schema | None) -> bytes | None:
+        try:
+            return self._values.null(schema).encode()
+        except DataError:
+            return None
+
+
+def _is_plain(schema: Schema) -> bool:
+    """Tell whether a value of a type without parts is written by that alone."""
+    return schema.name not in _LOGICAL or (schema.type in _INTEGERS and schema.name != Decimal.LOGICAL_NAME)
