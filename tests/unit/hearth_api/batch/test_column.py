@@ -28,6 +28,8 @@ from hearth_api import (
     Type,
 )
 from hearth_api.batch import arrow_type, column_to_values, values_to_column
+from hearth_api.batch import column as column_module
+from hearth_api.batch.column import LAY_OUT, lay_out_nothing
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
@@ -42,6 +44,54 @@ def test_values_come_back(data: st.DataObject) -> None:
     assert deep_key(column_to_values(schema, column)) == deep_key(rows)
     start = data.draw(st.integers(0, len(rows)))
     assert deep_key(column_to_values(schema, column.slice(start))) == deep_key(rows[start:])
+
+
+_LEAVES = [Schema(type_) for type_ in Type if type_.is_primitive] + [
+    Timestamp.SCHEMA,
+    SchemaBuilder.map(STRING_SCHEMA, INT8_SCHEMA).build(),
+]
+_ODD = st.none() | st.sampled_from(
+    [True, 1, -129, 1 << 15, 1 << 31, -(1 << 63), 1 << 63, 1.5, "ü", "\ud800", b"x", {}]
+)
+
+
+@given(st.data(), st.lists(st.sampled_from(_LEAVES), min_size=1, max_size=4))
+def test_structs_are_laid_out_as_their_fields_are_one_by_one(data: st.DataObject, leaves: list[Schema]) -> None:
+    """Whatever stands in them, the column is the same, and so is what is wrong with it."""
+    builder = SchemaBuilder.struct().optional()
+    for number, leaf in enumerate(leaves):
+        builder.field(f"f{number}", leaf)
+    schema = builder.field("inner", SchemaBuilder.struct().optional().field("x", leaves[0]).build()).build()
+    inner = schema.fields[-1].schema
+    members = [st.one_of(values(leaf), values(leaf), values(leaf), _ODD) for leaf in leaves]
+    row = st.tuples(*members, st.none() | members[0].map(lambda value: Struct.unchecked(inner, [value])))
+    rows = data.draw(st.lists(st.none() | row.map(lambda found: Struct.unchecked(schema, found)), max_size=9))
+    found = []
+    for way in (LAY_OUT, lay_out_nothing):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(column_module, "LAY_OUT", way)
+            try:
+                found.append(values_to_column(schema, rows))
+            except (DataError, pa.ArrowException, ValueError, TypeError, AttributeError) as error:
+                found.append(f"{type(error).__name__}: {error}")
+    one, other = found
+    if isinstance(one, str) or isinstance(other, str):
+        assert one == other
+        return
+    one.validate(full=True)
+    assert one.type == other.type
+    assert deep_key(one.to_pylist()) == deep_key(other.to_pylist())
+    assert [one.field(place).null_count for place in range(len(leaves))] == [
+        other.field(place).null_count for place in range(len(leaves))
+    ]
+
+
+def test_texts_of_structs_may_be_long() -> None:
+    """They take the memory they need, each in its turn."""
+    schema = SchemaBuilder.struct().field("text", STRING_SCHEMA).field("data", BYTES_SCHEMA).build()
+    texts = ["", "a", "ü" * 1000, "b" * 100_000, "\0", "c" * 10]
+    column = values_to_column(schema, [Struct.unchecked(schema, (text, text.encode())) for text in texts])
+    assert column.to_pylist() == [{"text": text, "data": text.encode()} for text in texts]
 
 
 @given(st.data(), st.sampled_from([Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT64]), st.booleans())
