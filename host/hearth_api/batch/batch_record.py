@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import itemgetter
@@ -16,6 +16,7 @@ from hearth_api.batch.column import column_to_values, fit_surely, values_to_colu
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
 from hearth_api.batch.offset_column import offsets_to_column
 from hearth_api.batch.record_parts import (
+    Parts,
     common_parts,
     parts_of,
     sink_records,
@@ -53,22 +54,17 @@ def records_by_kind(
     """
     if not records:
         return []
-    make = partial(_batch, names_only=names_only, drops_positions=drops_positions)
     if not (varying := _varying(records, drops_positions)):
-        return [make(records)]
+        return [_batch(records, names_only=names_only, drops_positions=drops_positions)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
         kinds = [part for places in kinds for part in _split(places, values)]
     kinds.sort(key=itemgetter(0))
-    firsts = [records[places[0]] for places in kinds]
-    if not _have_common_columns(firsts):
-        return [make([records[place] for place in places], places) for places in kinds]
-    order = list(chain.from_iterable(kinds))
-    together = make([records[place] for place in order], order)
-    spans = pairwise(accumulate(map(len, kinds), initial=0))
+    if len({type(records[places[0]]) for places in kinds}) == 1:
+        return _batches(records, kinds, names_only, drops_positions)
     return [
-        together.slice(start, end - start).replace(topic=first.topic, **_attributes(first, drops_positions))
-        for first, (start, end) in zip(firsts, spans)
+        _batch([records[place] for place in places], places, names_only=names_only, drops_positions=drops_positions)
+        for places in kinds
     ]
 
 
@@ -125,14 +121,17 @@ def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) ->
     often it holds an object compares nothing else.
     """
     kinds = list(map(type, records))
-    common: list[list[Any]] = [kinds, *common_parts(records), _shared(records, kinds, drops_positions)]
+    value_schemas, key_schemas, topics = common_parts(records)
+    common: list[list[Any]] = [
+        kinds, _told_apart(value_schemas), _told_apart(key_schemas), topics, _shared(records, kinds, drops_positions),
+    ]  # fmt: skip
     return [each for each in common if each.count(each[0]) != len(each)]
 
 
-def _have_common_columns(firsts: Sequence[ConnectRecord]) -> bool:
-    """Tell whether the values of all kinds, of each of which this is one record, may stand in the same columns."""
-    value_schemas, key_schemas, _ = common_parts(firsts)
-    return all(each.count(each[0]) == len(each) for each in (list(map(type, firsts)), value_schemas, key_schemas))
+def _told_apart(schemas: list[Any]) -> list[Any]:
+    """Return schemas, or a number for each where there are several: those are compared sooner."""
+    objects = list(map(id, schemas))
+    return schemas if objects.count(objects[0]) == len(objects) else _codes(schemas)
 
 
 def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
@@ -141,7 +140,7 @@ def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
     if own.count(own[0]) == len(own):
         return [places]
     parts: dict[Any, list[int]] = defaultdict(list)
-    for place, code in zip(places, own if set(map(type, own)) == {str} else _codes(own)):
+    for place, code in zip(places, own if set(map(type, own)) <= {str, int} else _codes(own)):
         parts[code].append(place)
     return [*parts.values()]
 
@@ -183,26 +182,83 @@ def _batch(
 ) -> Batch:
     """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
     first, parts = records[0], parts_of(records)
-    schema, values = first.value_schema, parts.values
-    if names_only and fit_surely(schema, values):
-        schema, columns = None, {"value": pa.nulls(len(values), pa.string())}
-    else:
-        columns = {"value": values_to_column(schema, values)}
+    schema, column = _value_column(first.value_schema, parts.values, names_only)
+    columns = {"value": column}
     _add(columns, "key", first.key_schema, parts.keys)
+    columns |= _other_columns(records, parts, places, drops_positions)
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(first.topic, first.key_schema, schema, data, **_attributes(first, drops_positions))
+
+
+def _batches(
+    records: Sequence[ConnectRecord], kinds: Sequence[Sequence[int]], names_only: bool, drops_positions: bool
+) -> list[Batch]:
+    """Return records of one class as a batch of each kind, which are told by the places of their records.
+
+    What stands in columns of the same type is laid out for all kinds at once, as a column costs more than its rows.
+    """
+    order = list(chain.from_iterable(kinds))
+    sorted_records = [records[place] for place in order]
+    parts, firsts = parts_of(sorted_records), [records[places[0]] for places in kinds]
+    others = _other_columns(sorted_records, parts, order, drops_positions)
+    spans = list(pairwise(accumulate(map(len, kinds), initial=0)))
+    keys = _columns([first.key_schema for first in firsts], parts.keys, spans, _key_column)
+    values = _columns(
+        [first.value_schema for first in firsts], parts.values, spans, partial(_value_column, names_only=names_only)
+    )
+    batches = []
+    for first, (start, end), (_, key), (schema, value) in zip(firsts, spans, keys, values):
+        columns = {"value": value} if key is None else {"value": value, "key": key}
+        columns |= {name: column.slice(start, end - start) for name, column in others.items()}
+        if "headers" in columns and not any(parts.headers[start:end]):
+            del columns["headers"]
+        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        batches.append(Batch(first.topic, first.key_schema, schema, data, **_attributes(first, drops_positions)))
+    return batches
+
+
+def _columns(
+    schemas: Sequence[Schema | None],
+    values: list[Any],
+    spans: Sequence[tuple[int, int]],
+    make: Callable[[Schema | None, list[Any]], tuple[Schema | None, Any]],
+) -> list[tuple[Schema | None, Any]]:
+    """Return what `make` makes of the values of each span: parts of one column where all have one schema."""
+    if schemas.count(schemas[0]) != len(schemas):
+        return [make(schema, values[start:end]) for schema, (start, end) in zip(schemas, spans)]
+    schema, column = make(schemas[0], values)
+    return [(schema, None if column is None else column.slice(start, end - start)) for start, end in spans]
+
+
+def _key_column(schema: Schema | None, keys: list[Any]) -> tuple[Schema | None, Any]:
+    return schema, None if _are_absent(keys) else values_to_column(schema, keys)
+
+
+def _value_column(schema: Schema | None, values: list[Any], names_only: bool) -> tuple[Schema | None, Any]:
+    """Return the schema and the column of values; with `names_only` those that fit surely are left out, with it."""
+    if names_only and fit_surely(schema, values):
+        return None, pa.nulls(len(values), pa.string())
+    return schema, values_to_column(schema, values)
+
+
+def _other_columns(
+    records: Sequence[ConnectRecord], parts: Parts, places: Sequence[int] | None, drops_positions: bool
+) -> dict[str, Any]:
+    """Return the columns besides keys and values, which are of the same types in batches of every kind."""
+    columns: dict[str, Any] = {}
     _add(columns, "partition", INT32_SCHEMA, parts.partitions)
     _add(columns, "timestamp", INT64_SCHEMA, parts.timestamps)
     if any(parts.headers):
         columns["headers"] = headers_to_column(parts.headers)
-    if isinstance(first, SourceRecord) and not drops_positions:
+    if isinstance(records[0], SourceRecord) and not drops_positions:
         positions = source_offsets(cast("Sequence[SourceRecord]", records))
         if not _are_absent(positions):
             columns["source_offset"] = offsets_to_column(positions)
-    elif isinstance(first, SinkRecord):
+    elif isinstance(records[0], SinkRecord):
         _add_sink(columns, cast("Sequence[SinkRecord]", records), parts.partitions)
     if places is not None:
         columns["row"] = pa.array(places, pa.int32())
-    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return Batch(first.topic, first.key_schema, schema, data, **_attributes(first, drops_positions))
+    return columns
 
 
 def _attributes(first: ConnectRecord, drops_positions: bool) -> dict[str, Any]:
