@@ -27,7 +27,8 @@ class Linger:
     they may go: a whole processor, and the lock that ``produce_batch`` needs for each row. So it is told to wait for
     much longer, and rows are hurried by who has nothing more to send: at once where nothing was hurried and nothing
     came back for ``linger.ms``, and again, after twice as long each time, while nothing comes back. Where requests are
-    full they come back all the time, so they need nobody to hurry them.
+    full they come back all the time, so they need nobody to hurry them. librdkafka sends a request for each partition,
+    and a few at once: as long as not all that was hurried is back, whatever comes back is a reason to hurry the rest.
     """
 
     def __init__(self, milliseconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,6 +38,8 @@ class Linger:
         """When something came back, and when rows were hurried."""
         self._tries = 0
         """How often the same rows were hurried."""
+        self._owed = 0
+        """How many of the rows that were hurried have not come back: librdkafka may have sent some of them only."""
         self._is_full = False
         """Whether a full request is on its way, which comes back by itself if anything does."""
 
@@ -63,21 +66,29 @@ class Linger:
     @property
     def is_late(self) -> bool:
         """Return whether they have waited for so long that also who does not wait hurries them."""
-        return self._clock() >= self._due() + _BESIDE_SECONDS
+        return self._clock() >= self._due() + (0.0 if self._is_owed else _BESIDE_SECONDS)
 
     def sent(self, *, is_full: bool = False) -> None:
         """Take note that rows were handed to librdkafka, and whether a request is full now."""
         self._tries, self._is_full = 0, is_full
 
-    def told(self, *, is_full: bool = False) -> None:
-        """Take note that something came back, and whether another request is full."""
+    def told(self, count: int = 0, *, is_full: bool = False) -> None:
+        """Take note that so many rows came back, and whether another request is full."""
         self._told, self._tries, self._is_full = self._clock(), 0, is_full
+        self._owed = max(0, self._owed - count)
 
-    def hurried(self) -> None:
-        """Take note that librdkafka was told to send what it has."""
-        self._hurried, self._tries = self._clock(), min(self._tries + 1, 20)
+    def hurried(self, count: int = 0) -> None:
+        """Take note that librdkafka was told to send what it has, which is so many rows."""
+        self._hurried, self._tries, self._owed = self._clock(), min(self._tries + 1, 20), count
+
+    @property
+    def _is_owed(self) -> bool:
+        """Return whether some of the rows that were hurried came back, and not all: the others may not be sent."""
+        return self._owed > 0 and self._told > self._hurried and not self._is_full
 
     def _due(self) -> float:
+        if self._is_owed:
+            return self._told
         beside = self._hurried + _BESIDE_SECONDS
         if self._tries:
             due = self._hurried + min(math.ldexp(self._seconds, self._tries), _MOST_SECONDS)

@@ -334,7 +334,7 @@ class Producer:
         if event or self._linger.left_ms:
             return event
         self._library.flush(self._client, _HURRY_MS)
-        self._linger.hurried()
+        self._linger.hurried(self._messages)
         return self._polled(0)
 
     @property
@@ -372,7 +372,7 @@ class Producer:
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
-        self._linger.told(is_full=self._has_full_request)
+        self._linger.told(len(pointers), is_full=self._has_full_request)
         timestamps = None
         if self.wants_timestamps:
             stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))

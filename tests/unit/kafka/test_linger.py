@@ -80,6 +80,26 @@ def test_a_full_request_is_a_reason_to_wait(clock: Clock) -> None:
     assert waits == [50, 100, 100, 100, 100, 160, 320, 640]
 
 
+def test_rows_that_were_hurried_follow_each_other(clock: Clock) -> None:
+    """librdkafka sends no more than five requests at once, one for each partition: the others need another word."""
+    linger = Linger(5, clock)
+    linger.sent()
+    linger.hurried(30)
+    clock.now += 0.001
+    assert (linger.left_ms, linger.is_late) == (9, False)
+    for _ in range(2):
+        linger.told(10)
+        assert (linger.left_ms, linger.is_late) == (0, True)
+        linger.sent()
+        assert linger.left_ms == 0
+    linger.told(10)
+    assert linger.left_ms == 5
+    linger.hurried(30)
+    assert linger.left_ms == 10
+    linger.told(10, is_full=True)
+    assert linger.left_ms == 100
+
+
 def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -> None:
     """A broker that is away for an hour is not asked for two hundred times a second, one that is back at once."""
     linger = Linger(5, clock)
