@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from hearth_api import TopicPartition
 from hearth_api.batch import Batch
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import are_numbered_together, is_numbered, rows_between
 from hearth_execution.transformation import Outcome, Step
@@ -97,8 +98,8 @@ class Polled:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the batches hold."""
-        return sum(batch.data.nbytes for batch in self._batches)
+        """Return how many bytes the batches take on their way: it is told sooner than what they hold."""
+        return sum(pa.ipc.get_record_batch_size(batch.data) for batch in self._batches)
 
     @property
     def memory(self) -> int:

@@ -4,8 +4,8 @@ Kinds of records, as a source makes them and as a sink looks at them (`tests/bun
 file): texts; with a key and a time; with two headers as well; structs as JSON with schemas; these through a
 transformation of the same bundle. Records with headers come once more, where Hearth's plugins work on columns. Java
 has none, and its figures are those of the row before: a second run of the same would find its JVM warmer than the
-other rows do. For the same reason sources that have no sink come last: to several topics in turn, and few records in
-a poll.
+other rows do. For the same reason sources that have no sink come last: to several topics in turn, of one schema and of
+as many, and few records in a poll.
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ _ROWS = (
     Row("struct", "struct", {}),
     Row("struct, transformed", "struct", _LABEL),
     Row("with key and time, to five topics in turn", "turns", _STRING, turns=5),
+    *(
+        Row(f"struct, {count} topics and schemas in turn", "kinds_in_turn", {"kinds": str(count), "at.once": "2000"}, turns=count)
+        for count in (1, 20, 100)
+    ),
     Row("text, ten in a poll", "text", {**_STRING, "at.once": "10"}),
 )
 

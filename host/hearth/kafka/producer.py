@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, repeat
 from typing import Any
 
@@ -82,7 +83,7 @@ class Outgoing:
     timestamp: Any = None
     headers: Any = None
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Return the bytes of all values and keys."""
         return content_size(self.value) + (0 if self.key is None else content_size(self.key))

@@ -220,8 +220,12 @@ class SubmittedPositions:
 def _by_partition(records: Sequence[SourceRows]) -> list[tuple[str, SourceRows]]:
     """Return the rows of each source partition, in the order of their places, with a text that stands for it."""
     groups: dict[str, list[SourceRows]] = {}
+    keys: dict[str, str] = {}
     for each in records:
-        key = json.dumps(each.partition, sort_keys=True)  # the same, in whatever order a record names its parts
+        written = repr(each.partition)
+        if (key := keys.get(written)) is None:
+            # the same, in whatever order a record names its parts
+            key = keys[written] = json.dumps(each.partition, sort_keys=True)
         groups.setdefault(key, []).append(each)
     return [(key, _ordered(own) if len(own) > 1 else own[0]) for key, own in groups.items()]
 

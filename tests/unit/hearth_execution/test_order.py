@@ -11,6 +11,7 @@ from hearth_api.batch import Batch
 from hearth_execution.order import (
     are_alike,
     are_interleaved,
+    are_numbered_together,
     cut,
     in_order,
     join,
@@ -83,6 +84,15 @@ def test_many_kinds_are_joined_as_if_they_had_come_together(polls: list[list[tup
     wanted = {kind: [row for row, each in enumerate(all_rows) if each == kind] for kind in dict.fromkeys(all_rows)}
     assert [(f"{topic}", rows) for (topic, _), rows in wanted.items()] == content(joined)
     assert [batch.source_partition for batch in joined] == [{"p": source} for _, source in wanted]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=4))
+def test_rows_that_are_numbered_together_are_told_from_others(numbers: list[list[int]]) -> None:
+    """Each number stands once, and they go up in each batch, of which some may be empty."""
+    together = sorted(row for own in numbers for row in own)
+    wanted = together == list(range(len(together))) and all(own == sorted(set(own)) for own in numbers)
+    assert are_numbered_together([part("a", *own) for own in numbers]) is wanted
 
 
 def test_rows_are_found_by_their_numbers() -> None:

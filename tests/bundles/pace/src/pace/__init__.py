@@ -18,6 +18,7 @@ from hearth_api import (
     ConfigType,
     Headers,
     Importance,
+    Schema,
     SchemaBuilder,
     SinkConnector,
     SinkRecord,
@@ -32,12 +33,20 @@ from hearth_api import (
 TURNS = 5
 TEXT = "the quick brown fox jumps over the lazy dog, " * 2
 START = 1_700_000_000_000
-_builder = SchemaBuilder.struct().name("pace")
-for _name in "abcd":
-    _builder.field(_name, STRING_SCHEMA)
-for _name in "wxyz":
-    _builder.field(_name, INT64_SCHEMA)
-SCHEMA = _builder.build()
+TEXTS, NUMBERS = "abcd", "wxyz"
+
+
+def _schema(kind: str = "") -> Schema:
+    """Return the schema of structs, which differ by kind in all their names."""
+    builder = SchemaBuilder.struct().name(f"pace{kind}")
+    for name in TEXTS:
+        builder.field(name + kind, STRING_SCHEMA)
+    for name in NUMBERS:
+        builder.field(name + kind, INT64_SCHEMA)
+    return builder.build()
+
+
+SCHEMA = _schema()
 _INNER = SchemaBuilder.struct().name("inner").field("count", INT64_SCHEMA).field("text", STRING_SCHEMA).build()
 NESTED = SchemaBuilder.struct().name("nested").field("id", INT64_SCHEMA).field("inner", _INNER).build()
 
@@ -83,6 +92,11 @@ class PaceSourceTask(SourceTask):
         self._at_once = int(props.get("at.once", "1000"))
         self._number = 0
         self._partition = int(props["task"]) if int(props["tasks"]) > 1 else None
+        kinds = [f"_{kind}" for kind in range(int(props.get("kinds", "0")))]
+        self._kinds = [
+            (f"{self._topic}-{kind}", _schema(name), [field + name for field in TEXTS + NUMBERS])
+            for kind, name in enumerate(kinds)
+        ]
 
     def poll(self) -> Sequence[SourceRecord] | None:
         count = min(self._left, self._at_once)
@@ -136,6 +150,13 @@ class PaceSourceTask(SourceTask):
         value.put("a", "some text").put("b", f"text {number}").put("c", "more").put("d", f"{number % 100}")
         value.put("w", number).put("x", number * 1000).put("y", -number).put("z", 7)
         return SourceRecord(partition, offset, self._topic, value_schema=SCHEMA, value=value)
+
+    def _kinds_in_turn(self, number: int) -> SourceRecord:
+        topic, schema, (a, b, c, d, w, x, y, z) = self._kinds[number % len(self._kinds)]
+        value = Struct(schema)
+        value.put(a, "some text").put(b, f"text {number}").put(c, "more").put(d, f"{number % 100}")
+        value.put(w, number).put(x, number * 1000).put(y, -number).put(z, 7)
+        return SourceRecord({"source": "pace"}, {"position": number}, topic, value_schema=schema, value=value)
 
     def _nested(self, number: int) -> SourceRecord:
         partition, offset = {"source": "pace"}, {"position": number}

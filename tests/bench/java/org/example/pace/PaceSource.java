@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
@@ -21,7 +22,7 @@ public class PaceSource extends SourceConnector {
     static final int TURNS = 5;
     static final long START = 1_700_000_000_000L;
     static final String TEXT = "the quick brown fox jumps over the lazy dog, ".repeat(2);
-    static final Schema SCHEMA = schema();
+    static final Schema SCHEMA = schema("");
     static final Schema INNER = SchemaBuilder.struct().name("inner")
             .field("count", Schema.INT64_SCHEMA).field("text", Schema.STRING_SCHEMA).build();
     static final Schema NESTED =
@@ -29,10 +30,10 @@ public class PaceSource extends SourceConnector {
 
     private Map<String, String> props;
 
-    private static Schema schema() {
-        SchemaBuilder builder = SchemaBuilder.struct().name("pace");
-        for (String name : List.of("a", "b", "c", "d")) builder.field(name, Schema.STRING_SCHEMA);
-        for (String name : List.of("w", "x", "y", "z")) builder.field(name, Schema.INT64_SCHEMA);
+    private static Schema schema(String kind) {
+        SchemaBuilder builder = SchemaBuilder.struct().name("pace" + kind);
+        for (String name : List.of("a", "b", "c", "d")) builder.field(name + kind, Schema.STRING_SCHEMA);
+        for (String name : List.of("w", "x", "y", "z")) builder.field(name + kind, Schema.INT64_SCHEMA);
         return builder.build();
     }
 
@@ -61,6 +62,9 @@ public class PaceSource extends SourceConnector {
         private int atOnce;
         private long left;
         private long number;
+        private final List<String> topics = new ArrayList<>();
+        private final List<Schema> schemas = new ArrayList<>();
+        private final List<String[]> names = new ArrayList<>();
 
         @Override public String version() { return "1.0"; }
 
@@ -69,6 +73,11 @@ public class PaceSource extends SourceConnector {
             shape = props.get("shape");
             left = Long.parseLong(props.get("records"));
             atOnce = Integer.parseInt(props.getOrDefault("at.once", "1000"));
+            for (int kind = 0; kind < Integer.parseInt(props.getOrDefault("kinds", "0")); kind++) {
+                topics.add(topic + "-" + kind);
+                schemas.add(schema("_" + kind));
+                names.add(schemas.get(kind).fields().stream().map(Field::name).toArray(String[]::new));
+            }
             kafkaPartition = props.get("tasks").equals("1") ? null : Integer.valueOf(props.get("task"));
         }
 
@@ -108,6 +117,14 @@ public class PaceSource extends SourceConnector {
                     return new SourceRecord(
                             Map.of("source", own), offset, own, null, text, "key-" + number % 1000, text, text(number),
                             START + number);
+                case "kinds_in_turn":
+                    int kind = (int) (number % topics.size());
+                    String[] name = names.get(kind);
+                    Struct one = new Struct(schemas.get(kind));
+                    one.put(name[0], "some text").put(name[1], "text " + number).put(name[2], "more")
+                            .put(name[3], "" + number % 100);
+                    one.put(name[4], number).put(name[5], number * 1000).put(name[6], -number).put(name[7], 7L);
+                    return new SourceRecord(partition, offset, topics.get(kind), schemas.get(kind), one);
                 case "nested":
                     Struct inner = new Struct(INNER).put("count", number).put("text", "text " + number);
                     Struct outer = new Struct(NESTED).put("id", number).put("inner", inner);
