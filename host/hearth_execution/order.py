@@ -15,8 +15,8 @@ _ATTRIBUTES = ("topic", "key_schema", "value_schema", "source_partition", "times
 
 def rows_of(batch: Batch) -> Any:
     """Return the row numbers of a batch as a numpy array; they count from 0 where nothing else is said."""
-    column = batch.column("row")
-    return (_counted(batch.num_rows) if column is None else column).to_numpy(zero_copy_only=False)
+    rows = batch.rows
+    return _counted(batch.num_rows).to_numpy() if rows is None else rows
 
 
 def number_rows(batch: Batch) -> Batch:

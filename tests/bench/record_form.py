@@ -37,6 +37,7 @@ _SERVICES = {
     "source.SourceConnector": "org.example.pace.PaceSource",
     "transforms.Transformation": "org.example.pace.Label\norg.example.pace.Raise",
 }
+_MANY = {"at.once": "2000"}
 _LABEL = {"transforms": "label", "transforms.label.type": "org.example.pace.Label"}
 
 
@@ -77,7 +78,9 @@ _ROWS = (
     Row("struct, transformed", "struct", _LABEL),
     Row("with key and time, to five topics in turn", "turns", _STRING, turns=5),
     *(
-        Row(f"struct, {count} topics and schemas in turn", "kinds_in_turn", {"kinds": str(count), "at.once": "2000"}, turns=count)
+        Row(
+            f"struct, {count} topics and schemas in turn", "kinds_in_turn", {**_MANY, "kinds": str(count)}, turns=count
+        )
         for count in (1, 20, 100)
     ),
     Row("text, ten in a poll", "text", {**_STRING, "at.once": "10"}),

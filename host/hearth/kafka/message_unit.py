@@ -38,17 +38,13 @@ class MessageUnits:
     """
 
     def __init__(self, parts: Sequence[int], most_headers: int) -> None:
-        self._parts, self._most = list(parts), most_headers
+        self._parts = parts
         width = len(parts) + most_headers
         self._rows = max(1, _AT_ONCE // width)
         units = np.zeros((self._rows, width), _UNIT)
         units["kind"] = [*parts, *[HEADER] * most_headers]
         self._cells = [units[name] for name in "abc"]
         self._calls = CALLS(units)
-
-    def suit(self, parts: Sequence[int], most_headers: int) -> bool:
-        """Tell whether messages with these parts, and so many headers at most, are well told with these units."""
-        return self._parts == parts and most_headers <= self._most <= 2 * most_headers
 
     def send(
         self, produce: Callable[..., int | None], client: int, columns: Sequence[Any], headers: HeaderCells | None

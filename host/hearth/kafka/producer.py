@@ -156,7 +156,8 @@ class Producer:
         self._queue = 0
         self._waking = threading.Lock()
         self._topics: dict[str, int] = {}
-        self._units: MessageUnits | None = None
+        self._units: dict[tuple[int, ...], MessageUnits] = {}
+        """The units of messages, by their parts and the bits of how many headers they have at most."""
         self._open()
         self._batch_messages = int(self._config.get("batch.num.messages", DEFAULT_BATCH_MESSAGES))
         self._failure: KafkaError | None = None
@@ -289,10 +290,10 @@ class Producer:
     def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
         columns = self._columns(outgoing, sequence)
         headers = None if outgoing.headers is None else HeaderCells.of(outgoing.headers)
-        most = 0 if headers is None else headers.most
-        if self._units is None or not self._units.suit(list(columns), most):
-            self._units = MessageUnits(list(columns), most)
-        return _numbers(self._units.send(self._library.produceva, self._client or 0, list(columns.values()), headers))
+        kind = (*columns, 0 if headers is None else headers.most.bit_length())
+        if (units := self._units.get(kind)) is None:
+            units = self._units[kind] = MessageUnits(tuple(columns), (1 << kind[-1]) - 1)
+        return _numbers(units.send(self._library.produceva, self._client or 0, list(columns.values()), headers))
 
     def _columns(self, outgoing: Outgoing, sequence: Any) -> dict[int, tuple[Any, ...]]:
         """Return the parts that every message has, with the arguments of their units.

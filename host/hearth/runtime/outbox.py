@@ -221,7 +221,8 @@ class Outbox:
 
     def _topics_heard_of(self, done: Any) -> list[str]:
         """Return the topics to which these are the first records that were written."""
-        heard = [topic for topic, numbers in self._unheard.items() if np.isin(numbers, done).any()]
+        done = np.sort(done)
+        heard = [topic for topic, numbers in self._unheard.items() if _have_common(done, numbers)]
         self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in heard)
         return heard
 
@@ -272,6 +273,11 @@ class Outbox:
     def _tell_undelivered(self, numbers: list[int]) -> None:
         if self._tell is not None and numbers:
             self._tell([[number, None, None, None, None] for number in numbers])
+
+
+def _have_common(one: Any, other: Any) -> bool:
+    """Tell whether a number is in two arrays, of which the first goes up."""
+    return bool((np.searchsorted(one, other, "right") > np.searchsorted(one, other)).any())
 
 
 def _read_of(origin: Batch) -> SourceRows:

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from hearth_api.batch import arrow as pa
@@ -77,6 +77,12 @@ class Batch:
         """Return a column as a pyarrow Array, or None when it is missing, which means all null."""
         index = self.data.schema.get_field_index(name)
         return None if index < 0 else self.data.column(index)
+
+    @cached_property
+    def rows(self) -> Any:
+        """Return the column `row` as a numpy array, None when it is missing."""
+        column = self.column("row")
+        return None if column is None else column.to_numpy(zero_copy_only=False)
 
     def groups(self, name: str) -> Sequence[Any]:
         """Return groups of rows that are known to be laid out alike in a column without schema (`Alike`)."""
