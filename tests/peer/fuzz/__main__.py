@@ -13,7 +13,7 @@ import os
 import time
 from collections import Counter
 
-from tests.peer.fuzz import kept_pipeline, ours, theirs
+from tests.peer.fuzz import dirty, kept_pipeline, ours, theirs
 from tests.peer.fuzz.draw import pipeline
 from tests.peer.fuzz.search import differences
 
@@ -25,7 +25,8 @@ def record(_: argparse.Namespace) -> None:
 
 def show(arguments: argparse.Namespace) -> None:
     """Print a pipeline, and for each record what both sides make of it."""
-    drawn = pipeline(arguments.seed, arguments.number)
+    made = dirty.pipeline if arguments.dirty else pipeline
+    drawn = made(arguments.seed, arguments.number)
     print(json.dumps(drawn["config"], ensure_ascii=False, indent=2))
     by_batches, by_records = (ours.answers(drawn, by_batches=each) for each in (True, False))
     for asked, *told in zip(drawn["records"], by_batches, by_records, theirs.answers([drawn])[0]):
@@ -37,7 +38,7 @@ def show(arguments: argparse.Namespace) -> None:
 def search(arguments: argparse.Namespace) -> None:
     """Print the first difference of each kind, and how many there are of it."""
     kinds: Counter[str] = Counter()
-    for each in differences(arguments.seed, arguments.records):
+    for each in differences(arguments.seed, arguments.records, is_dirty=arguments.dirty):
         kind = each.kind
         kinds[kind] += 1
         if kinds[kind] == 1:
@@ -54,6 +55,8 @@ if __name__ == "__main__":
         own = commands.add_parser(command.__name__, help=command.__doc__)
         own.set_defaults(command=command)
         own.add_argument("--seed", type=int, default=kept_pipeline.SEED)
+        if command is not record:
+            own.add_argument("--dirty", action="store_true", help="pipelines whose data is as the world has it")
         if command is show:
             own.add_argument("number", type=int)
         if command is search:

@@ -44,19 +44,19 @@ def pipeline(seed: int, number: int) -> dict[str, Any]:
         "name": "c",
         "connector.class": "C",
         "errors.tolerance": "all" if draw.random() < 0.95 else "none",
-        **({} if is_source else _sink_keys(draw)),
+        **({} if is_source else sink_keys(draw)),
         **_writer(draw, "key"),
         **_writer(draw, "value"),
         **_header_converter(draw),
     }
-    config |= _chain(draw, is_hoisted=config["value.converter"] != _JSON and draw.random() < 0.5)
+    config |= chain(draw, is_hoisted=config["value.converter"] != _JSON and draw.random() < 0.5)
     if is_source:
         return {"type": "source", "config": config, "records": [*_source(draw, config)]}
     has_times = draw.random() < 0.85
     return {"type": "sink", "has_times": has_times, "config": config, "records": [*_sink(draw, config, has_times)]}
 
 
-def _sink_keys(draw: random.Random) -> Config:
+def sink_keys(draw: random.Random) -> Config:
     letters = "errors.deadletterqueue"
     has_context = draw.choice(("true", "true", "false"))
     return {"topics": "topic-in", f"{letters}.topic.name": "dead", f"{letters}.context.headers.enable": has_context}
@@ -65,7 +65,7 @@ def _sink_keys(draw: random.Random) -> Config:
 # Transformations --------------------------------------------------------------------------------------------------
 
 
-def _chain(draw: random.Random, *, is_hoisted: bool) -> Config:
+def chain(draw: random.Random, *, is_hoisted: bool) -> Config:
     """Return the keys of transformations, often of none, and of the predicates before them.
 
     What is no struct or map is hoisted first where there is a chain at all, so that the others find a field.
@@ -265,7 +265,7 @@ _WANTED = {
 }
 
 
-def _form(draw: random.Random, schema: dict[str, Any] | None) -> Any:
+def form(draw: random.Random, schema: dict[str, Any] | None) -> Any:
     """Return the form of a value that fits its schema."""
     return _free(draw, 2) if schema is None else question.value_of(draw, schema, 2, sound=True)
 
@@ -313,7 +313,7 @@ def _count(draw: random.Random) -> int:
 
 
 def _typed(draw: random.Random, schema: dict[str, Any] | None) -> list[Any]:
-    return [schema, _form(draw, schema)]
+    return [schema, form(draw, schema)]
 
 
 def _writer(draw: random.Random, side: str) -> Config:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.peer.fuzz import dirty
 from tests.peer.fuzz.agreement import SIZE, digest, java_form
 from tests.peer.fuzz.draw import RECORDS, pipeline
 from tests.peer.kept import GOLDEN
@@ -15,13 +16,21 @@ from tests.peer.kept import GOLDEN
 SEED = 1
 COUNT = 21_000 // RECORDS
 """Some records less are compared: a pipeline may end at one that fails, and Java prints where an object lies."""
+DIRTY = 40
+"""How many pipelines of dirty data are among them."""
 PATH = GOLDEN / "pipeline.jsonl"
 COMMAND = "python -m tests.peer.fuzz"
 
 
+def named() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the pipelines of the suite, each with the words that name it to `show`."""
+    yield from ((f"{number}", pipeline(SEED, number)) for number in range(COUNT))
+    yield from ((f"--dirty {number}", dirty.pipeline(SEED, number)) for number in range(DIRTY))
+
+
 def drawn() -> Iterator[dict[str, Any]]:
     """Yield the pipelines of the suite."""
-    return (pipeline(SEED, number) for number in range(COUNT))
+    return (each for _, each in named())
 
 
 def keep(answers: Sequence[Sequence[Mapping[str, Any]]]) -> None:

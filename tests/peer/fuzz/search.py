@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.peer.fuzz import ours, theirs
+from tests.peer.fuzz import dirty, ours, theirs
 from tests.peer.fuzz.agreement import digest, is_beyond_python, is_open, java_form, our_forms
 from tests.peer.fuzz.draw import RECORDS, pipeline
 
@@ -20,7 +20,7 @@ AT_ONCE = 400
 class Difference:
     """A record of which Hearth and Java make something else, or that only one of them comes to."""
 
-    number: int
+    name: str
     row: int
     drawn: Drawn
     ours: Any
@@ -44,11 +44,11 @@ class Difference:
             "Java": self.theirs,
         }
         lines = (f"  {name}: {json.dumps(each, ensure_ascii=False)}" for name, each in rows.items())
-        return "\n".join((f"pipeline {self.number}, record {self.row}", *lines))
+        return "\n".join((f"pipeline {self.name}, record {self.row}", *lines))
 
 
 def compared(
-    number: int, drawn: Drawn, expected: Sequence[Any], is_same: Callable[[Any, Any], bool], *, by_batches: bool
+    name: str, drawn: Drawn, expected: Sequence[Any], is_same: Callable[[Any, Any], bool], *, by_batches: bool
 ) -> Iterator[Difference]:
     """Yield the records of a pipeline of which Hearth makes something else than expected."""
     found = ours.answers(drawn, by_batches=by_batches)
@@ -61,7 +61,7 @@ def compared(
             if row + 1 == len(expected):  # nor does Java go on where it refused what Hearth takes
                 return
         elif mine is None or his is None or not is_same(mine, his):
-            yield Difference(number, row, drawn, mine, "is another one" if isinstance(his, bytes) else his)
+            yield Difference(name, row, drawn, mine, "is another one" if isinstance(his, bytes) else his)
 
 
 def has_digest(drawn: Drawn) -> Callable[[Any, bytes], bool]:
@@ -83,14 +83,16 @@ def is_answer(drawn: Drawn) -> Callable[[Any, Any], bool]:
     return is_same
 
 
-def differences(seed: int, records: int) -> Iterator[Difference]:
+def differences(seed: int, records: int, *, is_dirty: bool = False) -> Iterator[Difference]:
     """Ask Java about so many records and yield what Hearth makes of them that is different.
 
-    Every second pipeline runs by batches, the others record by record.
+    Every second pipeline runs by batches, the others record by record; dirty ones run in both ways.
     """
-    numbers = range(-(-records // RECORDS))
+    made, size, flag = (dirty.pipeline, dirty.RECORDS, "--dirty ") if is_dirty else (pipeline, RECORDS, "")
+    numbers = range(-(-records // size))
     for start in numbers[::AT_ONCE]:
         part = numbers[start : start + AT_ONCE]
-        drawn = [pipeline(seed, number) for number in part]
+        drawn = [made(seed, number) for number in part]
         for number, each, expected in zip(part, drawn, theirs.answers(drawn)):
-            yield from compared(number, each, expected, is_answer(each), by_batches=number % 2 == 0)
+            for by_batches in (True, False) if is_dirty else (number % 2 == 0,):
+                yield from compared(f"{flag}{number}", each, expected, is_answer(each), by_batches=by_batches)

@@ -9,8 +9,9 @@ from itertools import islice
 import pytest
 
 from hearth_api.layout import template
-from tests.peer.fuzz import kept_pipeline
+from tests.peer.fuzz import dirty, kept_pipeline
 from tests.peer.fuzz.agreement import digest
+from tests.peer.fuzz.kept_pipeline import named
 from tests.peer.fuzz.search import Difference, compared, differences, has_digest
 
 SHOWN = 5
@@ -35,7 +36,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def told(differences: Iterator[Difference]) -> str:
     """Return the first differences, and how both answers to them are seen."""
-    return "\n\n".join(f"{each}\n  {kept_pipeline.COMMAND} show {each.number}" for each in islice(differences, SHOWN))
+    return "\n\n".join(f"{each}\n  {kept_pipeline.COMMAND} show {each.name}" for each in islice(differences, SHOWN))
 
 
 @pytest.mark.slow
@@ -44,14 +45,14 @@ def test_records_become_what_java_makes_of_them() -> None:
 
     Every second pipeline runs by batches, the others record by record.
     """
-    pipelines = list(enumerate(zip(kept_pipeline.drawn(), kept_pipeline.kept(), strict=True)))
-    changed = [number for number, (drawn, (asked, _)) in pipelines if kept_pipeline.question(drawn) != asked]
+    pipelines = [(name, drawn, *kept) for (name, drawn), kept in zip(named(), kept_pipeline.kept(), strict=True)]
+    changed = [name for name, drawn, asked, _ in pipelines if kept_pipeline.question(drawn) != asked]
     assert changed == [], f"Java was asked about other pipelines: `{kept_pipeline.COMMAND} record` asks it anew"
-    assert sum(each != digest(None) for _, (_, (_, expected)) in pipelines for each in expected) >= 20_000
+    assert sum(each != digest(None) for _, _, _, expected in pipelines for each in expected) >= 25_000
     differences = (
         each
-        for number, (drawn, (_, expected)) in pipelines
-        for each in compared(number, drawn, expected, has_digest(drawn), by_batches=number % 2 == 0)
+        for number, (name, drawn, _, expected) in enumerate(pipelines)
+        for each in compared(name, drawn, expected, has_digest(drawn), by_batches=number % 2 == 0)
     )
     text = told(differences)
     assert not text, text
@@ -61,4 +62,11 @@ def test_records_become_what_java_makes_of_them() -> None:
 def test_a_million_records_become_what_java_makes_of_them() -> None:
     """Java is asked live, about others than in the suite."""
     text = told(differences(kept_pipeline.SEED + 1, LONG))
+    assert not text, text
+
+
+@pytest.mark.long
+def test_dirty_pipelines_are_alike() -> None:
+    """200 pipelines of members that come and go, schemas in turn, failing records and headers, in both forms."""
+    text = told(differences(kept_pipeline.SEED + 1, 200 * dirty.RECORDS, is_dirty=True))
     assert not text, text
