@@ -15,6 +15,7 @@ from hearth.broker import KafkaBroker
 from tests.bench import (
     chain,
     dirty,
+    failing_plugin,
     frame,
     frame_kafka,
     frame_write,
@@ -62,10 +63,13 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "z": frame_write.measure,
     "through": frame_kafka.measure,
     **dirty.CASES,
+    "dirty:own": failing_plugin.measure,
 }
 
 USUAL = [
-    case for case in CASES if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES)
+    case
+    for case in CASES
+    if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own")
 ]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.

@@ -35,7 +35,7 @@ _STRING = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"
 _SERVICES = {
     "sink.SinkConnector": "org.example.pace.PaceSink",
     "source.SourceConnector": "org.example.pace.PaceSource",
-    "transforms.Transformation": "org.example.pace.Label\norg.example.pace.Raise",
+    "transforms.Transformation": "org.example.pace.Label\norg.example.pace.Raise\norg.example.pace.Refuse",
 }
 _MANY = {"at.once": "2000"}
 _LABEL = {"transforms": "label", "transforms.label.type": "org.example.pace.Label"}
@@ -52,6 +52,8 @@ class Row:
     source_goal: float = 1.5
     is_batch: bool = False
     """Whether Hearth's connectors work on columns."""
+    arriving: float = 1.0
+    """Which share of the records of a topic the sink looks at in the end."""
     turns: int = 0
     """Topics to which a source writes its records in turn, where it does; there is no sink then."""
 
@@ -180,7 +182,8 @@ class World:
         def is_alive() -> bool:
             return next(looks) % _LOOKS > 0 or "FAILED" not in worker.rest.states(config["name"])
 
-        progress = follow(count, self.count, is_alive, lambda: costs.append(meter.refreshed().cpu))
+        arriving = int(self.count * row.arriving)
+        progress = follow(count, arriving, is_alive, lambda: costs.append(meter.refreshed().cpu))
         flowed = (progress.count - progress.first_count) / 1e6
         cpu = (meter.refreshed().cpu - costs[0]) / flowed
         worker.delete(config["name"])

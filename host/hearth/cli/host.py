@@ -168,7 +168,7 @@ class Host(ABC):
             worker, self.herder, directory, info, self.health,
             extensions=extensions, forwarder=forwarder, share_level=share, signatures=self._new_signatures(),
         )  # fmt: skip
-        server = RestServer(app, listeners, new_admin_app(share))
+        server = RestServer(app, listeners, new_admin_app(worker, share))
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]

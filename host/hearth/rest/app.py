@@ -61,7 +61,7 @@ from hearth.rest.entity import (
     WORKER_STATUS,
 )
 from hearth.rest.logger_resource import SCOPE, LoggersResource
-from hearth.rest.middleware import limits, middleware
+from hearth.rest.middleware import limits, middleware, same_origin
 from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
@@ -138,9 +138,9 @@ def new_app(
     return _app([*endpoints, *extensions.endpoints(endpoints)], middleware(worker), extensions.judge)
 
 
-def new_admin_app(share_level: ShareLevel = levels.set) -> Starlette:
+def new_admin_app(worker: WorkerConfig, share_level: ShareLevel = levels.set) -> Starlette:
     """Return the application of `admin.listeners`: as in Kafka Connect nothing else, and no headers but its own."""
-    return _app(_admin(share_level), limits())
+    return _app(_admin(share_level), [*limits(), same_origin(worker)])
 
 
 def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Judge | None = None) -> Starlette:

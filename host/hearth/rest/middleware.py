@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.config import WorkerConfig
 from hearth.config.rest_key import HeaderRule, parse_header_rules
 from hearth.rest.answer import answer
+from hearth.rest.same_origin import SameOrigin, own_names
 
 HEADER_BYTES = 8 << 10
 """Longest request line and header."""
@@ -223,6 +224,11 @@ def _apply(rule: HeaderRule, headers: MutableHeaders) -> None:
         headers.append(rule.name, value)
 
 
+def same_origin(worker: WorkerConfig) -> Middleware:
+    """Return what lets no page of elsewhere change anything, whatever is configured."""
+    return Middleware(SameOrigin, names=own_names(worker), origins=worker.allowed_origins)
+
+
 def limits() -> list[Middleware]:
     """Return what is around every application."""
     return [Middleware(RequestTarget), Middleware(RequestLimits), Middleware(PlainPath)]
@@ -237,4 +243,4 @@ def middleware(worker: WorkerConfig) -> list[Middleware]:
     if worker.allowed_origins:
         methods = worker.allowed_methods or ["GET", "POST", "HEAD"]
         found.append(Middleware(CrossOrigin, origins=worker.allowed_origins, methods=methods))
-    return found
+    return [*found, same_origin(worker)]

@@ -115,7 +115,7 @@ def serve(
         loaded, forwarder, share_level, signatures,
     )  # fmt: skip
     listeners = open_listeners(config)
-    server = RestServer(app, listeners, new_admin_app())
+    server = RestServer(app, listeners, new_admin_app(config))
     server.start()
     yield Client(bench, server.port, health, [each.port for each in listeners])
     server.stop()

@@ -16,8 +16,10 @@ from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,
     ConfigType,
+    DataError,
     Headers,
     Importance,
+    RetriableError,
     Schema,
     SchemaBuilder,
     SinkConnector,
@@ -171,18 +173,36 @@ class PaceSinkTask(SinkTask):
 
     def start(self, props: Mapping[str, str]) -> None:
         self._look = getattr(self, f"_{props['shape']}")
-        self._count = self._size = 0
+        self._count = self._size = self._raised_at = 0
+        self._report_every = int(props.get("report.every", "0"))
+        self._raise_every = int(props.get("raise.every", "0"))
         self._file = os.open(props["file"], os.O_CREAT | os.O_WRONLY)
 
     def put(self, records: Sequence[SinkRecord]) -> None:
+        self._raise_at_times(len(records))
         look = self._look
         for record in records:
             self._size += look(record)
+        if self._report_every:
+            for record in records:
+                if record.kafka_offset % self._report_every == 0:
+                    self._report(record)
         self._count += len(records)
         os.pwrite(self._file, f"{self._count:012d}".encode(), 0)
 
     def stop(self) -> None:
         os.close(self._file)
+
+    def _report(self, record: SinkRecord) -> None:
+        reporter = self.context.errant_record_reporter()
+        assert reporter is not None
+        reporter.report(record, DataError(f"bad {record.kafka_offset}"))
+
+    def _raise_at_times(self, count: int) -> None:
+        if self._raise_every and self._count + count - self._raised_at >= self._raise_every:
+            self._raised_at = self._count + count
+            self.context.timeout(1)
+            raise RetriableError("not now")
 
     def _text(self, record: SinkRecord) -> int:
         return len(record.value)
@@ -231,3 +251,19 @@ class Raise(Transformation):
         inner = value.get_struct("inner")
         raised = Struct(_INNER).put("count", inner.get_int64("count") + 1).put("text", inner.get_string("text"))
         return record.new_record(value=Struct(NESTED).put("id", value.get_int64("id")).put("inner", raised))
+
+
+class Refuse(Transformation):
+    """Refuses one in ten records."""
+
+    def config(self) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        self._count = 0
+
+    def apply(self, record: Any) -> Any:
+        self._count += 1
+        if self._count % 10 == 0:
+            raise DataError(f"refused: {self._count}")
+        return record

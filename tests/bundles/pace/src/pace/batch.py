@@ -10,7 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, SinkTask, SourceTask
-from hearth_api.batch import Batch, BatchSinkTask, BatchSourceTask, header_lists, schema_texts
+from hearth_api.batch import (
+    Batch,
+    BatchSinkTask,
+    BatchSourceTask,
+    batch_to_sink_records,
+    header_lists,
+    schema_texts,
+)
 from pace import START, TEXT, PaceSink, PaceSinkTask, PaceSource, PaceSourceTask
 
 
@@ -56,7 +63,13 @@ def _names(count: int) -> tuple[Any, Any, Any]:
 
 class PaceBatchSinkTask(BatchSinkTask, PaceSinkTask):
     def put_batch(self, batches: list[Batch]) -> None:
+        self._raise_at_times(sum(batch.num_rows for batch in batches))
         for batch in batches:
+            if self._report_every:
+                offsets = batch.column("offset").to_numpy()
+                bad = pa.array((offsets % self._report_every == 0).nonzero()[0])
+                for record in batch_to_sink_records(batch.take(bad)):
+                    self._report(record)
             texts = batch.column("value"), batch.column("key"), batch.column("headers").flatten().field("value")
             self._size += sum(pc.sum(pc.utf8_length(text)).as_py() for text in texts)
             self._size += pc.sum(batch.column("timestamp")).as_py() % 2

@@ -12,6 +12,8 @@ import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.DataException;
+import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -33,11 +35,16 @@ public class PaceSink extends SinkConnector {
         private FileChannel file;
         private long count;
         private long size;
+        private int reportEvery;
+        private int raiseEvery;
+        private long raisedAt;
 
         @Override public String version() { return "1.0"; }
 
         @Override public void start(Map<String, String> props) {
             shape = props.get("shape");
+            reportEvery = Integer.parseInt(props.getOrDefault("report.every", "0"));
+            raiseEvery = Integer.parseInt(props.getOrDefault("raise.every", "0"));
             try {
                 file = FileChannel.open(Path.of(props.get("file")), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
             } catch (IOException error) {
@@ -46,7 +53,16 @@ public class PaceSink extends SinkConnector {
         }
 
         @Override public void put(Collection<SinkRecord> records) {
-            for (SinkRecord record : records) size += look(record);
+            if (raiseEvery > 0 && count + records.size() - raisedAt >= raiseEvery) {
+                raisedAt = count + records.size();
+                context.timeout(1);
+                throw new RetriableException("not now");
+            }
+            for (SinkRecord record : records) {
+                size += look(record);
+                if (reportEvery > 0 && record.kafkaOffset() % reportEvery == 0)
+                    context.errantRecordReporter().report(record, new DataException("bad " + record.kafkaOffset()));
+            }
             count += records.size();
             try {
                 file.write(ByteBuffer.wrap(String.format("%012d", count).getBytes()), 0);
