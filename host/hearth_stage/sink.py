@@ -73,9 +73,10 @@ class Voice:
         self.count()
         self._channel.notify(request)
 
-    def report(self, report: ReportRecord) -> Future[None]:
-        """Send a report; may be called from any thread."""
-        self.count()
+    def report(self, report: ReportRecord, *, is_tolerant: bool) -> Future[None]:
+        """Send a report, which puts have to wait for if it ends the task; may be called from any thread."""
+        if not is_tolerant:
+            self.count()
         return self._channel.begin(report)
 
     def count(self) -> None:
@@ -103,7 +104,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
         Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought if a converter of the
         connector is one of the task's own bundle.
         """
-        answer = self._voice.report(self._report(record, ErrorInfo.of(error)))
+        answer = self._voice.report(self._report(record, ErrorInfo.of(error)), is_tolerant=self._tolerant)
         if not self._tolerant:
             raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
@@ -216,7 +217,7 @@ class StageSink:
         if not is_hoped_for:
             return PutDone(taken=0)
         done = self._put_all(call)
-        self._is_taken = done.taken == max(1, len(call.ends)) and not done.failures
+        self._is_taken = done.taken == max(1, len(call.ends))
         return done
 
     def _put_all(self, call: Put) -> PutDone:
@@ -231,13 +232,14 @@ class StageSink:
             if taken and (self._voice.said != call.heard or seconds > MOST_SECONDS):
                 break
             try:
-                failures = self._put(batches, rows)
+                failed = self._put(batches, rows)
             except Exception as error:
                 if not taken:
                     raise
-                return PutDone(taken, error=ErrorInfo.of(error))
+                return PutDone(taken, failures, error=ErrorInfo.of(error))
             seconds = time.perf_counter() - began
-            if failures:
+            failures += failed
+            if failed and not self._tolerant:
                 break
             taken += 1
         return PutDone(taken, failures, seconds=seconds)

@@ -236,9 +236,10 @@ class OpenPartitions(Call[None], op="sink.open"):
 class PutDone:
     """How many puts of a call the task took, one after the other, and what became of the one behind these.
 
-    ``failures`` are its rows that failed in the stage's own steps, where some have: it was put without these if that
-    is tolerated. ``error`` is what it raised, unless it was the first: that is raised by the call. Otherwise it was
-    left out, as all that come behind it. ``seconds`` is how long the task was at those that began.
+    ``failures`` are rows that failed in the stage's own steps: they were left out of their puts if that is tolerated,
+    and else their put was not made. ``error`` is what the put behind raised, unless it was the first: that is raised
+    by the call. Otherwise it was left out, as all that come behind it. ``seconds`` is how long the task was at those
+    that began.
     """
 
     taken: int = 1
@@ -249,7 +250,7 @@ class PutDone:
     @property
     def begun(self) -> int:
         """Return how many puts have begun."""
-        return self.taken + (bool(self.failures) or self.error is not None)
+        return self.taken + (self.error is not None)
 
 
 @dataclass(frozen=True)

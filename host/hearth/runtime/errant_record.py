@@ -20,7 +20,7 @@ def take_report(tolerance: Tolerance, inbox: Inbox, request: Request, report: Re
         inbox.put(MadeRecord(request, report))
     else:
         report_errant(tolerance, inbox, request, report.error, Consumed.of(report.record))
-    tolerance.heard += 1
+    tolerance.heard += not tolerance.is_all
 
 
 def report_errant(tolerance: Tolerance, inbox: Inbox, request: Request, error: ErrorInfo, record: Consumed) -> None:

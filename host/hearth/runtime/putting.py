@@ -23,6 +23,8 @@ from hearth_stage.task_call import LeaveOut, Put, PutDone
 
 IDLE_SECONDS = 3.0
 """How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
+HOLD_SECONDS = 1.0
+"""What keeps records from being put for longer has all partitions rest; to let them flow again takes a fetch."""
 FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 
@@ -57,6 +59,7 @@ class Putting:
         self._sent = SentPuts(intake.takes_next)
         self._times_left_out = 0
         self._retry_at = 0.0
+        self._stuck_since: float | None = None
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._next_put = clock() + IDLE_SECONDS
 
@@ -82,8 +85,7 @@ class Putting:
             return
         self._flow.rewind_when_asked()
         self._hold_or_go_on()
-        is_waiting = self._positions.is_refused and self._clock() < self._retry_at
-        if is_waiting or self._tolerance.is_full or self._calls.is_ending or self._standstill.look():
+        if self.is_waiting or self._calls.is_ending or self._standstill.look():
             return
         if not self._positions.is_any_due and self._clock() < self._next_put:
             return
@@ -122,6 +124,11 @@ class Putting:
         return True
 
     @property
+    def is_waiting(self) -> bool:
+        """Return whether nothing may be put for now, though there may be something to put."""
+        return self._tolerance.is_full or (self._positions.is_refused and self._clock() < self._retry_at)
+
+    @property
     def _is_more_coming(self) -> bool:
         """Return whether the end of a put can be waited for later: something to hand over is being converted."""
         return bool(self._sent) and not self._positions.is_ahead and self._conversion.is_busy
@@ -130,12 +137,23 @@ class Putting:
     def _is_held_up(self) -> bool:
         """Return whether something has to be done before the task is given more."""
         is_asked = bool(self._requests.rewind or self._flow.resting) or self._requests.commit
-        is_unsure = self._standstill.look()
-        return is_unsure or is_asked or self._flow.is_holding or self._tolerance.is_full or self._calls.is_ending
+        is_stuck = self._standstill.look() or self._is_stuck or self._flow.is_holding
+        return is_stuck or is_asked or self._calls.is_ending
+
+    @property
+    def _is_stuck(self) -> bool:
+        return self._positions.is_refused or self._tolerance.is_full
 
     def _hold_or_go_on(self) -> None:
+        """Have all partitions rest where nothing is put for long."""
         self._tolerance.settle(0)  # raises when a dead letter was refused
-        self._flow.hold(self._positions.is_refused or self._tolerance.is_full or self._standstill.is_open)
+        now = self._clock()
+        if not self._is_stuck:
+            self._stuck_since = None
+        elif self._stuck_since is None:
+            self._stuck_since = now
+        is_long = self._stuck_since is not None and max(now, self._retry_at) - self._stuck_since > HOLD_SECONDS
+        self._flow.hold(is_long or self._standstill.is_open)
 
     def _send(self, delivery: Delivery, heard: int | None = None) -> None:
         self._next_put = self._clock() + IDLE_SECONDS
@@ -177,11 +195,12 @@ class Putting:
         sent, most = self._sent.first, self._intake.most
         try:
             done = self._done(sent)
+            failures = done.failures
             if done.taken:
-                self._accept(done.taken * most)
+                failures = [*self._positions.accept(done.taken * most).failures, *failures]
+            self._tolerance.judge(failures, sent.delivery.record)
             if done.error is not None:
                 raise done.error.to_error()
-            self._tolerance.judge(done.failures, sent.delivery.record)
         except Exception as error:
             refused = self._refused(sent, most if isinstance(error, RemoteError) else sent.delivery.read)
             if is_retriable(error):
@@ -191,8 +210,6 @@ class Putting:
             else:
                 raise
             return
-        if done.failures:
-            self._accept(most)
         if done.begun * most >= sent.delivery.read:
             self._sent.settle(done.seconds / done.begun)
         else:
@@ -200,11 +217,6 @@ class Putting:
             self._positions.take_back()
         if done.begun:
             self._retry_seconds = FIRST_RETRY_SECONDS
-
-    def _accept(self, count: int) -> None:
-        """Note that the task took what so many read records became, and report those that could not be converted."""
-        taken = self._positions.accept(count)
-        self._tolerance.judge(taken.failures, taken.record)
 
     def _done(self, sent: SentPut) -> PutDone:
         """Wait for the answer to puts, and hear first what the task said before it.

@@ -126,9 +126,10 @@ class SinkLoop:
         put takes.
         """
         self._take_converted()
-        patience, is_ahead = self._patience(), self._positions.is_ahead and not self._flow.is_holding
+        patience, is_waiting = self._patience(), self._putting.is_waiting and not self._flow.is_holding
+        is_ahead = is_waiting or (self._positions.is_ahead and not self._flow.is_holding)
         if (is_ahead or self._conversion.is_full) and (left := self._next_poll - self._clock()) > 0:
-            if not is_ahead:
+            if is_waiting or not is_ahead:
                 self._calls.serve(min(patience, left))
                 self._take_converted()
             return

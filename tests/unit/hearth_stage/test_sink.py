@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -353,12 +354,23 @@ def test_nothing_follows_before_the_runtime_has_heard_what_the_task_said() -> No
     _, context = sink._parts()
     sink.put(put(batch("a")))
     context.pause(FIRST)
-    reporter = context.errant_record_reporter()
-    assert reporter is not None
-    reporter.report(MADE, DataError("bad"))
+    context.timeout(1)
     assert taken(sink, following(batch("b"), heard=1)) == 0
     assert taken(sink, following(batch("c"), heard=2)) == 0
     assert taken(sink, put(batch("b"))) == taken(sink, following(batch("c"), heard=2)) == 1
+
+
+@pytest.mark.parametrize("tolerant", [True, False])
+def test_puts_follow_a_report_that_is_tolerated(tolerant: bool) -> None:
+    """Nothing depends on it but the dead letter; any other ends the task."""
+    sink, _, _ = started("BatchConnector", reporter=True, tolerant=tolerant)
+    _, context = sink._parts()
+    sink.put(put(batch("a")))
+    reporter = context.errant_record_reporter()
+    assert reporter is not None
+    with nullcontext() if tolerant else pytest.raises(ConnectError):
+        reporter.report(MADE, DataError("bad"))
+    assert taken(sink, following(batch("b"))) == (1 if tolerant else 0)
 
 
 def test_nothing_follows_that_the_runtime_had_left_out() -> None:
@@ -371,11 +383,12 @@ def test_nothing_follows_that_the_runtime_had_left_out() -> None:
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
 
 
-def test_nothing_follows_a_put_of_which_records_failed() -> None:
-    """The runtime has to judge them first."""
-    sink, _, _ = started(steps=True, tolerant=True)
+@pytest.mark.parametrize("tolerant", [True, False])
+def test_puts_follow_one_of_which_records_failed_if_that_is_tolerated(tolerant: bool) -> None:
+    """Else the first of them ends the task."""
+    sink, _, _ = started(steps=True, tolerant=tolerant)
     assert sink.put(put(batch("a", "bad"))).failures
-    assert taken(sink, following(batch("b"))) == 0
+    assert taken(sink, following(batch("b"))) == (1 if tolerant else 0)
 
 
 def several(*values: str, heard: int = 0) -> Put:
@@ -456,14 +469,15 @@ def test_several_puts_end_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -
     assert taken(sink, several("e")) == 0
 
 
-def test_failures_of_one_of_several_puts_have_the_rows_of_all() -> None:
-    """The runtime judges them before anything newer is put; where they are tolerated the rest of their put is put."""
-    sink, _, _ = started(steps=True, tolerant=True)
+@pytest.mark.parametrize(("tolerant", "count", "failed"), [(True, 3, [2, 4]), (False, 1, [2])])
+def test_failures_of_several_puts_have_the_rows_of_all(tolerant: bool, count: int, failed: list[int]) -> None:
+    """Where they are tolerated the rest of each put is put; else nothing is from the first of them on."""
+    sink, _, _ = started(steps=True, tolerant=tolerant)
     sink.put(put(batch("a")))
-    rows = number_rows(batch("b", "c", "bad", "d", "e"))
+    rows = number_rows(batch("b", "c", "bad", "d", "bad"))
     done = sink.put(Put([rows], heard=0, ends=[2, 4, 5]))
-    assert (done.taken, done.begun, [each.row for each in done.failures]) == (1, 2, [2])
-    assert taken(sink, several("e")) == 0
+    assert (done.taken, [each.row for each in done.failures]) == (count, failed)
+    assert taken(sink, several("e")) == (1 if tolerant else 0)
 
 
 def test_context_requests_go_to_the_runtime() -> None:

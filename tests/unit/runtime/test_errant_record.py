@@ -86,4 +86,4 @@ def test_report_of_a_task_is_one_of_its_interface() -> None:
     assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"
     assert record.place(with_key=False) == "topic 't', partition 1, offset 7, 2 bytes"
     assert asked.is_answered
-    assert tolerance.heard == 1
+    assert tolerance.heard == 0  # nothing that follows has to wait for it

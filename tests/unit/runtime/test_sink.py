@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
+from hearth.runtime import putting
 from hearth.runtime.delivery import PutFailed
 from hearth.runtime.inbox import StageEnded
 from hearth.runtime.putting import IDLE_SECONDS
@@ -27,6 +28,12 @@ def world() -> World:
     world = World(fetch=2)
     world.write(HERE, 8)
     return world
+
+
+@pytest.fixture
+def rests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have partitions rest as soon as records are not put."""
+    monkeypatch.setattr(putting, "HOLD_SECONDS", 0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +82,7 @@ def test_a_stop_ends_a_put_that_is_under_way_and_commits_it(world: World) -> Non
     assert world.group[HERE] == max(offsets(world)[-1]) + 1
 
 
+@pytest.mark.usefixtures("rests_at_once")
 @pytest.mark.parametrize("command", ["resume", "context"])
 def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(world: World, command: str) -> None:
     """Everything rests until the task takes what it refused; then all goes on."""
@@ -119,6 +127,7 @@ def test_partitions_that_are_given_back_are_not_waited_for(world: World) -> None
     assert len(world.stage.turns) >= 48
 
 
+@pytest.mark.usefixtures("rests_at_once")
 def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
     """librdkafka keeps it when a partition goes and comes back; Kafka Connect forgets it."""
     refusing(world, 1)
@@ -291,6 +300,26 @@ def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) ->
     assert world.group.get(HERE, 0) == 0
 
 
+def test_partitions_rest_only_if_a_task_refuses_records_for_long(world: World) -> None:
+    """To let them flow again takes a fetch, which a task that wants records again in a moment is not to wait for."""
+    assert not rests(world, refusals=3)  # for 0.1, 0.2 and 0.4 seconds
+    assert rests(world, refusals=6)
+    world.drain()
+
+
+def rests(world: World, refusals: int) -> bool:
+    """Have the task refuse records, and tell whether their partition rests at some time before it takes them."""
+    refusing(world, refusals)
+    world.write(HERE, 8)
+    rested = False
+    for _ in range(200):
+        world.step()
+        rested = rested or HERE in world.consumer.paused
+    assert HERE not in world.consumer.paused
+    return rested
+
+
+@pytest.mark.usefixtures("rests_at_once")
 def test_no_more_records_come_while_the_dead_letters_producer_is_full(world: World) -> None:
     """An outage of the dead letter topic holds up the task instead of its letters."""
     steps(world, 2)
