@@ -99,8 +99,8 @@ class Putting:
 
     def due(self, now: float) -> float | None:
         """Return when the task is to be given something, or told that nothing came, whatever is read until then."""
-        if not self._positions.is_refused and (timeout := self._requests.take_timeout()) is not None:
-            self._next_put = min(self._next_put, now + timeout)
+        if not self._sent and not self._positions.is_refused:
+            self._note_timeout(now)
         if self._tolerance.is_full:
             return None
         return self._retry_at if self._positions.is_refused else self._next_put
@@ -217,6 +217,12 @@ class Putting:
             self._positions.take_back()
         if done.begun:
             self._retry_seconds = FIRST_RETRY_SECONDS
+            self._note_timeout(self._clock())
+
+    def _note_timeout(self, now: float) -> None:
+        """Note when the task wants to be given something; in a put that it refuses it means that one."""
+        if (timeout := self._requests.take_timeout()) is not None:
+            self._next_put = min(self._next_put, now + timeout)
 
     def _done(self, sent: SentPut) -> PutDone:
         """Wait for the answer to puts, and hear first what the task said before it.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from functools import partial
 
 import pytest
 
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import putting
-from hearth.runtime.delivery import PutFailed
+from hearth.runtime.delivery import Delivery, PutFailed, SentPut
 from hearth.runtime.inbox import StageEnded
 from hearth.runtime.putting import IDLE_SECONDS
 from hearth.runtime.sink import POLL_SECONDS
@@ -557,6 +558,18 @@ def test_a_time_a_task_asked_for_in_a_put_is_not_that_of_a_later_one() -> None:
     world.now += 1
     steps(world, 2)
     assert offsets(world)[2:4] == [[2], [2]]
+
+
+def test_a_time_a_task_asked_for_in_a_put_that_it_refuses_counts_though_its_answer_is_late() -> None:
+    """The loop goes round meanwhile, and asks when something is due."""
+    world = World(fetch=8, most=1)
+    world.write(HERE, 8)
+    world.request(timeout=1)
+    world.loop._calls.serve()
+    putting = world.loop._putting
+    putting._sent.add(SentPut(Delivery(), Future(), follows=False))
+    putting.due(world.now)
+    assert world.loop._requests.take_timeout() == 0.001
 
 
 def following() -> World:
