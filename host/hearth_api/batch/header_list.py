@@ -8,7 +8,7 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, islice
 from math import isfinite
@@ -19,7 +19,7 @@ from hearth_api.batch.column import are_all, numbers, values_to_column
 from hearth_api.batch.wire import plain_texts, strict_json, value_from_json, value_to_json
 from hearth_api.errors import DataError
 from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers_of_each, headers_of_values
-from hearth_api.java.physical import from_physical, to_physical
+from hearth_api.java.physical import to_physical
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import Schema, Type
@@ -27,11 +27,10 @@ from hearth_api.struct import Struct
 from hearth_api.validation import validate_value
 
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
-_MOMENTS: dict[str | None, tuple[type, Callable[[Schema, Any], int]]] = {
-    Date.LOGICAL_NAME: (dt.date, Date.from_logical),
-    Time.LOGICAL_NAME: (dt.time, Time.from_logical),
-    Timestamp.LOGICAL_NAME: (dt.datetime, Timestamp.from_logical),
+_MOMENTS: dict[str | None, tuple[Any, type]] = {
+    kind.LOGICAL_NAME: (kind, own) for kind, own in ((Date, dt.date), (Time, dt.time), (Timestamp, dt.datetime))
 }
+_TRUTHS: dict[str | None, bool | None] = {"true": True, "false": False, None: None}
 _OF_NUMBERS = "0123456789+-.e,"
 
 
@@ -131,9 +130,15 @@ def header_columns(schemas: Sequence[Schema | None], values: Sequence[Any]) -> t
         return schema_texts(schema, len(values)), header_texts(schema, values)
     known = dict(zip(distinct, range(len(distinct))))
     codes = [*map(known.__getitem__, numbered)]
-    groups = [_texts(kind, group) for kind, group in zip(distinct.values(), _apart(codes, len(known), values))]
+    groups = _apart(codes, len(known), values)
     names = pa.array([None if kind is None else schema_to_text(kind) for kind in distinct.values()], pa.string())
-    return names.take(pa.array(codes, pa.int32())), pa.array(_together(codes, groups), pa.string())
+    texts = _together(codes, [*map(_texts, distinct.values(), groups)])
+    try:
+        return names.take(pa.array(codes, pa.int32())), pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        for kind, group in zip(distinct.values(), groups):
+            header_texts(kind, group)  # says so as of any column
+        raise
 
 
 def header_texts(schema: Schema | None, values: Sequence[Any]) -> Any:
@@ -170,9 +175,10 @@ def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]
             return ["true" if value else "false" for value in values]
         if kind is float and all(map(isfinite, values)):
             return [*map(repr, values)]
-    if schema is not None and (logical := _MOMENTS.get(schema.name)) is not None and are_all(logical[0], values):
+    logical = None if schema is None else _MOMENTS.get(schema.name)
+    if logical is not None and are_all(logical[1], values):
         try:
-            return [str(logical[1](schema, value)) for value in values]
+            return [str(logical[0].from_logical(schema, value)) for value in values]
         except DataError:
             pass  # which value it is, and why, is told below
     if schema is None or schema.type is Type.ARRAY or schema.type is Type.MAP:
@@ -187,8 +193,13 @@ def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:
         return texts
     if schema is not None and schema._kind is int:
         return [None if text is None else int(text) for text in texts]
+    if schema is not None and schema._kind is bool and _TRUTHS.keys() >= set(texts):
+        return [*map(_TRUTHS.__getitem__, texts)]
     if schema is not None and schema.type in _NUMBERS and (found := _numbers(texts)) is not None:
-        return found if schema.name is None else [from_physical(schema, number) for number in found]
+        if schema.name in _MOMENTS:
+            to_logical = _MOMENTS[schema.name][0].to_logical
+            return [to_logical(schema, number) for number in found]
+        return found
     return [None if text is None else value_from_json(schema, text) for text in texts]
 
 

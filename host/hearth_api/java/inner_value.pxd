@@ -14,6 +14,10 @@ cpdef tuple map_of(list entries)
 
 cdef tuple _shared(list found)
 
+cdef _array_schema(elements)
+
+cdef _map_schema(keys, items)
+
 cdef _aligned(common, schema, value)
 
 cdef _common_schema(list values)

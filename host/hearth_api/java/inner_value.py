@@ -29,7 +29,17 @@ from hearth_api.java.scalar import (
 from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_number
 from hearth_api.java.temporal import parse_temporal
 from hearth_api.logical import Date, Time, Timestamp
-from hearth_api.schema import STRING_SCHEMA, Schema, Type
+from hearth_api.schema import (
+    BOOLEAN_SCHEMA,
+    FLOAT32_SCHEMA,
+    INT8_SCHEMA,
+    INT16_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Type,
+)
 from hearth_api.text import number_text
 
 _WIDENING = {
@@ -140,14 +150,28 @@ def _shared(found: list[Found]) -> tuple[Schema | None, list[Any]]:
     return common, [value if schema is common else _aligned(common, schema, value) for schema, value in found]
 
 
-@lru_cache(maxsize=1000)
 def _array_schema(elements: Schema | None) -> Schema:
+    return _ARRAYS.get(id(elements)) or _other_array(elements)
+
+
+def _map_schema(keys: Schema | None, items: Schema | None) -> Schema:
+    known = _MAPS.get(id(items)) if keys is STRING_SCHEMA else None
+    return known or _other_map(keys, items)
+
+
+@lru_cache(maxsize=1000)
+def _other_array(elements: Schema | None) -> Schema:
     return Schema(Type.ARRAY, value_schema=elements)
 
 
 @lru_cache(maxsize=1000)
-def _map_schema(keys: Schema | None, items: Schema | None) -> Schema:
+def _other_map(keys: Schema | None, items: Schema | None) -> Schema:
     return Schema(Type.MAP, key_schema=keys, value_schema=items)
+
+
+_PLAIN = (None, BOOLEAN_SCHEMA, STRING_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA)
+_ARRAYS = {id(each): _other_array(each) for each in _PLAIN}
+_MAPS = {id(each): _other_map(STRING_SCHEMA, each) for each in _PLAIN}
 
 
 def _aligned(common: Schema | None, schema: Schema | None, value: Any) -> Any:

@@ -1,8 +1,14 @@
 cimport cython
 
-cdef object _DIGITS, _SIGNS, _OPENING, _OF_TEXTS, _DECIMAL, _FLOAT, _DOUBLE, _BITS
+cdef object _DIGITS, _SIGNS, _OPENING, _OF_TEXTS, _DECIMAL, _OF_MOMENTS, _FLOAT, _DOUBLE, _BITS
+
+@cython.locals(schemas=list, values=list, found=tuple)
+cpdef tuple read_scalars(texts, otherwise)
 
 cpdef tuple read_scalar(str text)
+
+@cython.locals(parts=list)
+cdef tuple _no_iso(str text)
 
 cdef tuple _with_rest(str text, str rest)
 

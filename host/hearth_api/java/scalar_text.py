@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from hearth_api.java.temporal import parse_iso
+from hearth_api.java.temporal import parse_iso, parse_temporal
 from hearth_api.logical import Decimal
 from hearth_api.number import decimal_to_float32, parse_decimal
 from hearth_api.schema import (
@@ -43,9 +44,23 @@ _OF_TEXTS = _VISIBLE - frozenset(f"{_DIGITS}{_SIGNS}{_DELIMITERS}eE.\\")
 """What no number has, nor the first part of a date or time."""
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,18})\.([0-9]+)")
 _FLOAT, _DOUBLE, _BITS = struct.Struct("=f"), struct.Struct("=d"), struct.Struct("=q")
-_DATE, _MOMENT = 10, 24
+_OF_MOMENTS = re.compile(r"[0-9A-Za-z:.+-]+")
 _LONG = 19
 """Of less digits, a number has 64 bits."""
+
+
+def read_scalars(
+    texts: Iterable[str | None], otherwise: Callable[[str | None], Found]
+) -> tuple[list[Schema | None], list[Any]]:
+    """Return the schemas and the values of many texts; those that cannot be told here are given to a function."""
+    schemas: list[Schema | None] = []
+    values: list[Any] = []
+    for text in texts:
+        found = read_scalar(text) if type(text) is str else None
+        schema, value = otherwise(text) if found is None else found
+        schemas.append(schema)
+        values.append(value)
+    return schemas, values
 
 
 def read_scalar(text: str) -> Found | None:
@@ -61,8 +76,8 @@ def read_scalar(text: str) -> Found | None:
         rest = text.lstrip(_DIGITS)
         if not rest:
             return _whole_number(int(text)) if len(text) < _LONG else _any_number(text)
-        if rest[0] == "-" and (len(text) == _DATE or len(text) == _MOMENT) and (found := parse_iso(text)):
-            return found
+        if rest[0] == "-" or rest[0] == ":":
+            return parse_iso(text) or (_no_iso(text) if rest[0] == "-" else None)
     elif first in _SIGNS:
         rest = text[1:].lstrip(_DIGITS)
         if not rest and len(text) > 1:
@@ -78,13 +93,29 @@ def _with_rest(text: str, rest: str) -> Found | None:
         return STRING_SCHEMA, text
     if rest[0] == "." and (match := _DECIMAL.fullmatch(text)) is not None:
         return _decimal(text, match[1], match[2])
-    if rest[0] in ".eE":
-        point, rest = rest[0] == ".", rest[1:].lstrip(_DIGITS)
-        if rest and (rest[0] in _OF_TEXTS or (point and rest[0] == ".")):
-            return STRING_SCHEMA, text
-    # A number has no two dashes, unless it begins with one, and a day or a moment is not longer than this.
-    is_text = len(text) > _MOMENT and text.count("-") > 2 and text.replace("-", "").isalnum()
-    return (STRING_SCHEMA, text) if is_text else None
+    if rest[0] not in ".eE":
+        return None
+    end = rest[1:].lstrip(_DIGITS)
+    if not end:
+        return None
+    if end[0] in _OF_TEXTS or end[0] == rest[0] == ".":
+        return STRING_SCHEMA, text
+    return _no_iso(text) if end[0] == "-" and len(end) < len(rest) - 1 else None
+
+
+def _no_iso(text: str) -> Found | None:
+    """Return what a text stands for that has a dash behind its first digits: a day or a moment, or nothing else.
+
+    No number has one there. Colons cut the text into tokens, of which one makes a day, and five make a moment.
+    """
+    if _OF_MOMENTS.fullmatch(text) is None:
+        return None
+    parts = text.split(":", 3)
+    if "" in parts:
+        return None
+    found = parse_temporal(":".join(parts[:3])) if len(parts) > 2 else None
+    found = found or parse_temporal(parts[0])
+    return (STRING_SCHEMA, text) if found is None or found[0] is STRING_SCHEMA else found
 
 
 def _whole_number(number: int) -> Found:

@@ -21,7 +21,7 @@ _NUMBER = r"[ \t]*(-?\d+(?:E-?\d+)?)"
 _DATE = re.compile("-".join([_NUMBER] * 3))
 _TIME = re.compile(rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z")
 _TIMESTAMP = re.compile(f"{_DATE.pattern}T{_TIME.pattern}")
-_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z)?")
+_ISO = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T)?[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _GREGORIAN = "1583"
 """The first year that has the same days in Python as in Java from its start to its end."""
 _LENGTHS = (10, 13, 24)
@@ -58,11 +58,16 @@ def parse_temporal(text: str) -> tuple[Schema, Any] | None:
 
 
 def parse_iso(text: str) -> tuple[Schema, Any] | None:
-    """Return a day or a moment as nearly everybody writes it; None for any other text, and for days past a month's."""
-    if text < _GREGORIAN or _ISO.fullmatch(text) is None:
+    """Return a day, time or moment as nearly everybody writes it; None for others, and for days past a month's."""
+    length = len(text)
+    if length not in _LENGTHS or _ISO.fullmatch(text) is None:
         return None
     try:
-        if len(text) == 10:
+        if length == 13:
+            return (Time.SCHEMA, dt.time.fromisoformat(text[:-1]))
+        if text < _GREGORIAN:
+            return None
+        if length == 10:
             return (Date.SCHEMA, dt.date.fromisoformat(text))
         return (Timestamp.SCHEMA, dt.datetime.fromisoformat(text[:-1]).astimezone(dt.timezone.utc))
     except (ValueError, OverflowError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from hearth_api.errors import DataError
 from hearth_api.java.inner_value import TOKEN, array_of, map_of, quoted, read_json
-from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_number, read_scalar
+from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_number, read_scalar, read_scalars
 from hearth_api.java.temporal import parse_temporal
 from hearth_api.record import SchemaAndValue
 from hearth_api.schema import STRING_SCHEMA, Schema
@@ -24,21 +24,17 @@ def parse_string(text: str | None) -> SchemaAndValue:
     None and the text `null` give no schema and no value. Arrays and maps of mixed types have no inner
     schema. A map whose key is a map, which Python has no hash for, stays a STRING.
     """
-    return SchemaAndValue(*(NULL if text is None else _read(text)))
+    return SchemaAndValue(*_read(text))
 
 
 def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], list[Any]]:
     """Return the schemas of many texts and their values, as `parse_string` tells them."""
-    schemas: list[Schema | None] = []
-    values: list[Any] = []
-    for text in texts:
-        schema, value = NULL if text is None else _read(text)
-        schemas.append(schema)
-        values.append(value)
-    return schemas, values
+    return read_scalars(texts, _read)
 
 
-def _read(text: str) -> Found:
+def _read(text: str | None) -> Found:
+    if text is None:
+        return NULL
     if type(text) is not str:
         return _Parser(text).parse() if text else (STRING_SCHEMA, text)  # what is compiled takes no subclass
     found = read_scalar(text)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth_api import (
+    BOOLEAN_SCHEMA,
     FLOAT64_SCHEMA,
     INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
@@ -72,7 +73,7 @@ def test_columns_of_schemas_and_values_are_those_of_the_headers(own: list[Header
 
 
 @pytest.mark.parametrize("text", ["1,2", "", "[1]", "+1", "01", "1.", "nan", "1_0", " 1 ", "x", "1.5", "1e3"])
-@pytest.mark.parametrize("schema", [FLOAT64_SCHEMA, Timestamp.SCHEMA, Date.SCHEMA])
+@pytest.mark.parametrize("schema", [FLOAT64_SCHEMA, BOOLEAN_SCHEMA, Timestamp.SCHEMA, Date.SCHEMA])
 def test_a_text_that_is_no_number_is_refused_as_by_itself(schema: Schema, text: str) -> None:
     """It is not taken apart, nor put together with others."""
     refusals: list[str] = []
@@ -140,9 +141,10 @@ def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> Non
 
 def test_a_value_that_does_not_fit_its_schema_fails() -> None:
     """A header may be made of anything; a column holds only what its schema says."""
-    for schema, value in ((STRING_SCHEMA, 5), (INT64_SCHEMA, "5")):
-        with pytest.raises(DataError):
-            headers_to_column([Headers([Header("a", schema, value)])])
+    for schema, value in ((STRING_SCHEMA, 5), (INT64_SCHEMA, "5"), (STRING_SCHEMA, "\ud800")):
+        for others in ([], [Header("b", INT64_SCHEMA, 1)]):
+            with pytest.raises(DataError):
+                headers_to_column([Headers([Header("a", schema, value), *others])])
 
 
 def test_headers_of_a_batch_are_headers_like_others() -> None:

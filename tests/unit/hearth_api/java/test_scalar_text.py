@@ -14,6 +14,7 @@ from hearth_api.java.scalar_text import read_number, read_scalar
 from hearth_api.java.values import _Parser
 from hearth_api.schema import deep_key
 
+MOMENTS = ["12:34:56.789Z", "2026-01-01T12:34:56.789Z", "2026-01-01T12:34:56Z", "2026-01-01T12:34:56+00:00"]
 PARTS = [
     *'0123456789+-.eEfFdDTZ:,[]{}"\\ \t\n\x00xa_/%é\u00a0\u0661\U0001d7ce\U0001f600',
     *("null", "true", "false", "NaN", "Infinity", "2026-01-01", "T12:34:56.789Z", "2019-8-23", "1e400", "12e5", "0.0"),
@@ -38,6 +39,11 @@ IDENTIFIERS = st.from_regex(r"[0-9a-f]{16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]
 @example("2026-0-01T00:00:07.000Z:")
 @example("1234567890123456789012345e-5")
 @example("-1-234567890123456789012345")
+@example("1E3-1-1x::::")
+@example("19-1-1::::")
+@example("12e5-3")
+@example("2026-01-01T12:34:56Z")
+@example("12:34:56.789Z")
 def test_a_text_is_what_its_tokens_tell(text: str) -> None:
     """Where the first characters do not tell it, nothing is told."""
     found, wanted = read_scalar(text), _Parser(text).parse()
