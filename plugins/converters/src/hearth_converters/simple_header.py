@@ -58,18 +58,19 @@ class SimpleHeaderConverter(BatchHeaderConverter):
         return column.cast("string").view("binary")
 
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderValues | Declined:
-        """Return a column of texts, where their first letters tell that none stands for anything else."""
+        """Return a column of texts where none stands for anything else, as most often their first letters tell."""
         from hearth_converters.plain import are_words
 
         try:
             column = data.cast("string")
-        except ValueError:
-            texts = [None if cell is None else _UTF8.decode(cell) for cell in data.to_pylist()]
-        else:
             if are_words(column):
                 return ColumnRun(STRING_SCHEMA, column)
             texts = column.to_pylist()
+        except ValueError:
+            column, texts = None, [None if cell is None else _UTF8.decode(cell) for cell in data.to_pylist()]
         try:
-            return HeaderValues(*parse_strings(texts))
+            schemas, values = parse_strings(texts)
         except _UNREADABLE:
             return NotImplemented  # the form for one header warns of it
+        is_text = column is not None and {id(STRING_SCHEMA)}.issuperset(map(id, schemas))
+        return ColumnRun(STRING_SCHEMA, column) if is_text else HeaderValues(schemas, values)
