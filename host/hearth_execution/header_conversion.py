@@ -88,9 +88,10 @@ class HeaderConversion:
         together = self._together(values, keys)
         if together is None:
             return NotImplemented
-        found = self._converted_at_once(topic, replace(together, values=values.slice(0, _FEW)))
-        if found is NotImplemented:
-            return NotImplemented
+        few = together if len(values) <= _FEW else replace(together, values=values.slice(0, _FEW))
+        found = self._converted_at_once(topic, few)
+        if found is NotImplemented or few is together:
+            return _columns(found)
         if isinstance(found, ColumnRun):
             return self._read_at_once(topic, together)
         encoded = values.dictionary_encode("encode")
@@ -140,18 +141,7 @@ class HeaderConversion:
         return alike.places, schemas.take(encoded.indices), texts.take(encoded.indices)
 
     def _read_at_once(self, topic: str, alike: _Alike) -> Any:
-        found = self._converted_at_once(topic, alike)
-        if found is NotImplemented:
-            return NotImplemented
-        if isinstance(found, HeaderValues):
-            try:
-                return header_columns(found.schemas, found.values)
-            except Exception:
-                return NotImplemented
-        schema, column = found.schema, found.column
-        is_text = schema is not None and schema.type is Type.STRING
-        texts = column if is_text else header_texts(schema, column_to_values(schema, column))
-        return schema_texts(schema, len(column)), texts
+        return _columns(self._converted_at_once(topic, alike))
 
     def _converted_at_once(self, topic: str, alike: _Alike) -> ColumnRun | HeaderValues | Declined:
         """Return what the form for columns makes of headers, unless that cannot be."""
@@ -208,6 +198,21 @@ class _Alike:
         """Yield the places of a value that failed."""
         for place in self.places[encoded.indices.to_numpy() == code].tolist():
             yield place, error
+
+
+def _columns(found: ColumnRun | HeaderValues | Declined) -> Any:
+    """Return the schemas and the values of converted headers as they stand in a column."""
+    if found is NotImplemented:
+        return NotImplemented
+    if isinstance(found, HeaderValues):
+        try:
+            return header_columns(found.schemas, found.values)
+        except Exception:
+            return NotImplemented  # the form for single headers says which value is none of its schema
+    schema, column = found.schema, found.column
+    is_text = schema is not None and schema.type is Type.STRING
+    texts = column if is_text else header_texts(schema, column_to_values(schema, column))
+    return schema_texts(schema, len(column)), texts
 
 
 def _schema_of(alike: _Alike) -> Schema | None:
