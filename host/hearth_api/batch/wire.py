@@ -164,5 +164,13 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _decode = json.JSONDecoder(object_hook=_untag, parse_constant=_refuse).decode
-strict_json = json.JSONDecoder(parse_constant=_refuse).decode
-"""Reads JSON text, without what Python alone takes for JSON; a DataError names it."""
+_STRICT = json.JSONDecoder(parse_constant=_refuse)
+
+
+def strict_json(text: str) -> Any:
+    """Return what JSON text holds, without what Python alone takes for JSON; a DataError names it."""
+    try:
+        value, end = _STRICT.raw_decode(text)
+    except ValueError:
+        end = -1  # blanks may be around it
+    return value if end == len(text) else _STRICT.decode(text)

@@ -11,7 +11,8 @@ from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.validation import fit_plainly, validate_value
 
-_LOGICAL: dict[str, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
+_STRUCT, _ARRAY, _MAP = Type.STRUCT, Type.ARRAY, Type.MAP  # members of an Enum are looked up slowly
+_LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 
 
 def to_physical(schema: Schema, value: Any) -> Any:
@@ -25,13 +26,13 @@ def to_physical(schema: Schema, value: Any) -> Any:
     if logical is not None:
         validate_value(schema, value)
         return logical.from_logical(schema, value)
-    if schema.type is Type.STRUCT:
+    if schema.type is _STRUCT:
         return _struct_to_physical(schema, value)
-    if schema.type is Type.ARRAY and isinstance(value, (list, tuple)):
+    if schema.type is _ARRAY and isinstance(value, (list, tuple)):
         if _fit(schema.value_schema, value):
             return list(value)
         return [_inner_to_physical(schema.value_schema, item) for item in value]
-    if schema.type is Type.MAP and isinstance(value, dict):
+    if schema.type is _MAP and isinstance(value, dict):
         keys, items = schema.key_schema, schema.value_schema
         if _fit(keys, value) and _fit(items, value.values()):
             return dict(value)
@@ -47,15 +48,15 @@ def from_physical(schema: Schema, physical: Any) -> Any:
     logical = _LOGICAL.get(schema.name) if schema.name is not None else None
     if logical is not None:
         return logical.to_logical(schema, physical)
-    if schema.type is Type.STRUCT:
+    if schema.type is _STRUCT:
         fields = schema.fields
         values = [_inner_from_physical(field.schema, physical.get(field.name)) for field in fields]
         return Struct.unchecked(schema, values)
-    if schema.type is Type.ARRAY:
+    if schema.type is _ARRAY:
         if _is_plain(schema.value_schema):
             return list(physical)
         return [_inner_from_physical(schema.value_schema, item) for item in physical]
-    if schema.type is Type.MAP:
+    if schema.type is _MAP:
         keys, items = schema.key_schema, schema.value_schema
         pairs = physical.items()
         if _is_plain(keys) and _is_plain(items):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from hearth_api import INT32_SCHEMA, DataError, Decimal, Schema, SchemaBuilder, Struct, Timestamp
 from hearth_api.batch import plain_from_json, plain_to_json, value_from_json, value_to_json
-from hearth_api.batch.wire import plain_texts
+from hearth_api.batch.wire import plain_texts, strict_json
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
@@ -118,3 +119,15 @@ def test_misfits_are_refused(value: Any) -> None:
 def test_texts_written_at_once_are_those_of_each(own: list[Any]) -> None:
     """Also where a value has in it what stands between them."""
     assert plain_texts(own) == [plain_to_json(value) for value in own]
+
+
+@pytest.mark.parametrize("text", [" 1 ", '\n{"a": [1, 2]}\t', "1", "1 2", "", " ", "[1,", "x", "1]"])
+def test_blanks_around_json_do_no_harm(text: str) -> None:
+    """What is no JSON is refused in the words of Python's decoder."""
+    try:
+        wanted = json.loads(text)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            strict_json(text)
+    else:
+        assert strict_json(text) == wanted
