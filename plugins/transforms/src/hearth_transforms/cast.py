@@ -133,7 +133,7 @@ class Cast(FieldTransformation):
         config = CastConfig(configs)
         targets = _targets(config.spec)
         self._whole = targets.pop(_WHOLE, None)
-        self._whole_schema = lru_cache(maxsize=16)(self._make_whole_schema)
+        self._whole_schema = lru_cache(maxsize=1000)(self._make_whole_schema)
         paths = {FieldPath(text or "", config.field_syntax_version): target for text, target in targets.items()}
         with_default = config.replace_null_with_default
         places = by_place(paths) or {(): {}}

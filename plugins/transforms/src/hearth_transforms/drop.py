@@ -34,7 +34,7 @@ class Drop(KafkaPlugin, BatchTransformation):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take what becomes of schemas."""
         self._behavior = DropConfig(configs).schema_behavior
-        self._kept = lru_cache(maxsize=16)(self._make_kept)
+        self._kept = lru_cache(maxsize=1000)(self._make_kept)
 
     def apply(self, record: R) -> R:
         """Set the side of one record to null."""

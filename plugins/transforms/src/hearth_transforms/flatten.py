@@ -36,7 +36,7 @@ class Flatten(FieldPlugin):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the delimiter."""
         self._delimiter = FlattenConfig(configs).delimiter
-        self._flattened = lru_cache(maxsize=16)(self._make_flattened)
+        self._flattened = lru_cache(maxsize=1000)(self._make_flattened)
 
     def apply(self, record: R) -> R:
         """Flatten one record."""

@@ -27,7 +27,7 @@ class HoistField(FieldPlugin):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the name of the field."""
         self._field = HoistFieldConfig(configs).field
-        self._wrapping = lru_cache(maxsize=16)(self._make_wrapping)
+        self._wrapping = lru_cache(maxsize=1000)(self._make_wrapping)
 
     def apply(self, record: R) -> R:
         """Wrap the value of one record."""

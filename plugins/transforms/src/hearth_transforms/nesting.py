@@ -115,7 +115,7 @@ class _OneByOne(Alteration):
     """Makes several alterations after each other."""
 
     def __init__(self, alterations: Iterable[Alteration]) -> None:
-        self._alterations = [(each, lru_cache(maxsize=16)(each.schema)) for each in alterations]
+        self._alterations = [(each, lru_cache(maxsize=1000)(each.schema)) for each in alterations]
 
     def schema(self, schema: Schema) -> Schema:
         for _, updated in self._alterations:
@@ -177,7 +177,7 @@ class FieldTransformation(FieldPlugin):
     def _alter_with(self, alterations: Mapping[Place, Alteration]) -> None:
         """Take what is to be done, and where."""
         self._alteration = nested(alterations, self.purpose)
-        self._updated = lru_cache(maxsize=16)(self._alteration.schema)
+        self._updated = lru_cache(maxsize=1000)(self._alteration.schema)
 
     def apply(self, record: R) -> R:
         """Alter one record."""

@@ -37,7 +37,7 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
         if self._name is None and self._version is None:
             raise ConfigError("Neither schema name nor version configured")
         self._with_default = config.replace_null_with_default
-        self._updated = lru_cache(maxsize=16)(self._make_updated)
+        self._updated = lru_cache(maxsize=1000)(self._make_updated)
 
     def apply(self, record: R) -> R:
         """Give one record its new schema; a null gets it as well."""

@@ -116,6 +116,8 @@ def spread(column: Any, is_there: Any) -> Any:
 
 def repeated(schema: Schema, value: Any, count: int) -> Any:
     """Return a column that holds one value in every row."""
+    if schema.type.is_primitive:
+        return pa.repeat(values_to_column(schema, [value])[0], count)
     return values_to_column(schema, [value]).take(pa.array(np.zeros(count, np.int64)))
 
 

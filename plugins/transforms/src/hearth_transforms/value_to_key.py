@@ -40,7 +40,7 @@ class ValueToKey(FieldPlugin):
         config = ValueToKeyConfig(configs)
         self._paths = [FieldPath(text, config.field_syntax_version) for text in config.fields]
         self._with_default = config.replace_null_with_default
-        self._key_schema = lru_cache(maxsize=16)(self._make_key_schema)
+        self._key_schema = lru_cache(maxsize=1000)(self._make_key_schema)
 
     def apply(self, record: R) -> R:
         """Make the key of one record; a field that a map lacks is null in the key."""
