@@ -27,8 +27,11 @@ class Linger:
     they may go: a whole processor, and the lock that ``produce_batch`` needs for each row. So it is told to wait for
     much longer, and rows are hurried by who has nothing more to send: at once where nothing was hurried and nothing
     came back for ``linger.ms``, and again, after twice as long each time, while nothing comes back. Where requests are
-    full they come back all the time, so they need nobody to hurry them. librdkafka sends a request for each partition,
-    and a few at once: as long as not all that was hurried is back, whatever comes back is a reason to hurry the rest.
+    full they come back all the time, so they need nobody to hurry them.
+
+    librdkafka sends a request for each partition, and a few at once. So where rows go to many partitions those that
+    were hurried are hurried again as soon as some of them are back, until all are. That takes a while, and the next
+    rows wait for as long, unless there is little room: else a broker would get hundreds of requests of a few rows.
     """
 
     def __init__(self, milliseconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,6 +43,11 @@ class Linger:
         """How often the same rows were hurried."""
         self._owed = 0
         """How many of the rows that were hurried have not come back: librdkafka may have sent some of them only."""
+        self._begun = self._pause = 0.0
+        """When the rows that are owed were hurried first, and how long it took until all were back, if that was not
+        enough: others wait for as long, so that there are fewer requests with more rows."""
+        self._is_crowded = False
+        """Whether there is no room for many more rows."""
         self._is_full = False
         """Whether a full request is on its way, which comes back by itself if anything does."""
 
@@ -68,18 +76,23 @@ class Linger:
         """Return whether they have waited for so long that also who does not wait hurries them."""
         return self._clock() >= self._due() + (0.0 if self._is_owed else _BESIDE_SECONDS)
 
-    def sent(self, *, is_full: bool = False) -> None:
-        """Take note that rows were handed to librdkafka, and whether a request is full now."""
-        self._tries, self._is_full = 0, is_full
+    def sent(self, *, is_full: bool = False, is_crowded: bool = False) -> None:
+        """Take note that rows were handed to librdkafka, whether a request is full now, and whether many wait."""
+        self._tries, self._is_full, self._is_crowded = 0, is_full, is_crowded
 
     def told(self, count: int = 0, *, is_full: bool = False) -> None:
         """Take note that so many rows came back, and whether another request is full."""
         self._told, self._tries, self._is_full = self._clock(), 0, is_full
+        if self._owed and self._hurried > self._begun:
+            self._pause = min(self._told - self._begun, _BESIDE_SECONDS)
         self._owed = max(0, self._owed - count)
 
     def hurried(self, count: int = 0) -> None:
         """Take note that librdkafka was told to send what it has, which is so many rows."""
-        self._hurried, self._tries, self._owed = self._clock(), min(self._tries + 1, 20), count
+        is_first = not self._is_owed
+        self._hurried, self._tries = self._clock(), min(self._tries + 1, 20)
+        if is_first:
+            self._begun, self._owed, self._pause = self._hurried, count, 0.0
 
     @property
     def _is_owed(self) -> bool:
@@ -93,7 +106,8 @@ class Linger:
         if self._tries:
             due = self._hurried + min(math.ldexp(self._seconds, self._tries), _MOST_SECONDS)
         else:
-            due = max(self._hurried, min(self._told, beside)) + self._seconds
+            pause = 0.0 if self._is_crowded else self._pause
+            due = max(self._hurried, min(self._told, beside)) + max(self._seconds, pause)
         return max(due, beside) if self._is_full else due
 
 

@@ -192,7 +192,8 @@ class Producer:
             errors = self._send_rows(outgoing, sequence)
         self._messages += len(outgoing.value)
         self._bytes += outgoing.size
-        self._linger.sent(is_full=self._has_full_request)
+        is_crowded = 2 * self._messages > self._most_messages or 2 * self._bytes > self._most_bytes
+        self._linger.sent(is_full=self._has_full_request, is_crowded=is_crowded)
         refused = np.flatnonzero(errors) if errors is not None else ()
         if len(refused) == 0:
             return None

@@ -94,10 +94,33 @@ def test_rows_that_were_hurried_follow_each_other(clock: Clock) -> None:
         assert linger.left_ms == 0
     linger.told(10)
     assert linger.left_ms == 5
+    clock.now += 0.001
     linger.hurried(30)
     assert linger.left_ms == 10
+    clock.now += 0.001
     linger.told(10, is_full=True)
-    assert linger.left_ms == 100
+    assert linger.left_ms == 99
+
+
+@pytest.mark.parametrize(("took", "wait"), [(0.003, 5), (0.04, 40), (0.19, 100)])
+def test_rows_wait_as_long_as_others_to_many_partitions_took(clock: Clock, took: float, wait: int) -> None:
+    """Where they have to be hurried again and again; else, or where there is no room for more, they need not wait."""
+    linger = Linger(5, clock)
+    linger.sent()
+    for count, is_enough in ((30, False), (60, True)):
+        linger.hurried(30)
+        clock.now += took / 2
+        linger.told(count - 20)
+        if not is_enough:
+            linger.hurried(50)
+            clock.now += took / 2
+            linger.told(20)
+        linger.sent()
+        assert linger.left_ms == (5 if is_enough else wait)
+        linger.sent(is_crowded=True)
+        assert linger.left_ms == 5
+        linger.sent()
+        clock.now += 0.1
 
 
 def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -> None:

@@ -355,9 +355,9 @@ def test_rows_that_fill_a_request_wherever_they_go_need_nobody_to_hurry_them(
     full: list[bool] = []
     sent = Linger.sent
 
-    def note(linger: Linger, *, is_full: bool = False) -> None:
+    def note(linger: Linger, *, is_full: bool = False, is_crowded: bool = False) -> None:
         full.append(is_full)
-        sent(linger, is_full=is_full)
+        sent(linger, is_full=is_full, is_crowded=is_crowded)
 
     monkeypatch.setattr(Linger, "sent", note)
     producer = open_producer(enable_idempotence="true", batch_size="1000", batch_num_messages="10")
