@@ -97,6 +97,26 @@ def _outline(batch: Batch) -> Any:
     return batch.topic, batch.key_schema, batch.value_schema, repr(batch.source_partition)
 
 
+def join_sources(batches: list[Batch]) -> list[Batch]:
+    """Return a source's batches such that those that differ in their source partition alone are one, rows in order.
+
+    Rows of several are numbered together. Nobody can tell then what a record was read from.
+    """
+    kinds: dict[Any, list[Batch]] = defaultdict(list)
+    for batch in batches:
+        kinds[batch.topic, batch.key_schema, batch.value_schema, batch.timestamp_type].append(batch)
+    return batches if len(kinds) == len(batches) else [each for own in kinds.values() for each in _joined(own)]
+
+
+def _joined(parts: list[Batch]) -> list[Batch]:
+    columns = parts[0].data.schema
+    if len(parts) == 1 or not all(part.data.schema.equals(columns) for part in parts):
+        return parts
+    joined = join(parts).replace(source_partition=None)
+    rows = rows_of(joined)
+    return [joined if (rows[1:] > rows[:-1]).all() else joined.take(pa.array(rows.argsort()))]
+
+
 def row_of(batches: Sequence[Batch], row: int) -> Batch:
     """Return the row of batches that has a number, as a batch."""
     marked = ((batch, (rows_of(batch) == row).nonzero()[0].tolist()) for batch in batches)

@@ -23,7 +23,7 @@ from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.column_run import paired, taken
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
-from hearth_execution.order import follow_each_other, in_order, numbered, rows_of
+from hearth_execution.order import follow_each_other, in_order, join_sources, numbered, rows_of
 from hearth_execution.raw_header import with_changes
 from hearth_execution.transformation import Outcome, without
 from hearth_stage.conversion_call import (
@@ -106,7 +106,8 @@ class Pipeline:
         A row that failed is named and not among the outgoing.
         """
         outcome = self.transform(numbered(batches) if self.hops else batches)
-        return partial(_prepared, outcome.failures, [self._serializing(part) for part in outcome.batches])
+        parts = join_sources(outcome.batches)
+        return partial(_prepared, outcome.failures, [self._serializing(part) for part in parts])
 
     def _serializing(self, batch: Batch) -> Callable[[], Prepared]:
         """Have a batch serialized; a converter is asked when it is known what those before it made of the headers."""

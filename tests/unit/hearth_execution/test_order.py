@@ -16,6 +16,7 @@ from hearth_execution.order import (
     in_order,
     join,
     join_all,
+    join_sources,
     number_rows,
     numbered,
     row_of,
@@ -84,6 +85,28 @@ def test_many_kinds_are_joined_as_if_they_had_come_together(polls: list[list[tup
     wanted = {kind: [row for row, each in enumerate(all_rows) if each == kind] for kind in dict.fromkeys(all_rows)}
     assert [(f"{topic}", rows) for (topic, _), rows in wanted.items()] == content(joined)
     assert [batch.source_partition for batch in joined] == [{"p": source} for _, source in wanted]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12))
+def test_rows_of_many_sources_are_joined_in_their_order(kinds: list[tuple[int, int]]) -> None:
+    """There is a batch for each topic, whatever its records were read from."""
+    rows = {kind: [row for row, each in enumerate(kinds) if each == kind] for kind in dict.fromkeys(kinds)}
+    batches = [part(f"{topic}", *own).replace(source_partition={"p": source}) for (topic, source), own in rows.items()]
+    wanted = {topic: [row for row, (each, _) in enumerate(kinds) if each == topic] for topic, _ in kinds}
+    joined = join_sources(batches)
+    assert content(joined) == [(f"{topic}", own) for topic, own in wanted.items()]
+    values = [batch.column("value").to_pylist() for batch in joined]
+    assert values == [[f"{topic}{row}" for row in own] for topic, own in wanted.items()]
+
+
+def test_a_batch_alone_needs_no_numbers() -> None:
+    """Nor do the columns of others matter that are of another kind."""
+    plain = part("a", 7, 8).with_columns(row=None)
+    assert join_sources([plain]) == [plain]
+    lacking, other = part("a", 1).with_columns(other=pa.array([1])), part("b", 2)
+    batches = [part("a", 0), lacking, other]
+    assert content(join_sources(batches)) == [("a", [0]), ("a", [1]), ("b", [2])]
 
 
 @settings(deadline=None)
