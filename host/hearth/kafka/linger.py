@@ -34,7 +34,11 @@ class Linger:
     rows wait for as long, unless there is little room: else a broker would get hundreds of requests of a few rows.
     """
 
-    def __init__(self, milliseconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, milliseconds: float, clock: Callable[[], float] = time.monotonic, *, pauses: bool = True
+    ) -> None:
+        """With ``pauses`` rows wait for as long as earlier ones took; a transaction would end that much later."""
+        self._pauses = pauses
         self._seconds = max(milliseconds / 1000, _LEAST_SECONDS)
         self._clock = clock
         self._told = self._hurried = clock() - _BESIDE_SECONDS
@@ -55,7 +59,7 @@ class Linger:
     def of(cls, config: Mapping[str, str]) -> Linger:
         """Return what a producer's configuration asks for; what is no number is for librdkafka to refuse."""
         asked = _number(config.get("linger.ms"))
-        return cls(DEFAULT_MS if asked is None else asked)
+        return cls(DEFAULT_MS if asked is None else asked, pauses="transactional.id" not in config)
 
     @staticmethod
     def lengthened(config: Mapping[str, str]) -> dict[str, str]:
@@ -83,7 +87,7 @@ class Linger:
     def told(self, count: int = 0, *, is_full: bool = False) -> None:
         """Take note that so many rows came back, and whether another request is full."""
         self._told, self._tries, self._is_full = self._clock(), 0, is_full
-        if self._owed and self._hurried > self._begun:
+        if self._pauses and self._owed and self._hurried > self._begun:
             self._pause = min(self._told - self._begun, _BESIDE_SECONDS)
         self._owed = max(0, self._owed - count)
 

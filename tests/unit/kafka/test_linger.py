@@ -102,10 +102,17 @@ def test_rows_that_were_hurried_follow_each_other(clock: Clock) -> None:
     assert linger.left_ms == 99
 
 
-@pytest.mark.parametrize(("took", "wait"), [(0.003, 5), (0.04, 40), (0.19, 100)])
-def test_rows_wait_as_long_as_others_to_many_partitions_took(clock: Clock, took: float, wait: int) -> None:
-    """Where they have to be hurried again and again; else, or where there is no room for more, they need not wait."""
-    linger = Linger(5, clock)
+@pytest.mark.parametrize(
+    ("took", "wait", "pauses"), [(0.003, 5, True), (0.04, 40, True), (0.19, 100, True), (0.04, 5, False)]
+)
+def test_rows_wait_as_long_as_others_to_many_partitions_took(
+    clock: Clock, took: float, wait: int, pauses: bool
+) -> None:
+    """Where they have to be hurried again and again; else, or where there is no room for more, they need not wait.
+
+    Nor need they in a transaction, which waits for all of them to come back.
+    """
+    linger = Linger(5, clock, pauses=pauses)
     linger.sent()
     for count, is_enough in ((30, False), (60, True)):
         linger.hurried(30)
