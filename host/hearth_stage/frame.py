@@ -164,8 +164,7 @@ class _Body:
 def _encode(batch: Batch) -> _Body:
     body = _Body()
     if pa.ipc.get_record_batch_size(batch.data) <= _FEW_BYTES and (opening := _opening(batch)):
-        for part in (opening, batch.data.serialize(), _END):
-            body.write(part)
+        body.write(b"".join((opening, batch.data.serialize(), _END)))
         return body
     data = batch.to_arrow()
     with pa.ipc.new_stream(pa.PythonFile(body, "w"), data.schema) as writer:
