@@ -130,8 +130,9 @@ def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) ->
 
 def _told_apart(schemas: list[Any]) -> list[Any]:
     """Return schemas, or a number for each where there are several: those are compared sooner."""
-    objects = list(map(id, schemas))
-    return schemas if objects.count(objects[0]) == len(objects) else _codes(schemas)
+    first, count = schemas[0], len(schemas)
+    may_be_one = first is schemas[-1] and first is schemas[count // 2]  # a count would compare all that differ
+    return schemas if may_be_one and schemas.count(first) == count else _codes(schemas)
 
 
 def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
@@ -147,7 +148,8 @@ def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
 
 def _codes(values: Sequence[Any]) -> list[int]:
     """Return a number for each value, the same one for equal values; most are one of a few objects."""
-    objects = dict(zip(map(id, values), values))
+    own = list(map(id, values))
+    objects = dict(zip(own, values))
     keys = list(objects.values())
     try:
         distinct = dict.fromkeys(keys)
@@ -156,7 +158,7 @@ def _codes(values: Sequence[Any]) -> list[int]:
         distinct = dict.fromkeys(keys)
     numbers = dict(zip(distinct, range(len(distinct))))
     codes = dict(zip(objects, map(numbers.__getitem__, keys)))
-    return list(map(codes.__getitem__, map(id, values)))
+    return list(map(codes.__getitem__, own))
 
 
 def _shared(
