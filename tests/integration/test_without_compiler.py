@@ -15,7 +15,7 @@ TESTS = (
     *("test_builder", "test_header", "test_record", "test_schema", "test_schema_reference", "test_struct"),
     *("java/test_inner_value", "java/test_scalar_text", "java/test_values"),
 )
-"""Of what is compiled, besides those of batches."""
+"""Of what is compiled, besides those of batches and layouts."""
 
 
 @pytest.mark.slow
@@ -37,7 +37,7 @@ def test_what_holds_compiled_holds_for_the_source(tmp_path: Path, pytestconfig: 
     plugins = ("no:xdist", "no:cacheprovider", "only_source")
     options = ["-q", *(f"-p{each}" for each in plugins), "-o", f"pythonpath={' '.join(paths)}"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *files, str(folder / "batch")],
+        [sys.executable, "-m", "pytest", *options, *files, str(folder / "batch"), str(folder / "layout")],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "CI": "true"},
         capture_output=True,

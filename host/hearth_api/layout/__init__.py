@@ -6,7 +6,7 @@ together to. `structure` tells what stands in strings, whatever the texts have i
 them.
 """
 
-from hearth_api.layout.alike import Alike, Each, Grouped, GroupedParts, Layouts, in_rows
+from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
 from hearth_api.layout.piece import (
     Spans,
     address_of,
@@ -21,6 +21,7 @@ from hearth_api.layout.piece import (
     replaced,
     rows_of,
 )
+from hearth_api.layout.rewriting import Moves, Rewriting
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.structure import Structure
@@ -33,15 +34,16 @@ except ImportError:  # it was not compiled, see hatch_build
 
 __all__ = [
     "Alike",
-    "Each",
     "Fitting",
     "Grouped",
     "GroupedParts",
     "Known",
     "Layouts",
     "ManyOfColumn",
+    "Moves",
     "NoTemplateError",
     "Payloads",
+    "Rewriting",
     "RowTexts",
     "Spans",
     "Structure",

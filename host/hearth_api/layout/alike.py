@@ -9,7 +9,6 @@ another writer of JSON would print in another way: they are read one by one.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,22 +47,8 @@ class _Layout:
 
 
 @dataclass(frozen=True)
-class Each:
-    """The values of rows one by one, which orjson writes as the API does; nobody changes them."""
-
-    values: list[Any]
-
-    def part(self, mask: Any) -> Each:
-        """Return the values for which a mask is true."""
-        return Each(list(itertools.compress(self.values, mask.tolist())))
-
-
-@dataclass(frozen=True)
 class Alike:
-    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them.
-
-    That is `Each` where only the values are known, and the rows are not alike.
-    """
+    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them."""
 
     rows: Any
     value: Any
@@ -75,7 +60,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Grouped:
-    """A column without schema, and groups of its rows of which it is known what they hold, none of them null.
+    """A column without schema, and groups of its rows that are known to be laid out alike, none of them null.
 
     Who has made a column many rows at a time knows this, and who changes it next is spared the search. It goes with
     the column in a batch, within one process.
@@ -183,7 +168,7 @@ def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
 
 def _part(value: Any, mask: Any) -> Any:
     """Return what stands for those of many values for which a mask is true."""
-    if isinstance(value, (Many, Each)):
+    if isinstance(value, Many):
         return value.part(mask)
     if type(value) is dict:
         return {name: _part(item, mask) for name, item in value.items()}

@@ -1,8 +1,11 @@
 """JSON without schema to a column: the JSON text of every value, as the API keeps it.
 
-Most rows differ from others in their scalars alone. They are read as one value (`hearth_api.layout`), whose
-objects get the order of Java's hash tables, in which Kafka Connect would write them again; where they are in it, and
-there is no space between the members, the row is its own text.
+Objects get the order of Java's hash tables, in which Kafka Connect would write them again. Most rows are written so in
+one loop (`hearth_api.layout.Rewriting`).
+
+Of those that it leaves out, or all where it is not compiled, most differ from others in their scalars alone. They are
+read as one value (`hearth_api.layout`); where its objects are in order, and there is no space between the members, the
+row is its own text.
 
 Of the others many are parsed at once, with a mark between them that occurs in no row, so that a mark which the parser
 finds between two values stands between two rows. The parsed values are written again: where the bytes are the same,
@@ -20,7 +23,7 @@ import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
 from hearth_api.java import flat_json_ordered, json_ordered
-from hearth_api.layout import Alike, Each, Layouts, as_string, join, memory, to_texts
+from hearth_api.layout import Alike, Layouts, Rewriting, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_long_number, may_hold_odd_number
@@ -47,14 +50,18 @@ class PlainReader:
 
     def __init__(self) -> None:
         """Know no layout yet."""
+        self._rewriting = Rewriting()
         self._layouts = Layouts(are_foreign=True)
 
     def parts(self, payloads: Any) -> tuple[list[Part], list[Alike]]:
         """Return the texts of the rows it is sure of, and of some what they hold."""
-        left = np.ones(len(payloads), bool)
-        parts: list[Part] = []
+        texts, written = self._rewriting.written(payloads)
+        parts: list[Part] = [(np.flatnonzero(written), without_null(texts))]
         groups: list[Alike] = []
-        for group in self._layouts.groups(payloads, clean_rows(payloads, *memory(payloads))):
+        if written.all():
+            return parts, groups
+        left, clean = ~written, clean_rows(payloads, *memory(payloads))
+        for group in self._layouts.groups(payloads, left if clean is None else left & clean):
             value = json_ordered(group.value)
             try:
                 texts = to_texts(value, len(group.rows))
@@ -67,28 +74,20 @@ class PlainReader:
         rows = np.flatnonzero(left)
         others = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))
         for first in range(0, len(rows), _ROWS_AT_ONCE):
-            found, column, values = _part(others.slice(first, _ROWS_AT_ONCE))
+            found, column = _part(others.slice(first, _ROWS_AT_ONCE))
             parts.append((rows[found + first], column))
-            if values:
-                groups.append(_each(rows[found + first], column, [values[row] for row in found.tolist()]))
         return parts, groups
 
 
-def _each(rows: Any, column: Any, values: list[Any]) -> Alike:
-    group = Alike(rows, Each(values))
-    return group.part(column.is_valid().to_numpy(zero_copy_only=False)) if column.null_count else group
-
-
-def _part(payloads: Any) -> tuple[Any, Any, list[Any]]:
-    """Return the texts of some rows, and the values of all; no values where not all rows are JSON."""
+def _part(payloads: Any) -> Part:
     joined = _joined(payloads)
     values = _parse_all(payloads, joined)
     try:
         if values is None:
-            return *_one_by_one(payloads), []
+            return _one_by_one(payloads)
         found = values[::2]
         is_flat = joined.count(b"{") == list(map(type, found)).count(dict)
-        values[::2] = found = flat_json_ordered(found) if is_flat else list(map(json_ordered, found))
+        values[::2] = flat_json_ordered(found) if is_flat else map(json_ordered, found)
         written = orjson.dumps(values)
         if written == joined:
             texts, odd = payloads, None
@@ -96,12 +95,12 @@ def _part(payloads: Any) -> tuple[Any, Any, list[Any]]:
             texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
             odd = _odd_input(payloads) if may_hold_long_number(*memory(payloads)) else None
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
-        return *_one_by_one(payloads), []
+        return _one_by_one(payloads)
     content, _ = memory(texts)
     if may_hold_odd_number(content):
         differs = _matches(texts, _ODD)
         odd = differs if odd is None else odd | differs
-    return *_sure_part(payloads, texts, odd), found
+    return _sure_part(payloads, texts, odd)
 
 
 def _joined(payloads: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearth_api import ConfigError, ConnectRecord, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_api.batch import Batch, Declined
-from hearth_api.java import ByKeys, hash_ordered
+from hearth_api.java import hash_ordered
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, Place
@@ -15,6 +15,7 @@ from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.side import KEY, VALUE
 
 if TYPE_CHECKING:
+    from hearth_api.layout import Moves
     from hearth_transforms.plain_column import Beside
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
@@ -59,7 +60,6 @@ class _Inserting(Alteration):
 
     def __init__(self, insertions: list[Insertion], with_default: bool) -> None:
         self._insertions, self._with_default = insertions, with_default
-        self._orders = ByKeys(self._ordered)
 
     def schema(self, schema: Schema) -> Schema:
         builder = SchemaBuilder.struct().basics(schema)
@@ -83,24 +83,12 @@ class _Inserting(Alteration):
             extended[each.name] = found
         return hash_ordered(extended, copied=len(value))
 
-    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]] | None:
+    def moves(self, record: Any) -> Moves | None:
+        from hearth_api.layout import Moves
+
         if not all(each.attribute.is_shared for each in self._insertions):
             return None
-        inserted, orders, extended = (
-            {each.name: found for each, found in self._values(record)},
-            self._orders,
-            [],
-        )
-        for value in values:
-            whole = {**value, **inserted}
-            extended.append({name: whole[name] for name in orders[tuple(value)]})
-        return extended
-
-    def _ordered(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names that a map has when all fields are inserted."""
-        return tuple(
-            hash_ordered(dict.fromkeys([*names, *(each.name for each in self._insertions)]), copied=len(names))
-        )
+        return Moves(added={each.name: found for each, found in self._values(record)}, is_copied=True)
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

@@ -21,6 +21,7 @@ from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import R, Side
 
 if TYPE_CHECKING:
+    from hearth_api.layout import Moves
     from hearth_transforms.plain_column import Beside
 
 T = TypeVar("T")
@@ -46,8 +47,8 @@ class Alteration(ABC):
         Where maps of many rows are laid out alike it is called once, with a `Many` in the place of each scalar.
         """
 
-    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]] | None:
-        """Return many maps altered, if that is known by their keys and any of their records; None where it is not."""
+    def moves(self, record: Any) -> Moves | None:
+        """Return what becomes of maps where that is the same for all records of a topic; None where it is not."""
         return None
 
     @abstractmethod
@@ -200,13 +201,16 @@ class FieldTransformation(FieldPlugin):
         beside = self._beside(batch)
         if beside is None:
             return NotImplemented
-        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._alteration.moves)
+        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._moves_of(batch, beside))
 
     def _beside(self, batch: Batch) -> Beside | None:
         """Return what stands for the records where maps are altered; None where only these will do."""
         from hearth_transforms.plain_column import Beside
 
         return Beside()
+
+    def _moves_of(self, batch: Batch, beside: Beside) -> Moves | None:
+        return self._alteration.moves(next(beside.of_each([0]))) if batch.num_rows else None
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
         if value is None and self.keeps_null:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from hearth_api import ConnectError
 from hearth_api.batch import Batch, PartlyFailed, UnlikeError, plain_from_json, plain_to_json, values_to_column
 from hearth_api.layout import (
     Alike,
-    Each,
     Grouped,
     GroupedParts,
     Layouts,
+    Moves,
+    Rewriting,
     are_few,
     as_string,
     constant,
@@ -37,7 +38,6 @@ from hearth_transforms.struct_column import side_column
 
 # A tag, a number with an exponent or a tiny one, an integer that may not fit, a negative zero.
 _ODD = r'"@|(?:^|[:,\[\s])-?(?:[0-9]+(?:\.[0-9]+)?[eE]|0\.0000|[0-9]{19}|0\.0(?:$|[,\]}\s]))'
-_TAG = b'{"@'
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
@@ -57,8 +57,6 @@ class Beside:
 
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
-Moves = Callable[["list[dict[str, Any]]", Any], "list[dict[str, Any]] | None"]
-"""What does so to many maps at once if it looks at their keys alone, and what all have beside them; else None."""
 _NOTHING = Beside()
 
 
@@ -68,6 +66,7 @@ class PlainColumns:
     def __init__(self) -> None:
         """Know no layout yet."""
         self._layouts = Layouts()
+        self._last: tuple[Moves, Rewriting] | None = None
 
     def changed(
         self,
@@ -79,7 +78,8 @@ class PlainColumns:
     ) -> list[Batch] | PartlyFailed:
         """Return the batch with what a function makes of each value of a side, null among them.
 
-        A row for which it raises is left out, and its error stands beside the batch.
+        ``moves`` tells what that is of a map, where it looks at the names of members alone. A row for which the
+        function raises is left out, and its error stands beside the batch.
         """
         errors: dict[int, Exception] = {}
         (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, moves)
@@ -105,37 +105,37 @@ class PlainColumns:
         With ``errors``, a row for which it raises is null in all of them, and its error is put in there.
         """
         column = side_column(side, batch)
-        making = _Making(change, beside, errors, moves, [GroupedParts(len(column)) for _ in range(count)])
+        making = _Making(change, beside, errors, [GroupedParts(len(column)) for _ in range(count)])
         left = np.ones(len(column), bool)
-        for group in self._layouts.groups(column, known=batch.groups(side.name)):
+        for group in batch.groups(side.name):
+            left[making.take(group)] = False
+        if moves is not None and left.any():
+            left &= ~making.take_moved(column, left, self._rewriting(moves))
+        for group in self._layouts.groups(column, left):
             left[making.take(group)] = False
         rows = np.flatnonzero(left)
         if len(rows):
-            making.take_each(rows, to_values(column if len(rows) == len(column) else column.take(pa.array(rows))))
+            making.take_each(rows, to_values(_rows(column, rows)))
         return [made.grouped() for made in making.columns]
+
+    def _rewriting(self, moves: Moves) -> Rewriting:
+        """Return what moves members so, the same as before for the same moves."""
+        if self._last is None or self._last[0] != moves:
+            self._last = moves, Rewriting(moves)
+        return self._last[1]
 
 
 class _Making:
     """Columns in the making, and what makes them."""
 
     def __init__(
-        self,
-        change: Change,
-        beside: Beside,
-        errors: dict[int, Exception] | None,
-        moves: Moves | None,
-        columns: list[GroupedParts],
+        self, change: Change, beside: Beside, errors: dict[int, Exception] | None, columns: list[GroupedParts]
     ) -> None:
-        self._change, self._beside, self._errors, self._moves = change, beside, errors, moves
+        self._change, self._beside, self._errors = change, beside, errors
         self.columns = columns
 
     def take(self, group: Alike) -> Any:
         """Change a group, and return which of its rows that was done to."""
-        if isinstance(group.value, Each):
-            values = group.value.values
-            if not self._take_moved(group.rows, values):
-                self.take_each(group.rows, values)
-            return group.rows
         try:
             changed = self._change(group.value, self._beside.of_all(group.rows))
             texts = [to_texts(value, len(group.rows)) for value in changed]
@@ -149,6 +149,16 @@ class _Making:
             made.add_alike(Alike(group.rows, value), column)
         return group.rows
 
+    def take_moved(self, column: Any, left: Any, rewriting: Rewriting) -> Any:
+        """Move the members of the maps that are left, and return a mask of the rows that this was done to."""
+        rows = np.flatnonzero(left)
+        texts, written = rewriting.written(_rows(column, rows))
+        (made,) = self.columns
+        made.add(rows[written], texts)
+        taken = np.zeros(len(left), bool)
+        taken[rows[written]] = True
+        return taken
+
     def take_each(self, rows: Any, values: list[Any]) -> None:
         """Change values one by one."""
         found = []
@@ -161,25 +171,11 @@ class _Making:
                 self._errors[row] = error
                 found.append((None,) * len(self.columns))
         for made, values_of_rows in zip(self.columns, zip(*found)):
-            _add(made, rows, list(values_of_rows), *_written(values_of_rows))
-
-    def _take_moved(self, rows: Any, values: list[Any]) -> bool:
-        """Change maps at once, if that can be done."""
-        if self._moves is None or not values or list(map(type, values)).count(dict) < len(values):
-            return False
-        moved = self._moves(values, next(self._beside.of_each(rows[:1])))
-        if moved is None:
-            return False
-        (made,) = self.columns
-        _add(made, rows, moved, *_written(moved, are_read=True))
-        return True
+            made.add(rows, to_column(values_of_rows))
 
 
-def _add(made: GroupedParts, rows: Any, values: list[Any], column: Any, is_usual: bool) -> None:
-    if is_usual:
-        made.add_alike(Alike(rows, Each(values)), column)
-    else:
-        made.add(rows, column)
+def _rows(column: Any, rows: Any) -> Any:
+    return column if len(rows) == len(column) else column.take(pa.array(rows))
 
 
 def wrapped(column: Any, name: str) -> Any:
@@ -201,34 +197,25 @@ def to_values(column: Any) -> list[Any]:
 
 
 def to_column(values: Iterable[Any]) -> Any:
-    """Return values as a column."""
-    return _written(list(values))[0]
-
-
-def _written(values: Sequence[Any], are_read: bool = False) -> tuple[Any, bool]:
-    """Return values as a column, and whether orjson writes all of them as the API does.
-
-    They are written at once and cut at the marks between them. Where they `are_read`, just members of objects may have
-    been moved since, so that an object may look like a tag.
-    """
-    marked: list[Any] = [_MARK] * (2 * len(values) - 1)
-    marked[::2] = values
+    """Return values as a column; they are written at once and cut at the marks between them."""
+    found = list(values)
+    marked: list[Any] = [_MARK] * (2 * len(found) - 1)
+    marked[::2] = found
     try:
         written = orjson.dumps(marked, option=_OPTIONS)
         texts: list[Any] = written[1:-1].split(_BETWEEN)
-        if len(texts) != len(values):
+        if len(texts) != len(found):
             raise ValueError("the mark stands in a value")
     except (TypeError, ValueError):  # orjson knows no such value, or it holds the mark
-        return values_to_column(None, values), False
-    if b"null" in written and not are_read:
-        texts = [_checked(value, text) if b"null" in text else text for value, text in zip(values, texts)]
+        return values_to_column(None, found)
+    if b"null" in written:
+        texts = [_checked(value, text) if b"null" in text else text for value, text in zip(found, texts)]
     column = pa.array(texts, pa.string())
-    odd = [] if are_read and _TAG not in written else _odd_rows(column)
-    if not odd:
-        return column, True
+    if not (odd := _odd_rows(column)):
+        return column
     for row in odd:
-        texts[row] = plain_to_json(values[row])
-    return pa.array(texts, pa.string()), False
+        texts[row] = plain_to_json(found[row])
+    return pa.array(texts, pa.string())
 
 
 def _checked(value: Any, text: bytes) -> bytes | str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth_api import ConnectRecord, Importance, Lambda, Schema, SchemaBuilder, Settings, Struct, ValidList, key
 from hearth_api.batch import Batch
@@ -13,6 +13,9 @@ from hearth_transforms.nesting import Alteration, FieldTransformation, Place, by
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
 from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.side import KEY, VALUE
+
+if TYPE_CHECKING:
+    from hearth_api.layout import Moves
 
 
 def _renames(items: list[str]) -> dict[str, str]:
@@ -86,9 +89,11 @@ class _Replacing(Alteration):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         return {name: value[source] for name, source in self._sources[tuple(value)]}
 
-    def moves(self, values: list[dict[str, Any]], record: Any) -> list[dict[str, Any]]:
-        sources = self._sources
-        return [{name: value[source] for name, source in sources[tuple(value)]} for value in values]
+    def moves(self, record: Any) -> Moves | None:
+        from hearth_api.layout import Moves
+
+        names = {name: self._new_names.get(name, name) for name in {*self._exclude, *self._include, *self._new_names}}
+        return Moves({name: new if self._is_kept(name) else None for name, new in names.items()}, not self._include)
 
     def _named(self, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """Return what becomes of a map's names: the new one of each field, with that which it has now."""

@@ -1,0 +1,91 @@
+"""JSON of many rows written anew in one loop, however it is laid out: put in order, and its members moved.
+
+Where the loop is not compiled (`hatch_build`), it writes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api.batch.wire import plain_to_json
+from hearth_api.layout.piece import address_of, memory
+
+try:
+    from hearth_api.layout.json_loop import Rewriter
+except ImportError:
+    Rewriter = None  # type: ignore[assignment,misc]
+
+_MOST_NAMES = 64
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What becomes of the members of maps, whatever they hold, before they are put into a HashMap."""
+
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    """The new names of members, None of those that are left out."""
+    keeps_others: bool = True
+    """Whether others stay as they are; else they are left out."""
+    added: Mapping[str, Any] = field(default_factory=dict)
+    """Values that are added; they are the same in all maps."""
+    is_copied: bool = False
+    """Whether that HashMap begins as a copy; else it is made for as many members as there were."""
+
+
+class Rewriting:
+    """Writes texts anew: all objects in the order of new HashMaps, or those that the texts are with members moved."""
+
+    def __init__(self, moves: Moves | None = None) -> None:
+        """Take what is done to members."""
+        self._rewriter: Rewriter | None = None
+        if Rewriter is not None and (moves is None or _can_move(moves)):
+            self._rewriter = Rewriter(None if moves is None else _encoded(moves))
+
+    def written(self, column: Any) -> tuple[Any, Any]:
+        """Return the texts of those rows of a binary or string column that it is sure of, and a mask of these.
+
+        The texts are UTF-8 and what the API writes.
+        """
+        count, (content, offsets) = len(column), memory(column)
+        sure = np.zeros(count, bool)
+        if self._rewriter is None or not len(content):
+            return pa.array([], pa.string()), sure
+        room = self._rewriter.room(len(content), count)
+        out, spare, ends = pa.allocate_buffer(room), np.empty(room, np.uint8), pa.allocate_buffer(4 * (count + 1))
+        size = self._rewriter.write(
+            address_of(content), address_of(offsets), count, _is_utf8(column, content), out.address, address_of(spare),
+            ends.address, address_of(sure),
+        )  # fmt: skip
+        texts = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0)
+        return texts if sure.all() else texts.filter(pa.array(sure)), sure
+
+
+def _can_move(moves: Moves) -> bool:
+    """Tell whether the names are not too many, and all that are written are so without escapes."""
+    names = [name for name in (*moves.names, *moves.names.values(), *moves.added) if name is not None]
+    try:
+        "".join([*names, *map(plain_to_json, moves.added.values())]).encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
+    return len(moves.names) <= _MOST_NAMES and all(plain_to_json(name) == f'"{name}"' for name in names)
+
+
+def _encoded(moves: Moves) -> Any:
+    names = {name.encode(): None if new is None else new.encode() for name, new in moves.names.items()}
+    added = [(name.encode(), plain_to_json(value).encode()) for name, value in moves.added.items()]
+    return names, moves.keeps_others, added, moves.is_copied
+
+
+def _is_utf8(column: Any, content: Any) -> bool:
+    if content.max() < 0x80 or column.type == pa.string():
+        return True
+    try:
+        column.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,163 @@
+"""JSON that is written anew is that of its value, in Java's order and with its members moved."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api.batch import plain_to_json
+from hearth_api.java import hash_ordered, json_ordered
+from hearth_api.layout import Moves, Rewriting, rewriting
+
+NAMES = st.sampled_from(["a", "b", "c", "@", "é", "😀", "Aa", "BB", "a b", ""]) | st.text(max_size=3)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**17), 10**17)
+    | st.floats(-1e9, 1e9)
+    | st.sampled_from([0.0, 0.5, -12.25, 1e-3, 0.1 + 0.2, 1e6, -1.5e-4])
+    | st.text(max_size=4)
+    | st.sampled_from(['"', "\\", "\n\t\b\f\r", "/", "ü", "\u2028", "\x7f"])
+)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=14), max_leaves=30
+)
+WAYS = st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "\t:\r")])
+is_compiled = pytest.mark.skipif(Rewriting()._rewriter is None, reason="not compiled")
+
+
+def written(texts: list[bytes], moves: Moves | None = None) -> list[str | None]:
+    """Return what is made of texts, None of those that are left out."""
+    column, sure = Rewriting(moves).written(pa.array([b"x", *texts], pa.binary()).slice(1))
+    column.validate(full=True)
+    found = iter(column.to_pylist())
+    return [next(found) if is_sure else None for is_sure in sure.tolist()]
+
+
+@given(st.lists(st.tuples(JSON, WAYS, st.booleans()), max_size=6))
+def test_what_is_written_is_the_value_in_hash_order(rows: list[tuple[Any, Any, bool]]) -> None:
+    """Whatever stands between values, and whatever else is beside them."""
+    texts = [json.dumps(value, separators=marks, ensure_ascii=is_ascii) for value, marks, is_ascii in rows]
+    found = written([text.encode("utf-8", "replace") for text in texts])
+    for text, (value, _, _) in zip(found, rows):
+        assert text is None or text == plain_to_json(json_ordered(copy.deepcopy(value)))
+
+
+PIECES = [
+    b'{"a":1', b',"b":"c"', b"}", b"{", b"[", b"]", b",", b":", b'"', b'"a"', b"1", b"0", b"-", b".", b"5", b"e3",
+    b" ", b"\n", b"true", b"tru", b"null", b"nul", b"false", b"f", b"\\", b"\\n", b"\\u00e9", b"\\/", b"\xc3\xa9",
+    b"\xff", b"\xed\xa0\x80", b"\x00", b"{}", b"[]", b'"@"', b'"x":', b"00", b"1.50", b"\xe2\x80",
+]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join), max_size=5))
+def test_what_is_no_json_is_left_out(texts: list[bytes]) -> None:
+    """And so is what other readers would understand in another way."""
+    for text, found in zip(texts, written(texts)):
+        if found is not None:
+            assert found == plain_to_json(json_ordered(json.loads(text.decode(), object_pairs_hook=of_pairs)))
+
+
+def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, no two members of which have one name."""
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+def moved(value: dict[str, Any], moves: Moves) -> dict[str, Any]:
+    """Move members one by one."""
+    kept = {
+        moves.names.get(name, name): item
+        for name, item in value.items()
+        if (moves.names[name] is not None if name in moves.names else moves.keeps_others)
+    }
+    copied, capacity = (len(value), None) if moves.is_copied else (None, len(value))
+    return hash_ordered({**kept, **moves.added}, copied=copied, capacity=capacity)
+
+
+MOVES = st.builds(
+    Moves,
+    st.dictionaries(NAMES, st.none() | NAMES | st.text(min_size=20, max_size=30), max_size=4),
+    st.booleans(),
+    st.dictionaries(NAMES, SCALARS, max_size=2),
+    st.booleans(),
+)
+
+
+@given(st.lists(JSON, max_size=6), MOVES)
+def test_members_are_moved(values: list[Any], moves: Moves) -> None:
+    """Maps within maps stay as they are."""
+    found = written([json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") for value in values], moves)
+    for text, value in zip(found, values):
+        assert text is None or text == plain_to_json(moved(value, moves))
+
+
+USUAL = [
+    '{"id":1,"name":"x y","city":"Zürich","price":12.5,"active":true,"note":null}',
+    '{"list":[1,[],{}],"map":{"k":{"l":"\\n"}}}', "{}", "[]", "null", '"😀"', "-1.25", "0", "0.001",
+    "123456789012345.5", "0.30000000000000004", "[1,2]", '{"@a":1,"b":2}',
+]  # fmt: skip
+UNUSUAL = [
+    "1e5", "-0", "-0.0", "0.00001", "1234567890123456789", "12345678901234567.5", "0.1000000000000000055", "1.5E3",
+    '{"a":1,"a":2}', '{"@a":1}', '"\\u00e9"', '"\\/"', '{"\\n":1}', "1 2", "", "01", "1.", ".5", "+1", "[1,]",
+    '{"a":1,}', "nul", "truex", '{"a"}', "{,}", "'a'", "\ufeff1", "[" * 65 + "]" * 65, '"\x1f"',
+]  # fmt: skip
+
+
+@is_compiled
+def test_what_is_usual_is_written() -> None:
+    """What needs a closer look is not, alone or beside it."""
+    assert written([text.encode() for text in USUAL + UNUSUAL]) == [
+        *(plain_to_json(json_ordered(json.loads(text))) for text in USUAL),
+        *[None] * len(UNUSUAL),
+    ]
+    assert written([text.encode() for text in UNUSUAL]) == [None] * len(UNUSUAL)
+    assert written([b" [ 1.50 , 100.000 , -2.0 ]\n", b"[" * 64 + b"]" * 64]) == [
+        "[1.5,100.0,-2.0]",
+        "[" * 64 + "]" * 64,
+    ]
+    assert written([b'"\xff"', b"1", '"é"'.encode()]) == [None, "1", None]
+
+
+@is_compiled
+@pytest.mark.parametrize("count", [2, 12, 13, 16, 17, 24, 25, 200, 1000])
+def test_objects_have_many_members(count: int) -> None:
+    """The table is as large as Java's, and names may share a bucket or a hash."""
+    names = [f"{pair}{number}" for number in range(count // 2) for pair in ("Aa", "BB")] + ["z"] * (count % 2)
+    value = dict.fromkeys(names, 1)
+    moves = Moves({"Aa0": "new"}, added={"more": [1, {"x": "y"}]}, is_copied=True)
+    text = json.dumps(value).encode()
+    assert written([text]) == [plain_to_json(json_ordered(value))]
+    assert written([text], moves) == [plain_to_json(moved(value, moves))]
+    assert written([json.dumps(dict.fromkeys(map(str, range(1025)))).encode()]) == [None]
+
+
+@is_compiled
+def test_maps_whose_members_are_moved() -> None:
+    """What is no map, or gets two members of one name, is left out; so is all with too many names or odd ones."""
+    moves = Moves({"a": "b" * 30, "c": None, "d": "e"}, added={"f": "@"})
+    values: list[dict[str, Any]] = [{"a": 1, "c": {"a": 2}}, {"c": 1}, {}, {"x": {"b": 1, "a": 2}}]
+    others = [b"[1]", b"null", b'"a"', b'{"d":1,"e":2}', b'{"f":1}']
+    expected = [plain_to_json(moved(value, moves)) for value in values]
+    assert written([*(json.dumps(value).encode() for value in values), *others], moves) == [*expected, *[None] * 5]
+    assert written([b'{"a":1,"b":2}'], Moves({"a": "@x", "b": None})) == [None]
+    assert written([b'{"a":1,"b":2}'], Moves({"a": "x"}, keeps_others=False)) == ['{"x":1}']
+    assert written([b'{"a":1,"a":1,"a":1}'], Moves({"a": "b" * 1000})) == [None]
+    assert written([b"{}"], Moves(dict.fromkeys(map(str, range(65))))) == [None]
+    for name in ("\ud800", "\n", '"', "\\"):
+        assert written([b"{}"], Moves({"a": name})) == written([b"{}"], Moves(added={name: 1})) == [None]
+    assert written([b"{}"], Moves(added={"a": "\ud800"})) == [None]
+    assert written([b"{}"], Moves(added={"a": "\n"})) == ['{"a":"\\n"}']
+
+
+def test_where_it_is_not_compiled_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who asked do it in another way."""
+    monkeypatch.setattr(rewriting, "Rewriter", None)
+    assert written([b"{}", b"1"]) == [None, None]
+    assert written([]) == []
