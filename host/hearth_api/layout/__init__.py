@@ -2,8 +2,7 @@
 
 `template` finds what differs in texts whose constant parts are the same, for who reads JSON. `alike` does so for
 columns without schema, where `scalars` stand for what differs and `stretch` writes the values that they are put
-together to. `structure` tells what stands in strings, whatever the texts have in common. `piece` cuts texts and joins
-them.
+together to. `piece` cuts texts and joins them. `rewriting` writes texts anew, whatever they have in common.
 """
 
 from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
@@ -21,10 +20,9 @@ from hearth_api.layout.piece import (
     replaced,
     rows_of,
 )
-from hearth_api.layout.rewriting import Moves, Rewriting
+from hearth_api.layout.rewriting import Moves, Rewriting, java_lines
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
-from hearth_api.layout.structure import Structure
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
 
 try:
@@ -46,7 +44,6 @@ __all__ = [
     "Rewriting",
     "RowTexts",
     "Spans",
-    "Structure",
     "Template",
     "Walker",
     "address_of",
@@ -57,6 +54,7 @@ __all__ = [
     "copied",
     "cut",
     "in_rows",
+    "java_lines",
     "join",
     "memory",
     "nulled",

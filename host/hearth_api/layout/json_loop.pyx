@@ -1,5 +1,7 @@
 """JSON texts written anew, one behind the other, in one loop: members in hash order, left out, renamed and added.
 
+Or they are written as the lines that Java prints of their values.
+
 A text that needs a closer look is left out: one that is no JSON, or has a number or an escape that may be written in
 another way, two members of one name, or more levels or members than there is room for.
 """
@@ -20,6 +22,7 @@ cdef enum:
     MOST_NAMES = 64
     SURE_DIGITS = 15  # a fraction of so many is the shortest text of its 64 bits
     WHOLE_DIGITS = 18
+    PRINTED_DIGITS = 7  # so many are before the point in Java, in others there is an exponent
     LONGEST_NUMBER = 100
     FEW = 16
     WITH_POINT = 2  # Py_DTSF_ADD_DOT_0
@@ -100,6 +103,145 @@ cdef uint32_t hash_of(const uint8_t *at, const uint8_t *end) noexcept:
             hash_ = (hash_ * 31 + (0xD800 | point >> 10)) * 31 + (0xDC00 | point & 0x3FF)
             at += 4
     return hash_ ^ hash_ >> 16
+
+
+cdef const uint8_t *past_number(
+    const uint8_t *start, const uint8_t *end, const uint8_t **last, bint is_printed
+) except? NULL:
+    """Return where a number ends, and where does ``last`` what Python writes, or Java prints, of its text.
+
+    NULL where that is not at the beginning of its text.
+    """
+    cdef const uint8_t *first = start + 1 if start[0] == 0x2D else start
+    cdef const uint8_t *at = first
+    cdef const uint8_t *point
+    cdef int zeros = 0
+    while at < end and is_digit(at[0]):
+        at += 1
+    if at == first or (first[0] == 0x30 and at - first > 1):
+        return NULL
+    point = at
+    last[0] = at
+    if at < end and at[0] == 0x2E:
+        at += 1
+        while at < end and is_digit(at[0]):
+            at += 1
+        if at == point + 1 or at - start > LONGEST_NUMBER:
+            return NULL
+        last[0] = at
+        while last[0] > point + 2 and last[0][-1] == 0x30:
+            last[0] -= 1
+        if first[0] == 0x30:
+            while point + zeros + 1 < last[0] and point[zeros + 1] == 0x30:
+                zeros += 1
+            if zeros > (2 if is_printed else 3) or (first != start and point + zeros + 1 == last[0]):
+                return NULL
+        if is_printed and point - first > PRINTED_DIGITS:
+            return NULL
+        if last[0] - first > SURE_DIGITS + 1 and not is_shortest(start, last[0]):
+            return NULL
+    elif (first != start and first[0] == 0x30) or (not is_printed and at - first > WHOLE_DIGITS):
+        return NULL
+    return NULL if at < end and (at[0] | 0x20) == 0x65 else at
+
+
+cdef bint is_shortest(const uint8_t *start, const uint8_t *end) except -1:
+    """Return whether Python writes a number so."""
+    cdef char text[LONGEST_NUMBER + 1]
+    cdef size_t length = end - start
+    cdef char *found
+    memcpy(text, start, length)
+    text[length] = 0
+    found = PyOS_double_to_string(PyOS_string_to_double(text, NULL, NULL), b"r", 0, WITH_POINT, NULL)
+    try:
+        return strlen(found) == length and memcmp(found, text, length) == 0
+    finally:
+        PyMem_Free(found)
+
+
+def write_lines(size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t sure):
+    """Write the lines that Java prints of so many JSON texts, and to ``ends`` and ``sure`` what `Rewriter.write` does.
+
+    ``out`` has room for one byte more for each comma. Returns how many bytes were written.
+    """
+    cdef const uint8_t *text = <const uint8_t *>content
+    cdef const int64_t *start = <const int64_t *>offsets
+    cdef int32_t *end = <int32_t *>ends
+    cdef uint8_t *is_sure = <uint8_t *>sure
+    cdef uint8_t *begin = <uint8_t *>out
+    cdef uint8_t *at = begin
+    cdef uint8_t *found
+    cdef Py_ssize_t row
+    end[0] = 0
+    for row in range(count):
+        found = write_line(text + start[row], text + start[row + 1], at)
+        is_sure[row] = found != NULL
+        at = at if found == NULL else found
+        end[row + 1] = <int32_t>(at - begin)
+    return at - begin
+
+
+cdef uint8_t *write_line(const uint8_t *at, const uint8_t *end, uint8_t *out) except? NULL:
+    """Write one line; returns where it ends, NULL where its text needs a closer look."""
+    cdef const uint8_t *behind
+    cdef const uint8_t *last
+    cdef uint8_t byte
+    if at == end:
+        return NULL
+    while at < end:
+        byte = at[0]
+        at += 1
+        if byte == 0x22:
+            behind = past_string(at, end, True)
+            if behind == NULL:
+                return NULL
+            out = write_unescaped(at, behind, out)
+            at = behind + 1
+        elif byte == 0x2D or is_digit(byte):
+            behind = past_number(at - 1, end, &last, True)
+            if behind == NULL:
+                return NULL
+            memcpy(out, at - 1, last + 1 - at)
+            out += last + 1 - at
+            at = behind
+        elif byte == 0x3A:
+            out[0] = 0x3D
+            out += 1
+        elif byte == 0x2C:
+            out[0], out[1] = 0x2C, 0x20
+            out += 2
+        elif 0x61 <= byte <= 0x7A or byte == 0x7B or byte == 0x7D or byte == 0x5B or byte == 0x5D:
+            if byte == 0x7B and end - at > 1 and at[1] == 0x40:
+                return NULL
+            out[0] = byte
+            out += 1
+        else:
+            return NULL
+    return out
+
+
+cdef uint8_t *write_unescaped(const uint8_t *at, const uint8_t *end, uint8_t *out) noexcept:
+    """Write a string whose escapes are single letters; returns where it ends."""
+    cdef uint8_t byte
+    while at < end:
+        byte = at[0]
+        if byte == 0x5C:
+            at += 1
+            byte = at[0]
+            if byte == 0x6E:
+                byte = 0x0A
+            elif byte == 0x74:
+                byte = 0x09
+            elif byte == 0x72:
+                byte = 0x0D
+            elif byte == 0x62:
+                byte = 0x08
+            elif byte == 0x66:
+                byte = 0x0C
+        out[0] = byte
+        out += 1
+        at += 1
+    return out
 
 
 cdef class Rewriter:
@@ -260,57 +402,11 @@ cdef class Rewriter:
 
     cdef const uint8_t *number(self, const uint8_t *at, const uint8_t *end) except? NULL:
         """Write a number as Python does; returns where it ends."""
-        cdef const uint8_t *start = at
-        cdef const uint8_t *first
-        cdef const uint8_t *point
         cdef const uint8_t *last
-        cdef int digits
-        if at[0] == 0x2D:
-            at += 1
-        first = at
-        while at < end and is_digit(at[0]):
-            at += 1
-        if at == first or (first[0] == 0x30 and at - first > 1):
-            return NULL
-        last = at
-        if at < end and at[0] == 0x2E:
-            point = at
-            at += 1
-            while at < end and is_digit(at[0]):
-                at += 1
-            if at == point + 1 or at - start > LONGEST_NUMBER:
-                return NULL
-            last = at
-            while last > point + 2 and last[-1] == 0x30:
-                last -= 1
-            digits = <int>(last - first) - 1
-            if first[0] == 0x30:
-                if last - point > 4 and point[1] == 0x30 and point[2] == 0x30 and point[3] == 0x30 and point[4] == 0x30:
-                    return NULL
-                if start != first and last == point + 2 and point[1] == 0x30:
-                    return NULL
-            if digits > SURE_DIGITS and not self.is_shortest(start, last):
-                return NULL
-        elif at - first > WHOLE_DIGITS or (start != first and first[0] == 0x30):
-            return NULL
-        if at < end and (at[0] | 0x20) == 0x65:
-            return NULL
-        memcpy(self.out + self.at, start, last - start)
-        self.at += last - start
-        return at
-
-    cdef bint is_shortest(self, const uint8_t *start, const uint8_t *end) except -1:
-        """Return whether Python writes a number so."""
-        cdef char text[LONGEST_NUMBER + 1]
-        cdef size_t length = end - start
-        cdef char *found
-        memcpy(text, start, length)
-        text[length] = 0
-        found = PyOS_double_to_string(PyOS_string_to_double(text, NULL, NULL), b"r", 0, WITH_POINT, NULL)
-        try:
-            return strlen(found) == length and memcmp(found, text, length) == 0
-        finally:
-            PyMem_Free(found)
+        cdef const uint8_t *found = past_number(at, end, &last, False)
+        if found != NULL:
+            self.copy(at, last - at)
+        return found
 
     cdef const uint8_t *name(self, const uint8_t *at, const uint8_t *end, Frame *frame) noexcept:
         """Write a name and the colon behind it, and begin a member; returns where its value is."""

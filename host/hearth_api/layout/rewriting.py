@@ -1,11 +1,11 @@
-"""JSON of many rows written anew in one loop, however it is laid out: put in order, and its members moved.
+"""JSON of many rows written anew in one loop, however it is laid out: in order, with members moved, as Java prints it.
 
 Where the loop is not compiled (`hatch_build`), it writes no row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,12 @@ from hearth_api.batch.wire import plain_to_json
 from hearth_api.layout.piece import address_of, memory
 
 try:
-    from hearth_api.layout.json_loop import Rewriter
+    from hearth_api.layout.json_loop import Rewriter, write_lines
 except ImportError:
-    Rewriter = None  # type: ignore[assignment,misc]
+    Rewriter = write_lines = None  # type: ignore[assignment,misc]
 
 _MOST_NAMES = 64
+_COMMA = ord(",")
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,44 @@ class Rewriting:
 
         The texts are UTF-8 and what the API writes.
         """
-        count, (content, offsets) = len(column), memory(column)
-        sure = np.zeros(count, bool)
-        if self._rewriter is None or not len(content):
-            return pa.array([], pa.string()), sure
-        room = self._rewriter.room(len(content), count)
-        out, spare, ends = pa.allocate_buffer(room), np.empty(room, np.uint8), pa.allocate_buffer(4 * (count + 1))
-        size = self._rewriter.write(
-            address_of(content), address_of(offsets), count, _is_utf8(column, content), out.address, address_of(spare),
-            ends.address, address_of(sure),
-        )  # fmt: skip
-        texts = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0)
-        return texts if sure.all() else texts.filter(pa.array(sure)), sure
+        rewriter, count, (content, offsets) = self._rewriter, len(column), memory(column)
+        if rewriter is None or not len(content):
+            return _nothing(count)
+        room, is_utf8 = rewriter.room(len(content), count), _is_utf8(column, content)
+        spare = np.empty(room, np.uint8)
+
+        def write(out: int, ends: int, sure: int) -> int:
+            own = address_of(spare)
+            return rewriter.write(address_of(content), address_of(offsets), count, is_utf8, out, own, ends, sure)
+
+        return _written(write, count, room)
+
+
+def java_lines(column: Any) -> tuple[Any, Any]:
+    """Return what Java prints of the values of those rows it is sure of, of a string column of JSON without nulls.
+
+    The other result is a mask of these rows.
+    """
+    count, (content, offsets) = len(column), memory(column)
+    if write_lines is None or not len(content):
+        return _nothing(count)
+
+    def write(out: int, ends: int, sure: int) -> int:
+        return write_lines(address_of(content), address_of(offsets), count, out, ends, sure)
+
+    return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))
+
+
+def _written(write: Callable[[int, int, int], int], count: int, room: int) -> tuple[Any, Any]:
+    """Return the texts that were written of some rows, and a mask of these."""
+    out, ends, sure = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, bool)
+    size = write(out.address, ends.address, address_of(sure))
+    texts = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0)
+    return texts if sure.all() else texts.filter(pa.array(sure)), sure
+
+
+def _nothing(count: int) -> tuple[Any, Any]:
+    return pa.array([], pa.string()), np.zeros(count, bool)
 
 
 def _can_move(moves: Moves) -> bool:

@@ -173,7 +173,7 @@ class Payloads:
         self.backslashes: Any = np.empty(0, np.int64)
         if b"\\" in content.tobytes():
             self.backslashes = np.flatnonzero(content == _BACKSLASH)
-            quotes = unescaped(quotes, self.backslashes, self.starts)
+            quotes = _unescaped(quotes, self.backslashes, self.starts)
         self.first_quotes = _firsts(quotes, self.starts, self.ends)
         # A row that is cut short asks for quotes behind the last one.
         self.quotes = np.append(quotes, (len(content), len(content)))
@@ -360,7 +360,7 @@ def _firsts(quotes: Any, starts: Any, ends: Any) -> Any:
     return np.searchsorted(quotes, starts)
 
 
-def unescaped(quotes: Any, backslashes: Any, starts: Any) -> Any:
+def _unescaped(quotes: Any, backslashes: Any, starts: Any) -> Any:
     """Leave out the quotes that an odd number of backslashes stands before."""
     is_last = np.append(np.diff(backslashes) != 1, True)
     ends = np.flatnonzero(is_last)

@@ -1,7 +1,7 @@
-"""The lines of values without schema, made of the JSON of all of them at once.
+"""The lines of values without schema, made of the JSON of all of them in one loop.
 
-Values that JSON has no word for, such as times, are looked at more closely: many at a time where they are laid out
-alike.
+Values that JSON has no word for, such as times, are looked at more closely, as all are where the loop is not compiled:
+many at a time where they are laid out alike.
 """
 
 from __future__ import annotations
@@ -13,16 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api import DataError, Schema, Timestamp, is_logical
-from hearth_api.batch import Many, UnlikeError, column_to_values, plain_from_json
+from hearth_api.batch import Many, UnlikeError, column_to_values
 from hearth_api.java import java_text
-from hearth_api.layout import Layouts, Structure, as_string, constant, in_rows, join, replaced
+from hearth_api.layout import Layouts, as_string, constant, in_rows, java_lines, join
 from hearth_file.moment import moments
-
-_COMMA, _COLON = b",:"
-# No UTF-8 has these bytes.
-_GONE, _WIDER = b"\xff", b"\xfe"
-_TO_GONE, _TO_WIDER = np.uint8(0xFF - ord('"')), np.uint8(0xFE - _COMMA)
-_TO_EQUALS, _TO_SPACE = np.uint8(ord("=") - _COLON), np.uint8(256 + ord(" ") - ord('"'))
 
 
 class PlainLines:
@@ -35,12 +29,12 @@ class PlainLines:
     def of(self, column: Any) -> Any:
         """Return the texts Java has for the values of a column; one that Python cannot hold raises a DataError."""
         texts = column.fill_null(constant("null"))
-        lines, left = _lines(texts)
-        rows = np.flatnonzero(left)
+        lines, written = java_lines(texts)
+        rows = np.flatnonzero(~written)
         if not len(rows):
             return lines
         parts = [(rows[numbers], made) for numbers, made in self._looked_at(_rows(texts, rows))]
-        return in_rows(len(texts), [(np.flatnonzero(~left), lines), *parts])
+        return in_rows(len(texts), [(np.flatnonzero(written), lines), *parts])
 
     def _looked_at(self, texts: Any) -> Iterator[tuple[Any, Any]]:
         """Return the lines of values that are no plain JSON, and their rows."""
@@ -60,40 +54,6 @@ class PlainLines:
 
 def _rows(texts: Any, rows: Any) -> Any:
     return texts if len(rows) == len(texts) else texts.take(pa.array(rows))
-
-
-def _lines(texts: Any) -> tuple[Any, Any]:
-    """Return lines of the JSON of values, and a mask of the rows that are left out as they need a closer look.
-
-    What Java writes differs in what stands between strings: they have no quotes, `=` is behind a name, and a space
-    behind a comma. That of a comma with a quote behind it takes the place of the quote.
-    """
-    found = Structure(texts)
-    left = found.unusual_rows()
-    if left.all():
-        return texts.slice(0, 0), left
-    commas = found.outer(_COMMA)
-    before = np.zeros(len(commas), bool)
-    before[1:] = commas[:-1]
-    spaces, removed, bare = found.quotes & before, found.quotes & ~before, commas
-    bare[:-1] &= ~found.quotes[1:]
-    content = found.content.copy()
-    for mask, change in (
-        (found.outer(_COLON), _TO_EQUALS),
-        (spaces, _TO_SPACE),
-        (removed, _TO_GONE),
-        (bare, _TO_WIDER),
-    ):
-        content += change * mask.view(np.uint8)
-    made = pa.py_buffer(content.tobytes().translate(None, _GONE).replace(_WIDER, b", "))
-    offsets = (found.offsets + found.count(bare) - found.count(removed)).astype(np.int32)
-    lines = pa.Array.from_buffers(pa.binary(), len(texts), [None, pa.py_buffer(offsets), made])
-    lines = as_string(replaced(lines, found.escaped[~left[found.escaped]], _unescape))
-    return lines.filter(pa.array(~left)) if left.any() else lines, left
-
-
-def _unescape(line: bytes) -> bytes:
-    return str(plain_from_json(f'"{line.decode()}"')).encode("utf-8", "replace")
 
 
 def _pieces(value: Any) -> Iterator[Any]:

@@ -201,16 +201,13 @@ class FieldTransformation(FieldPlugin):
         beside = self._beside(batch)
         if beside is None:
             return NotImplemented
-        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._moves_of(batch, beside))
+        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._alteration.moves)
 
     def _beside(self, batch: Batch) -> Beside | None:
         """Return what stands for the records where maps are altered; None where only these will do."""
         from hearth_transforms.plain_column import Beside
 
         return Beside()
-
-    def _moves_of(self, batch: Batch, beside: Beside) -> Moves | None:
-        return self._alteration.moves(next(beside.of_each([0]))) if batch.num_rows else None
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
         if value is None and self.keeps_null:

@@ -58,6 +58,7 @@ class Beside:
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
 _NOTHING = Beside()
+_FIRST = np.arange(1)
 
 
 class PlainColumns:
@@ -74,15 +75,16 @@ class PlainColumns:
         batch: Batch,
         change: Callable[[Any, Any], Any],
         beside: Beside = _NOTHING,
-        moves: Moves | None = None,
+        moves: Callable[[Any], Moves | None] | None = None,
     ) -> list[Batch] | PartlyFailed:
         """Return the batch with what a function makes of each value of a side, null among them.
 
-        ``moves`` tells what that is of a map, where it looks at the names of members alone. A row for which the
-        function raises is left out, and its error stands beside the batch.
+        ``moves`` tells what that is of any map, by what there is beside one, if it is the same for all. A row for
+        which the function raises is left out, and its error stands beside the batch.
         """
         errors: dict[int, Exception] = {}
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, moves)
+        known = moves(next(beside.of_each(_FIRST))) if moves is not None and batch.num_rows else None
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, known)
         changed = side.regrouped(batch, made)
         if not errors:
             return [changed]
