@@ -142,7 +142,9 @@ cdef const uint8_t *past_number(
             return NULL
     elif (first != start and first[0] == 0x30) or (not is_printed and at - first > WHOLE_DIGITS):
         return NULL
-    return NULL if at < end and (at[0] | 0x20) == 0x65 else at
+    if at < end and (at[0] | 0x20) == 0x65:
+        return NULL
+    return at
 
 
 cdef bint is_shortest(const uint8_t *start, const uint8_t *end) except -1:
