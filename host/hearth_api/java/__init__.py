@@ -23,7 +23,7 @@ from hearth_api.java.conversion import (
     convert_to_time,
     convert_to_timestamp,
 )
-from hearth_api.java.hash_order import ByKeys, flat_json_ordered, hash_ordered, json_ordered
+from hearth_api.java.hash_order import ByKeys, hash_ordered, json_ordered
 from hearth_api.java.inference import infer_schema, java_class
 from hearth_api.java.java_properties import parse_properties
 from hearth_api.java.offset_json import offset_to_json, offsets_to_json
@@ -78,7 +78,6 @@ __all__ = [
     "double_text",
     "float_text",
     "from_physical",
-    "flat_json_ordered",
     "hash_ordered",
     "infer_schema",
     "java_class",

@@ -7,7 +7,7 @@ bucket of a key is its hash cut to the size of the table, a power of two that do
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -91,15 +91,6 @@ def json_ordered(value: Any) -> Any:
     elif type(value) is list and not _NESTED.isdisjoint(map(type, value)):
         value[:] = map(json_ordered, value)
     return value
-
-
-def flat_json_ordered(values: Iterable[Any]) -> list[Any]:
-    """Return many such values; objects and lists within them have nothing in them whose order counts."""
-    orders = _new_orders
-    return [
-        {key: value[key] for key in order} if type(value) is dict and (order := orders[tuple(value)]) else value
-        for value in values
-    ]
 
 
 def _ordered(

@@ -17,8 +17,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEEPEST = 64
-    MOST_MEMBERS = 1024  # of all objects that are open
-    LARGEST_TABLE = 2048
+    MOST_MEMBERS = 256  # of all objects that are open
+    LARGEST_TABLE = 512
     MOST_NAMES = 64
     SURE_DIGITS = 15  # a fraction of so many is the shortest text of its 64 bits
     WHOLE_DIGITS = 18
@@ -62,6 +62,31 @@ cdef inline bint is_digit(uint8_t byte) noexcept:
     return 0x30 <= byte <= 0x39
 
 
+cdef inline bint is_letter_of_escape(uint8_t byte) noexcept:
+    """Return whether Python writes an escape with this behind the backslash: of `"\\nrtbf`."""
+    return (
+        byte == 0x22 or byte == 0x5C or byte == 0x6E or byte == 0x72 or byte == 0x74 or byte == 0x62 or byte == 0x66
+    )
+
+
+cdef inline int code_of(const uint8_t *at, const uint8_t *end) noexcept:
+    """Return the number that four hexadecimal digits are, -1 where there are none."""
+    cdef int code = 0, place
+    cdef uint8_t byte
+    if end - at < 4:
+        return -1
+    for place in range(4):
+        byte = at[place]
+        if is_digit(byte):
+            byte -= 0x30
+        elif 0x61 <= byte | 0x20 <= 0x66:
+            byte = (byte | 0x20) - 0x57
+        else:
+            return -1
+        code = code << 4 | byte
+    return code
+
+
 cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
     """Return where the string that was opened before ends, before its quote; NULL where it needs a closer look."""
     cdef uint8_t byte
@@ -75,11 +100,7 @@ cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_u
             at += 1
             if at == end:
                 return NULL
-            byte = at[0]
-            if not (
-                byte == 0x22 or byte == 0x5C or byte == 0x6E or byte == 0x74 or byte == 0x72 or byte == 0x62
-                or byte == 0x66
-            ):
+            if not is_letter_of_escape(at[0]):
                 return NULL
         at += 1
     return NULL
@@ -384,14 +405,9 @@ cdef class Rewriter:
 
     cdef const uint8_t *scalar(self, const uint8_t *at, const uint8_t *end) except? NULL:
         """Write a scalar; returns what is behind it."""
-        cdef const uint8_t *last
         cdef size_t length
         if at[0] == 0x22:
-            last = past_string(at + 1, end, self.is_utf8)
-            if last == NULL:
-                return NULL
-            self.copy(at, last + 1 - at)
-            return last + 1
+            return self.string(at + 1, end)
         if at[0] == 0x2D or is_digit(at[0]):
             return self.number(at, end)
         length = 5 if at[0] == 0x66 else 4
@@ -401,6 +417,74 @@ cdef class Rewriter:
             return NULL
         self.copy(at, length)
         return at + length
+
+    cdef const uint8_t *string(self, const uint8_t *at, const uint8_t *end) noexcept:
+        """Write a string, of which the quote was passed, with the escapes that Python writes; returns what is behind."""
+        cdef const uint8_t *begin = at
+        cdef uint8_t byte
+        self.put(0x22)
+        while at < end:
+            byte = at[0]
+            at += 1
+            if byte == 0x22:
+                self.copy(begin, at - begin)
+                return at
+            if byte < 0x20 or (byte >= 0x80 and not self.is_utf8):
+                return NULL
+            if byte == 0x5C:
+                if at == end:
+                    return NULL
+                byte = at[0]
+                if byte == 0x2F or byte == 0x75:
+                    self.copy(begin, at - 1 - begin)
+                    begin = at = at if byte == 0x2F else self.character(at + 1, end)
+                    if at == NULL:
+                        return NULL
+                elif not is_letter_of_escape(byte):
+                    return NULL
+                at += byte != 0x75
+        return NULL
+
+    cdef const uint8_t *character(self, const uint8_t *at, const uint8_t *end) noexcept:
+        """Write a character that is told by the digits of its code; returns what is behind them."""
+        cdef int code = code_of(at, end), low
+        cdef uint8_t letter
+        at += 4
+        if code < 0 or 0xDC00 <= code < 0xE000:
+            return NULL
+        if 0xD800 <= code < 0xDC00:
+            low = code_of(at + 2, end) if end - at >= 6 and at[0] == 0x5C and at[1] == 0x75 else -1
+            if not 0xDC00 <= low < 0xE000:
+                return NULL
+            code = 0x10000 + ((code - 0xD800) << 10) + low - 0xDC00
+            at += 6
+        if code < 0x20:
+            letter = b"uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"[code]
+            self.put(0x5C)
+            self.put(letter)
+            if letter == 0x75:
+                self.copy(b"001" if code & 0x10 else b"000", 3)
+                self.put(b"0123456789abcdef"[code & 0x0F])
+        elif code < 0x80:
+            if code == 0x22 or code == 0x5C:
+                self.put(0x5C)
+            self.put(<uint8_t>code)
+        else:
+            self.encode(code)
+        return at
+
+    cdef inline void encode(self, int code) noexcept:
+        """Write a character beyond ASCII as UTF-8."""
+        if code < 0x800:
+            self.put(<uint8_t>(0xC0 | code >> 6))
+        else:
+            if code < 0x10000:
+                self.put(<uint8_t>(0xE0 | code >> 12))
+            else:
+                self.put(<uint8_t>(0xF0 | code >> 18))
+                self.put(<uint8_t>(0x80 | code >> 12 & 0x3F))
+            self.put(<uint8_t>(0x80 | code >> 6 & 0x3F))
+        self.put(<uint8_t>(0x80 | code & 0x3F))
 
     cdef const uint8_t *number(self, const uint8_t *at, const uint8_t *end) except? NULL:
         """Write a number as Python does; returns where it ends."""

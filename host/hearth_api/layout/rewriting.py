@@ -22,6 +22,8 @@ except ImportError:
 
 _MOST_NAMES = 64
 _COMMA = ord(",")
+_BEHIND = 1 << 31
+"""A place behind every text that a column can hold."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def java_lines(column: Any) -> tuple[Any, Any]:
 
 def _written(write: Callable[[int, int, int], int], count: int, room: int) -> tuple[Any, Any]:
     """Return the texts that were written of some rows, and a mask of these."""
+    if room >= _BEHIND:
+        return _nothing(count)
     out, ends, sure = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, bool)
     size = write(out.address, ends.address, address_of(sure))
     texts = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0)

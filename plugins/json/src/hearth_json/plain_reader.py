@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
-from hearth_api.java import flat_json_ordered, json_ordered
+from hearth_api.java import json_ordered
 from hearth_api.layout import Alike, Layouts, Rewriting, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
-from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_long_number, may_hold_odd_number
+from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
 
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
@@ -85,15 +85,13 @@ def _part(payloads: Any) -> Part:
     try:
         if values is None:
             return _one_by_one(payloads)
-        found = values[::2]
-        is_flat = joined.count(b"{") == list(map(type, found)).count(dict)
-        values[::2] = flat_json_ordered(found) if is_flat else map(json_ordered, found)
+        values[::2] = map(json_ordered, values[::2])
         written = orjson.dumps(values)
         if written == joined:
             texts, odd = payloads, None
         else:
             texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
-            odd = _odd_input(payloads) if may_hold_long_number(*memory(payloads)) else None
+            odd = _odd_input(payloads)
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
         return _one_by_one(payloads)
     content, _ = memory(texts)

@@ -26,14 +26,6 @@ def may_hold_odd_number(content: Any) -> bool:
     return any(_piece_may_hold(content[at : at + _PIECE + _LONGEST_RUN]) for at in pieces)
 
 
-def may_hold_long_number(content: Any, offsets: Any) -> bool:
-    """Tell whether there may be a number with an exponent, or one of more digits than Jackson reads."""
-    if np.diff(offsets).max(initial=0) >= MAY_BE_DEEP:
-        return True
-    pieces = (content[at : at + _PIECE + 1] for at in range(0, len(content), _PIECE))
-    return any((_are_digits(piece[:-1]) & ((piece[1:] | 0x20) == 0x65)).any() for piece in pieces)
-
-
 def may_be_deep(payload: bytes) -> bool:
     """Tell whether a JSON text may be nested deeper than Jackson or Python read."""
     return payload.count(b"[") + payload.count(b"{") > MAY_BE_DEEP
@@ -44,14 +36,10 @@ def _piece_may_hold(content: Any) -> bool:
     # One byte is found much faster than several.
     if b"@" in raw and b'{"@' in raw:
         return True
-    is_digit = _are_digits(content)
+    is_digit = (content - 0x30) < 10
     if (is_digit[:-1] & ((content[1:] | 0x20) == 0x65)).any() or _has_run(is_digit, _LONGEST_RUN):
         return True
     return b"." in raw and (b"0.000" in raw or b"-0.0" in raw or _has_run(is_digit, 8))
-
-
-def _are_digits(content: Any) -> Any:
-    return (content - 0x30) < 10
 
 
 def _has_run(marks: Any, count: int) -> bool:

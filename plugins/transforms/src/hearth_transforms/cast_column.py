@@ -48,6 +48,10 @@ def cast_many(many: Many, target: Type) -> Many:
         raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
     if target is schema.type:
         return many
+    if schema.type is Type.STRING and target in _INTEGERS:
+        whole = pc.fill_null(pc.match_substring_regex(column, _PLAIN_INTEGER), True)
+        if 0 < whole.true_count < len(whole):
+            raise UnlikeError("texts that may be no numbers", whole.to_numpy(zero_copy_only=False))
     found = cast_column(column, schema, target)
     is_printed_alike = target is Type.STRING and schema.type in _WHOLE
     return many.retold(Schema(target), found) if is_printed_alike else ManyOfColumn(Schema(target), found)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth_api import FLOAT64_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
-from hearth_api.java import flat_json_ordered, hash_order, hash_ordered, json_ordered
+from hearth_api.java import hash_order, hash_ordered, json_ordered
 
 _GOLDEN = json.loads((Path(__file__).parent / "golden" / "hash_order.json").read_text())
 _SCHEMAS = {"string": STRING_SCHEMA, "int32": INT32_SCHEMA, "int64": INT64_SCHEMA, "double": FLOAT64_SCHEMA}
@@ -73,8 +73,6 @@ def test_objects_of_json_come_as_java_iterates_them(values: list[Any]) -> None:
     for _ in range(2):
         expected = [repr(ordered(value)) for value in values]
         assert [repr(json_ordered(copy.deepcopy(value))) for value in values] == expected
-    flat = [dict.fromkeys(value) if isinstance(value, dict) else None for value in values]
-    assert list(map(repr, flat_json_ordered(flat))) == [repr(json_ordered(value)) for value in flat]
 
 
 def test_not_all_orders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
