@@ -24,6 +24,8 @@ cdef enum:
     WHOLE_DIGITS = 18
     PRINTED_DIGITS = 7  # so many are before the point in Java, in others there is an exponent
     LONGEST_NUMBER = 100
+    EXPONENT_DIGITS = 2
+    GROWTH = 64  # how much longer a text may become by its numbers
     FEW = 16
     WITH_POINT = 2  # Py_DTSF_ADD_DOT_0
 
@@ -133,7 +135,7 @@ cdef const uint8_t *past_number(
 
     NULL where that is not at the beginning of its text.
     """
-    cdef const uint8_t *first = start + 1 if start[0] == 0x2D else start
+    cdef const uint8_t *first = start + (start[0] == 0x2D)
     cdef const uint8_t *at = first
     cdef const uint8_t *point
     cdef int zeros = 0
@@ -168,16 +170,50 @@ cdef const uint8_t *past_number(
     return at
 
 
+cdef const uint8_t *past_fraction(const uint8_t *start, const uint8_t *end) noexcept:
+    """Return where a number with a point or an exponent ends; NULL where it is none, or Jackson may refuse it."""
+    cdef const uint8_t *first = start + (start[0] == 0x2D)
+    cdef const uint8_t *at = first
+    cdef const uint8_t *part
+    while at < end and is_digit(at[0]):
+        at += 1
+    if at == first or (first[0] == 0x30 and at - first > 1):
+        return NULL
+    part = at
+    if at < end and at[0] == 0x2E:
+        at += 1
+        while at < end and is_digit(at[0]):
+            at += 1
+        if at == part + 1:
+            return NULL
+    if at < end and (at[0] | 0x20) == 0x65:
+        at += 1
+        if at < end and (at[0] == 0x2B or at[0] == 0x2D):
+            at += 1
+        part = at
+        while at < end and is_digit(at[0]):
+            at += 1
+        if not 0 < at - part <= EXPONENT_DIGITS:
+            return NULL
+    if at == part or at - start > LONGEST_NUMBER:
+        return NULL
+    return at
+
+
+cdef char *shortest(const uint8_t *start, const uint8_t *end) except NULL:
+    """Return what Python writes of the 64 bits that a number stands for, in memory to be freed."""
+    cdef char text[LONGEST_NUMBER + 1]
+    memcpy(text, start, end - start)
+    text[end - start] = 0
+    return PyOS_double_to_string(PyOS_string_to_double(text, NULL, NULL), b"r", 0, WITH_POINT, NULL)
+
+
 cdef bint is_shortest(const uint8_t *start, const uint8_t *end) except -1:
     """Return whether Python writes a number so."""
-    cdef char text[LONGEST_NUMBER + 1]
+    cdef char *found = shortest(start, end)
     cdef size_t length = end - start
-    cdef char *found
-    memcpy(text, start, length)
-    text[length] = 0
-    found = PyOS_double_to_string(PyOS_string_to_double(text, NULL, NULL), b"r", 0, WITH_POINT, NULL)
     try:
-        return strlen(found) == length and memcmp(found, text, length) == 0
+        return strlen(found) == length and memcmp(found, start, length) == 0
     finally:
         PyMem_Free(found)
 
@@ -288,7 +324,7 @@ cdef class Rewriter:
         others are kept, names and texts of those that are added, and whether the map is copied, or made for as many.
         """
         self.is_moving = moves is not None
-        self.added, self.owned = [], []
+        self.added, self.owned, self.growth = [], [], GROWTH
         if moves is None:
             return
         names, self.keeps_others, self.added, self.is_copied = moves
@@ -490,9 +526,28 @@ cdef class Rewriter:
         """Write a number as Python does; returns where it ends."""
         cdef const uint8_t *last
         cdef const uint8_t *found = past_number(at, end, &last, False)
-        if found != NULL:
-            self.copy(at, last - at)
+        if found == NULL:
+            return self.fraction(at, end)
+        self.copy(at, last - at)
         return found
+
+    cdef const uint8_t *fraction(self, const uint8_t *start, const uint8_t *end) except? NULL:
+        """Write what Python does of the 64 bits that a number stands for, if it is no whole one; returns where it ends."""
+        cdef const uint8_t *at = past_fraction(start, end)
+        cdef char *text
+        cdef Py_ssize_t length
+        if at == NULL:
+            return NULL
+        text = shortest(start, at)
+        try:
+            length = strlen(text)
+            self.grown += max(0, length - (at - start))
+            if self.grown > self.growth or memcmp(text, b"-0.0", 5) == 0:
+                return NULL
+            self.copy(<const uint8_t *>text, length)
+        finally:
+            PyMem_Free(text)
+        return at
 
     cdef const uint8_t *name(self, const uint8_t *at, const uint8_t *end, Frame *frame) noexcept:
         """Write a name and the colon behind it, and begin a member; returns where its value is."""

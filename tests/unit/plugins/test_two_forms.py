@@ -33,7 +33,7 @@ from hearth_api.batch import (
     plain_to_json,
     values_to_column,
 )
-from hearth_api.layout import template
+from hearth_api.layout import rewriting, template
 from hearth_api.schema import deep_key
 from hearth_execution.failure import first_of_each_row
 from hearth_execution.load import load_class
@@ -157,15 +157,19 @@ def read_maps(data: st.DataObject) -> Batch:
 
 
 @pytest.mark.parametrize("few", [2, 9])
+@pytest.mark.parametrize("is_compiled", [True, False])
 @THOROUGH
 @given(data=st.data())
-def test_what_is_known_of_maps_changes_nothing(few: int, data: st.DataObject) -> None:
+def test_what_is_known_of_maps_changes_nothing(few: int, is_compiled: bool, data: st.DataObject) -> None:
     """It goes from the converter through a chain, and each step does as it would if nobody had told it.
 
-    So it is where rows are alike, and where each goes by itself, since what is alike is too few.
+    So it is where rows are alike, and where each goes by itself, since what is alike is too few, or nothing could be
+    compiled.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(template, "FEW", few)
+        if not is_compiled:
+            patch.setattr(rewriting, "Rewriter", None)
         through_a_chain(read_maps(data), data)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +13,18 @@ from hypothesis import strategies as st
 
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_api.java import java_text
+from hearth_api.layout import rewriting
 from hearth_file.plain_line import PlainLines
 from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS
+
+
+@pytest.fixture(params=["compiled", "by Python"], autouse=True, scope="module")
+def _ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Write as it is done here, and as it is done where nothing could be compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "by Python":
+            patch.setattr(rewriting, "write_lines", None)
+        yield
 
 
 def printed(column: Any) -> list[str]:
@@ -32,9 +43,10 @@ def test_lines_are_those_of_the_values(data: st.DataObject, alike: Any) -> None:
     assert lines.to_pylist() == printed(column)
 
 
+NAMES = st.text(max_size=3).filter(lambda name: not name.startswith("@"))
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
 )
 
 

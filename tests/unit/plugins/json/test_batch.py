@@ -32,6 +32,7 @@ from hearth_api import (
     Type,
 )
 from hearth_api.batch import ColumnRun, column_to_values, values_to_column
+from hearth_api.layout import rewriting
 from hearth_api.schema import deep_key
 from hearth_json import JsonConverter, row_writer
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
@@ -321,6 +322,14 @@ NASTY = st.sampled_from(
 )
 
 
+@pytest.fixture(params=["compiled", "by Python"])
+def way_of_reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read as it is done here, and as it is done where nothing could be compiled."""
+    if request.param == "by Python":
+        monkeypatch.setattr(rewriting, "Rewriter", None)
+
+
+@pytest.mark.usefixtures("way_of_reading")
 @settings(slow, max_examples=100)
 @given(st.lists(JSON, min_size=1, max_size=12), st.data(), st.booleans())
 def test_json_without_schema_is_read_as_single_messages_are(
@@ -343,6 +352,7 @@ def compact(tree: Any) -> str:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
+@pytest.mark.usefixtures("way_of_reading")
 @slow
 @given(st.lists(JSON, min_size=1, max_size=12))
 def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> None:
