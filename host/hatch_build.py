@@ -63,8 +63,9 @@ def sources(root: Path, packages: Iterable[str] = PACKAGES) -> list[Path]:
 
 
 def parts(source: Path) -> list[Path]:
-    """Return the files that a module is compiled of."""
-    return [each for each in (source, source.with_suffix(".pxd")) if each.exists()]
+    """Return the files that a module is compiled of, all `.pxi` beside it among them, which it may include."""
+    found = [each for each in (source, source.with_suffix(".pxd")) if each.exists()]
+    return found + (sorted(source.parent.glob("*.pxi")) if source.suffix == ".pyx" else [])
 
 
 def compiled(source: Path) -> Path:

@@ -90,6 +90,9 @@ def test_what_is_written_in_cython_is_compiled_in_its_package(root: Path) -> Non
     assert done.stdout == "42\n"
     assert not compiled(root / "hearth_api" / "pair.py").exists()
     assert parts(source) == [source]
+    included = package / "more.pxi"
+    included.touch()
+    assert parts(source) == [source, included]
 
 
 def test_without_a_compiler_the_source_is_imported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,3 @@
-def write_lines(content: int, offsets: int, count: int, out: int, ends: int, sure: int, /) -> int: ...
-
 class Rewriter:
     def __init__(
         self, moves: tuple[dict[bytes, bytes | None], bool, list[tuple[bytes, bytes]], bool] | None = None

@@ -16,7 +16,8 @@ from hearth_api.batch.wire import plain_to_json
 from hearth_api.layout.piece import address_of, memory
 
 try:
-    from hearth_api.layout.json_loop import Rewriter, write_lines
+    from hearth_api.layout.json_lines import write_lines
+    from hearth_api.layout.json_loop import Rewriter
 except ImportError:
     Rewriter = write_lines = None  # type: ignore[assignment,misc]
 

@@ -1,0 +1,118 @@
+# What stands in JSON texts, for loops that write them anew. NULL stands for what needs a closer look.
+
+from cpython.mem cimport PyMem_Free
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memcpy, strlen
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char *text, char **end, PyObject *overflow) except? -1.0
+    char *PyOS_double_to_string(double value, char format, int precision, int flags, int *kind) except NULL
+
+cdef enum:
+    SURE_DIGITS = 15  # a fraction of so many is the shortest text of its 64 bits
+    WHOLE_DIGITS = 18
+    PRINTED_DIGITS = 7  # so many are before the point in Java, in others there is an exponent
+    LONGEST_NUMBER = 100
+    EXPONENT_DIGITS = 2
+    WITH_POINT = 2  # Py_DTSF_ADD_DOT_0
+
+
+cdef inline bint is_space(uint8_t byte) noexcept:
+    return byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09
+
+
+cdef inline const uint8_t *past_space(const uint8_t *at, const uint8_t *end) noexcept:
+    while at < end and is_space(at[0]):
+        at += 1
+    return at
+
+
+cdef inline bint is_digit(uint8_t byte) noexcept:
+    return 0x30 <= byte <= 0x39
+
+
+cdef inline bint is_letter_of_escape(uint8_t byte) noexcept:
+    """Return whether Python writes an escape with this behind the backslash: of `"\\nrtbf`."""
+    return (
+        byte == 0x22 or byte == 0x5C or byte == 0x6E or byte == 0x72 or byte == 0x74 or byte == 0x62 or byte == 0x66
+    )
+
+
+cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
+    """Return where the string that was opened before ends, before its quote; NULL where it needs a closer look."""
+    cdef uint8_t byte
+    while at < end:
+        byte = at[0]
+        if byte == 0x22:
+            return at
+        if byte < 0x20 or (byte >= 0x80 and not is_utf8):
+            return NULL
+        if byte == 0x5C:
+            at += 1
+            if at == end:
+                return NULL
+            if not is_letter_of_escape(at[0]):
+                return NULL
+        at += 1
+    return NULL
+
+
+cdef const uint8_t *past_number(
+    const uint8_t *start, const uint8_t *end, const uint8_t **last, bint is_printed
+) except? NULL:
+    """Return where a number ends, and where does ``last`` what Python writes, or Java prints, of its text.
+
+    NULL where that is not at the beginning of its text.
+    """
+    cdef const uint8_t *first = start + (start[0] == 0x2D)
+    cdef const uint8_t *at = first
+    cdef const uint8_t *point
+    cdef int zeros = 0
+    while at < end and is_digit(at[0]):
+        at += 1
+    if at == first or (first[0] == 0x30 and at - first > 1):
+        return NULL
+    point = at
+    last[0] = at
+    if at < end and at[0] == 0x2E:
+        at += 1
+        while at < end and is_digit(at[0]):
+            at += 1
+        if at == point + 1 or at - start > LONGEST_NUMBER:
+            return NULL
+        last[0] = at
+        while last[0] > point + 2 and last[0][-1] == 0x30:
+            last[0] -= 1
+        if first[0] == 0x30:
+            while point + zeros + 1 < last[0] and point[zeros + 1] == 0x30:
+                zeros += 1
+            if zeros > (2 if is_printed else 3) or (first != start and point + zeros + 1 == last[0]):
+                return NULL
+        if is_printed and point - first > PRINTED_DIGITS:
+            return NULL
+        if last[0] - first > SURE_DIGITS + 1 and not is_shortest(start, last[0]):
+            return NULL
+    elif (first != start and first[0] == 0x30) or (not is_printed and at - first > WHOLE_DIGITS):
+        return NULL
+    if at < end and (at[0] | 0x20) == 0x65:
+        return NULL
+    return at
+
+
+cdef char *shortest(const uint8_t *start, const uint8_t *end) except NULL:
+    """Return what Python writes of the 64 bits that a number stands for, in memory to be freed."""
+    cdef char text[LONGEST_NUMBER + 1]
+    memcpy(text, start, end - start)
+    text[end - start] = 0
+    return PyOS_double_to_string(PyOS_string_to_double(text, NULL, NULL), b"r", 0, WITH_POINT, NULL)
+
+
+cdef bint is_shortest(const uint8_t *start, const uint8_t *end) except -1:
+    """Return whether Python writes a number so."""
+    cdef char *found = shortest(start, end)
+    cdef size_t length = end - start
+    try:
+        return strlen(found) == length and memcmp(found, start, length) == 0
+    finally:
+        PyMem_Free(found)
