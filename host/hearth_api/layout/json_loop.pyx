@@ -13,7 +13,7 @@ cdef enum:
     DEEPEST = 64
     MOST_MEMBERS = 256  # of all objects that are open
     LARGEST_TABLE = 512
-    MOST_NAMES = 64
+    MOST_NAMES = 64  # of those that are moved, and of those that are put over others
     GROWTH = 64  # how much longer a text may become by its numbers
     FEW = 16
 
@@ -28,6 +28,15 @@ cdef struct Member:
 cdef struct Frame:
     int first  # its first member
     int closing
+
+
+cdef struct Over:
+    uint32_t hash
+    int32_t length
+    const uint8_t *name
+    const uint8_t *value
+    size_t size
+    bint is_used
 
 
 cdef struct Name:
@@ -46,13 +55,14 @@ cdef class Rewriter:
     cdef int32_t places[LARGEST_TABLE + 1]
     cdef Frame frames[DEEPEST]
     cdef Name names[MOST_NAMES]
-    cdef int count, depth, names_count, taken
-    cdef bint is_utf8, is_moving, keeps_others, is_leaving, is_copied
+    cdef Over over[MOST_NAMES]
+    cdef int count, depth, names_count, taken, over_count, replaced
+    cdef bint is_utf8, is_moving, keeps_others, is_leaving, is_copied, is_tagged
     cdef list added, owned
     cdef Py_ssize_t growth, grown
     cdef uint8_t *out
     cdef uint8_t *spare
-    cdef size_t at, left_from
+    cdef size_t at, left_from, value_from
 
     def __init__(self, moves=None):
         """Take how to move members: the names of some with their new ones, None for those that are left out, whether
@@ -84,12 +94,15 @@ cdef class Rewriter:
 
     def write(
         self, size_t content, size_t offsets, Py_ssize_t count, bint is_utf8, size_t out, size_t spare, size_t ends,
-        size_t sure,
+        size_t sure, size_t over=0, size_t over_offsets=0,
     ):
         """Write so many texts, and to ``ends`` (of 32 bits) 0 and where each ends, to ``sure`` which were written.
 
-        ``out`` and ``spare`` have the ``room``. Returns how many bytes were written.
+        Members of as many other texts, if there are any, are put over those of the maps. ``out`` and ``spare`` have the
+        ``room``, and that of these texts. Returns how many bytes were written.
         """
+        cdef const uint8_t *other = <const uint8_t *>over
+        cdef const int64_t *other_start = <const int64_t *>over_offsets
         cdef const uint8_t *text = <const uint8_t *>content
         cdef const int64_t *start = <const int64_t *>offsets
         cdef int32_t *end = <int32_t *>ends
@@ -98,7 +111,10 @@ cdef class Rewriter:
         self.out, self.spare, self.is_utf8, self.at = <uint8_t *>out, <uint8_t *>spare, is_utf8, 0
         end[0] = 0
         for row in range(count):
-            is_sure[row] = self.row(text + start[row], text + start[row + 1])
+            self.over_count = 0
+            is_sure[row] = (
+                other == NULL or self.read_over(other + other_start[row], other + other_start[row + 1])
+            ) and self.row(text + start[row], text + start[row + 1])
             if not is_sure[row]:
                 self.at = end[row]
             end[row + 1] = <int32_t>self.at
@@ -110,7 +126,7 @@ cdef class Rewriter:
         cdef uint8_t byte
         cdef bint is_done
         self.count = self.depth = 0
-        self.taken, self.grown, self.is_leaving = 0, 0, False
+        self.taken, self.grown, self.replaced, self.is_leaving, self.is_tagged = 0, 0, -1, False, False
         at = past_space(at, end)
         if self.is_moving and (at == end or at[0] != 0x7B):
             return False
@@ -223,25 +239,22 @@ cdef class Rewriter:
     cdef const uint8_t *name(self, const uint8_t *at, const uint8_t *end, Frame *frame) noexcept:
         """Write a name and the colon behind it, and begin a member; returns where its value is."""
         cdef const uint8_t *last
-        cdef const uint8_t *each
         if at == end or at[0] != 0x22 or self.count == MOST_MEMBERS:
             return NULL
         at += 1
-        last = past_string(at, end, self.is_utf8)
-        if last == NULL:
+        last = past_name(at, end)
+        if last == NULL or not (self.is_utf8 or is_ascii(at, last)):
             return NULL
-        each = at
-        while each < last:
-            if each[0] == 0x5C:
-                return NULL
-            each += 1
         if self.is_moving and self.depth == 1:
             self.left_from = self.at
             self.taken += 1
+            self.is_tagged = self.taken == 1 and at[0] == 0x40
         if self.count > frame.first:
             self.put(0x2C)
         if not self.begin_member(at, last, self.is_moving and self.depth == 1):
             return NULL
+        if self.depth == 1:
+            self.value_from = self.at
         at = past_space(last + 1, end)
         if at == end or at[0] != 0x3A:
             return NULL
@@ -268,6 +281,7 @@ cdef class Rewriter:
                     break
             if self.grown > self.growth:
                 return False
+            self.replaced = self.find_over(start, length, hash_)
         member.hash, member.length, member.start = hash_, length, self.at
         self.put(0x22)
         self.copy(start, length)
@@ -279,15 +293,53 @@ cdef class Rewriter:
         """End the member whose value was written, or take it back."""
         if self.is_leaving and self.depth == 1:
             self.at, self.count = self.left_from, self.count - 1
-        else:
-            self.members[self.count - 1].end = self.at
+            return
+        if self.replaced >= 0 and self.depth == 1:
+            self.at = self.value_from
+            self.copy(self.over[self.replaced].value, self.over[self.replaced].size)
+            self.over[self.replaced].is_used = True
+        self.members[self.count - 1].end = self.at
+
+    cdef inline int find_over(self, const uint8_t *start, int32_t length, uint32_t hash_) noexcept:
+        """Return which member is put over one of a name, -1 where there is none."""
+        cdef int number
+        for number in range(self.over_count):
+            if self.over[number].hash == hash_ and self.over[number].length == length:
+                if memcmp(self.over[number].name, start, length) == 0:
+                    return number
+        return -1
+
+    cdef bint read_over(self, const uint8_t *at, const uint8_t *end) noexcept:
+        """Take note of the members that are put over others; returns whether that could be done."""
+        cdef const uint8_t *last
+        cdef Over *each
+        if end - at < 2 or at[0] != 0x7B:
+            return False
+        at += 1
+        while at < end and at[0] == 0x22:
+            if self.over_count == MOST_NAMES:
+                return False
+            each = &self.over[self.over_count]
+            each.name = at + 1
+            last = past_name(at + 1, end)
+            if last == NULL or end - last < 3 or last[1] != 0x3A:
+                return False
+            each.length, each.hash, each.is_used = <int32_t>(last - each.name), hash_of(each.name, last), False
+            each.value = last + 2
+            at = past_value(each.value, end)
+            if at == NULL or at == end:
+                return False
+            each.size = at - each.value
+            self.over_count += 1
+            at += at[0] == 0x2C
+        return at + 1 == end and at[0] == 0x7D
 
     cdef bint close(self, Frame *frame) except -1:
         """Put the members of an object in order and forget them; returns whether that could be done."""
         cdef int first = frame.first
         cdef bint is_ordered
         if self.is_moving and self.depth == 1:
-            is_ordered = self.add() and self.order(first, self.first_table())
+            is_ordered = not self.is_tagged and self.add() and self.order(first, self.first_table())
         elif self.is_moving:
             is_ordered = True
         else:
@@ -299,6 +351,7 @@ cdef class Rewriter:
         """Write the members that are added; returns whether there is room for them."""
         cdef const uint8_t *start
         cdef bytes name, text
+        cdef int number
         for name, text in self.added:
             if self.count == MOST_MEMBERS:
                 return False
@@ -309,6 +362,16 @@ cdef class Rewriter:
             start = text
             self.copy(start, len(text))
             self.members[self.count - 1].end = self.at
+        for number in range(self.over_count):
+            if not self.over[number].is_used:
+                if self.count == MOST_MEMBERS:
+                    return False
+                if self.count > 0:
+                    self.put(0x2C)
+                start = self.over[number].name
+                self.begin_member(start, start + self.over[number].length, False)
+                self.copy(self.over[number].value, self.over[number].size)
+                self.members[self.count - 1].end = self.at
         return not self.is_tag(0)
 
     cdef bint is_tag(self, int first) noexcept:

@@ -144,3 +144,42 @@ cdef const uint8_t *past_fraction(const uint8_t *start, const uint8_t *end) noex
     if at == part or at - start > LONGEST_NUMBER:
         return NULL
     return at
+
+
+cdef const uint8_t *past_name(const uint8_t *at, const uint8_t *end) noexcept:
+    """Return where a name ends of which the quote was passed, before its quote; NULL where it holds an escape."""
+    while at < end and at[0] != 0x22:
+        if at[0] == 0x5C or at[0] < 0x20:
+            return NULL
+        at += 1
+    if at == end:
+        return NULL
+    return at
+
+
+cdef bint is_ascii(const uint8_t *at, const uint8_t *end) noexcept:
+    while at < end:
+        if at[0] >= 0x80:
+            return False
+        at += 1
+    return True
+
+
+cdef const uint8_t *past_value(const uint8_t *at, const uint8_t *end) noexcept:
+    """Return what is behind a value that the API has written; NULL where it does not end."""
+    cdef Py_ssize_t depth = 0
+    while at < end:
+        if at[0] == 0x22:
+            at = past_string(at + 1, end, True)
+            if at == NULL:
+                return NULL
+        elif at[0] == 0x7B or at[0] == 0x5B:
+            depth += 1
+        elif at[0] == 0x7D or at[0] == 0x5D:
+            depth -= 1
+            if depth < 0:
+                return at
+        elif at[0] == 0x2C and depth == 0:
+            return at
+        at += 1
+    return NULL

@@ -50,20 +50,24 @@ class Rewriting:
         if Rewriter is not None and (moves is None or _can_move(moves)):
             self._rewriter = Rewriter(None if moves is None else _encoded(moves))
 
-    def written(self, column: Any) -> tuple[Any, Any]:
+    def written(self, column: Any, over: Any = None) -> tuple[Any, Any]:
         """Return the texts of those rows of a binary or string column that it is sure of, and a mask of these.
 
-        The texts are UTF-8 and what the API writes.
+        The texts are UTF-8 and what the API writes, and those of objects that are put ``over`` the maps, one over each,
+        are that already.
         """
         rewriter, count, (content, offsets) = self._rewriter, len(column), memory(column)
         if rewriter is None or not len(content):
             return _nothing(count)
-        room, is_utf8 = rewriter.room(len(content), count), _is_utf8(column, content)
+        others = () if over is None else memory(over)
+        room = rewriter.room(len(content), count) + (len(others[0]) if others else 0)
+        is_utf8 = _is_utf8(column, content)
         spare = np.empty(room, np.uint8)
 
         def write(out: int, ends: int, sure: int) -> int:
             own = address_of(spare)
-            return rewriter.write(address_of(content), address_of(offsets), count, is_utf8, out, own, ends, sure)
+            texts = address_of(content), address_of(offsets), count, is_utf8, out, own, ends, sure
+            return rewriter.write(*texts, *map(address_of, others))
 
         return _written(write, count, room)
 

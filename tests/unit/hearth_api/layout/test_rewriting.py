@@ -161,6 +161,8 @@ def test_maps_whose_members_are_moved() -> None:
     expected = [plain_to_json(moved(value, moves)) for value in values]
     assert written([*(json.dumps(value).encode() for value in values), *others], moves) == [*expected, *[None] * 5]
     assert written([b'{"a":1,"b":2}'], Moves({"a": "@x", "b": None})) == [None]
+    for text in (b'{"@date":1}', b'{"@map":[]}'):
+        assert written([text], Moves(added={"a": 1})) == written([text], Moves({"@date": "a", "@map": None})) == [None]
     assert written([b'{"a":1,"b":2}'], Moves({"a": "x"}, keeps_others=False)) == ['{"x":1}']
     assert written([b'{"a":1,"a":1,"a":1}'], Moves({"a": "b" * 1000})) == [None]
     assert written([b"{}"], Moves(dict.fromkeys(map(str, range(65))))) == [None]
