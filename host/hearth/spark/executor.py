@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 from collections.abc import Iterable, Iterator
@@ -10,12 +9,6 @@ from typing import Any
 
 from hearth.runtime.launcher import TaskLaunch
 from hearth.spark.environment_archive import unpacked
-
-_SELDOM = 20_000
-"""So many objects more than were freed have Python look for cycles of them, as in a stage (``hearth_stage.tenant``).
-
-What was polled is in thousands of objects where there are many kinds of records, and none of them is in a cycle.
-"""
 
 
 def nothing(rows: Iterable[Any]) -> Iterator[Any]:
@@ -34,7 +27,6 @@ def run(launches: Iterable[str]) -> Iterator[str]:
     from hearth.runtime.task import leave_signals_to_spark, run_task
     from hearth.runtime.task_log import begin_task_log
 
-    gc.set_threshold(_SELDOM)
     task_log = begin_task_log()
     leave_signals_to_spark()
     for launch in map(TaskLaunch.from_json, launches):

@@ -53,7 +53,7 @@ class Rewriting:
     def written(self, column: Any, over: Any = None) -> tuple[Any, Any]:
         """Return the texts of those rows of a binary or string column that it is sure of, and a mask of these.
 
-        The texts are UTF-8 and what the API writes, and those of objects that are put ``over`` the maps, one over each,
+        The texts are UTF-8 and what the API writes; those of objects that are put ``over`` the maps, one over each,
         are that already.
         """
         rewriter, count, (content, offsets) = self._rewriter, len(column), memory(column)
