@@ -19,6 +19,7 @@ from hearth_api.batch.batch_plugin import (
     Declined,
     HeaderValues,
     PartlyFailed,
+    frameless,
 )
 from hearth_api.batch.batch_record import (
     batch_to_sink_records,
@@ -67,6 +68,7 @@ __all__ = [
     "column_to_values",
     "copies_of",
     "header_columns",
+    "frameless",
     "header_lists",
     "header_text",
     "header_texts",

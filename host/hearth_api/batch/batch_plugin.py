@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from hearth_api.batch.batch import Batch
 from hearth_api.converter import Converter, HeaderConverter
@@ -40,6 +40,21 @@ class PartlyFailed:
 
     result: Any
     errors: Mapping[int, Exception]
+
+
+E = TypeVar("E", bound=Exception)
+
+
+def frameless(error: E) -> E:
+    """Return the error of a row without the frames that it and its causes passed.
+
+    They are the same for all rows and hold the whole batch, and to describe them takes longer than to find the error.
+    """
+    cause: BaseException | None = error
+    while cause is not None and cause.__traceback__ is not None:
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
+    return error
 
 
 class BatchSourceTask(SourceTask):

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue
-from hearth_api.batch import ColumnRun, PartlyFailed, arrow_type, values_to_column
+from hearth_api.batch import ColumnRun, PartlyFailed, arrow_type, frameless, values_to_column
 from hearth_api.layout import Alike, Grouped, memory
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
@@ -98,8 +98,8 @@ class BatchReader:
             try:
                 found = self._plain_form(message)
             except DataError as error:
-                found = error
-            if isinstance(found, DataError):
+                found = frameless(error)
+            if isinstance(found, Exception):
                 errors[row] = found
             else:
                 parts.add_value(found.schema, row, found.value)

@@ -19,7 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import ConnectError
-from hearth_api.batch import Batch, PartlyFailed, UnlikeError, plain_from_json, plain_to_json, values_to_column
+from hearth_api.batch import (
+    Batch,
+    PartlyFailed,
+    UnlikeError,
+    frameless,
+    plain_from_json,
+    plain_to_json,
+    values_to_column,
+)
 from hearth_api.layout import (
     Alike,
     Grouped,
@@ -170,7 +178,7 @@ class _Making:
             except ConnectError as error:
                 if self._errors is None:
                     raise
-                self._errors[row] = error
+                self._errors[row] = frameless(error)
                 found.append((None,) * len(self.columns))
         for made, values_of_rows in zip(self.columns, zip(*found)):
             made.add(rows, to_column(values_of_rows))
