@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +31,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="let property tests search for hours, and run long tests")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how far hypothesis searches, before a test module asks; refuse to test what is not the source."""
+    """Choose how far hypothesis searches, and by which seed; refuse to test what is not the source."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.getrandbits(32))
     load_profile(is_long=config.getoption("long"))
     if old := [each for each in sources(HOST) if is_older(compiled(each), parts(each))]:
         raise pytest.UsageError(f"{old[0].name} has changed since it was compiled: run tools/setup")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say by which seed properties drew their examples: with it they draw the same again."""
+    terminalreporter.write_line(f"examples were drawn with --hypothesis-seed={config.option.hypothesis_seed}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

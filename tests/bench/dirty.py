@@ -29,6 +29,8 @@ from tests.peer.worker import Worker
 SHARE = 20
 """Each row gets so small a part of the records that a run of cases a to d moves."""
 _LIMIT = 90.0  # seconds; a run that takes longer counts with what it has moved by then
+_LARGEST = 6_000_000
+"""Bytes of a message that a topic takes."""
 _POLL = 0.005
 _ASK_EVERY = 2.0
 _TOLERATED = {"errors.tolerance": "all"}
@@ -124,6 +126,14 @@ def _rows() -> Iterator[Row]:
     for topics in (1, 20, 100):
         yield Row(f"topics-{topics}", "topics", f"{topics} topics in turn", data.members(), topics=topics)
     strings = converter("value", "string")
+    for name, title, messages in (
+        ("size-10", "texts of 10 bytes", data.sized(10, 1)),
+        ("size-1k", "texts of 1 KB", data.sized(1_000, 1)),
+        ("size-100k", "texts of 100 KB", data.sized(100_000, 75)),
+        ("size-5m", "texts of 5 MB", data.sized(5_000_000, 3_000)),
+        ("size-mixed", "texts of 10 bytes to 5 MB, keys of 0 to 1 KB", data.power_law),
+    ):
+        yield Row(name, "sizes", title, messages, 1.0, strings)
     for kind in (*data.HEADERS, "mixed"):
         yield Row(f"header-{kind}", "headers", f"a header, {kind}", data.headed(kind), 2.0, strings)
 
@@ -180,12 +190,12 @@ class World:
         self._bench = bench
         self._row = row
         self._count = count
-        self._wanted = 0
+        self._made = self._wanted = 0
         self._file = bench.folder / f"{bench.fresh('dirty')}.txt"
         self._topics = [] if row.is_source else [bench.fresh(f"dirty-{row.name}") for _ in range(row.topics)]
         bench.say(f"dirty: filling {row.name}")
         for topic in self._topics:
-            bench.topics.create(topic)
+            bench.topics.create(topic, settings={"max.message.bytes": str(_LARGEST)})
         if row.is_source:
             with self._file.open("wb") as file:
                 file.writelines((message.value or b"") + b"\n" for message in self._messages())
@@ -244,7 +254,7 @@ class World:
             time.sleep(_POLL)
         cpu = meter.refreshed().cpu - first.cpu
         worker.delete(name)
-        flowed = (last.count - first.count) * self._count / self._wanted
+        flowed = (last.count - first.count) * self._made / self._wanted
         memory = meter.peak if worker.side == "java" else meter.peak_without_jvm
         if not flowed:
             return Run(memory=memory / 1e6, trouble=trouble or "all there at the first look: too few records")
@@ -265,15 +275,17 @@ class World:
     def _messages(self) -> Iterator[data.Message]:
         """Yield the row's messages and count those that a run ends with."""
         for message in self._row.messages(self._count):
+            self._made += 1
             self._wanted += message.arrives or self._row.has_dead_letters
             yield message
 
     def _produce(self) -> None:
-        producer = Producer({"bootstrap.servers": self._bench.broker.bootstrap_servers, "linger.ms": 20})
+        settings = {"bootstrap.servers": self._bench.broker.bootstrap_servers, "linger.ms": 20}
+        producer = Producer({**settings, "message.max.bytes": _LARGEST})
         for topic, message in zip(itertools.cycle(self._topics), self._messages()):
             while True:
                 try:
-                    producer.produce(topic, message.value, headers=list(message.headers))
+                    producer.produce(topic, message.value, message.key, headers=list(message.headers))
                     break
                 except BufferError:
                     producer.poll(0.1)

