@@ -4,10 +4,9 @@ A text that needs a closer look is left out: one that is no JSON, or has an inte
 name, or more levels or members than there is room for.
 """
 
-from libc.string cimport memset
-
 include "json_text.pxi"
 include "json_scalar.pxi"
+include "json_member.pxi"
 
 cdef enum:
     DEEPEST = 64
@@ -15,14 +14,6 @@ cdef enum:
     LARGEST_TABLE = 512
     MOST_NAMES = 64  # of those that are moved, and of those that are put over others
     GROWTH = 64  # how much longer a text may become by its numbers
-    FEW = 16
-
-
-cdef struct Member:
-    uint32_t hash
-    int32_t length  # of its name
-    size_t start  # where its name's first quote is written
-    size_t end
 
 
 cdef struct Frame:
@@ -30,25 +21,8 @@ cdef struct Frame:
     int closing
 
 
-cdef struct Over:
-    uint32_t hash
-    int32_t length
-    const uint8_t *name
-    const uint8_t *value
-    size_t size
-    bint is_used
-
-
-cdef struct Name:
-    uint32_t hash
-    int32_t length
-    const uint8_t *text
-    int32_t new_length  # -1 where the member is left out
-    const uint8_t *new_text
-
-
 cdef class Rewriter:
-    """Writes texts of one way; ``MOVES`` or no way at all, which is to put all objects into the order of HashMaps."""
+    """Writes texts with all objects in the order of HashMaps, or maps with their members moved."""
 
     cdef Member members[MOST_MEMBERS]
     cdef Member sorted[MOST_MEMBERS]
@@ -78,6 +52,8 @@ cdef class Rewriter:
 
     cdef take(self, bytes text, bytes new_text):
         cdef Name *name = &self.names[self.names_count]
+        if self.names_count == MOST_NAMES:
+            raise ValueError("too many names")
         self.owned.append((text, new_text))
         name.text, name.length = text, <int32_t>len(text)
         name.hash = hash_of(name.text, name.text + name.length)
@@ -332,6 +308,8 @@ cdef class Rewriter:
             each.size = at - each.value
             self.over_count += 1
             at += at[0] == 0x2C
+        if self.over_count == 1 and self.over[0].length > 0 and self.over[0].name[0] == 0x40:
+            return False  # a tag
         return at + 1 == end and at[0] == 0x7D
 
     cdef bint close(self, Frame *frame) except -1:
@@ -339,11 +317,11 @@ cdef class Rewriter:
         cdef int first = frame.first
         cdef bint is_ordered
         if self.is_moving and self.depth == 1:
-            is_ordered = not self.is_tagged and self.add() and self.order(first, self.first_table())
+            is_ordered = not self.is_tagged and self.add() and self.order(first, first_table(self.taken, self.is_copied))
         elif self.is_moving:
             is_ordered = True
         else:
-            is_ordered = not self.is_tag(first) and self.order(first, 16)
+            is_ordered = not is_tag(self.out, &self.members[first], self.count - first) and self.order(first, 16)
         self.count = first
         return is_ordered
 
@@ -372,21 +350,7 @@ cdef class Rewriter:
                 self.begin_member(start, start + self.over[number].length, False)
                 self.copy(self.over[number].value, self.over[number].size)
                 self.members[self.count - 1].end = self.at
-        return not self.is_tag(0)
-
-    cdef bint is_tag(self, int first) noexcept:
-        """Return whether an object with these members looks like a tag."""
-        cdef Member *member = &self.members[first]
-        return self.count - first == 1 and member.length > 0 and self.out[member.start + 1] == 0x40
-
-    cdef Py_ssize_t first_table(self) noexcept:
-        """Return how large the table is before anything is put to it."""
-        cdef Py_ssize_t size = 1, capacity = self.taken
-        if self.is_copied:
-            capacity = <Py_ssize_t>(self.taken / 0.75 + 1) if self.taken else 16
-        while size < capacity:
-            size *= 2
-        return size
+        return not is_tag(self.out, self.members, self.count)
 
     cdef bint order(self, int first, Py_ssize_t size) noexcept:
         """Put members in the order of a HashMap; returns whether that could be done."""
@@ -405,12 +369,12 @@ cdef class Rewriter:
         for number in range(1, count):
             if members[number].hash & mask < members[number - 1].hash & mask:
                 is_ordered = False
-                members = self.sort(members, count, mask)
+                members = sort(members, self.sorted, self.places, count, mask)
                 break
         for number in range(1, count):
             other = number - 1
             while other >= 0 and members[other].hash & mask == members[number].hash & mask:
-                if self.is_same(&members[other], &members[number]):
+                if is_same(self.out, &members[other], &members[number]):
                     return False
                 other -= 1
         if is_ordered:
@@ -424,32 +388,3 @@ cdef class Rewriter:
             at += length
         memcpy(self.out + self.at - at, self.spare, at)
         return True
-
-    cdef bint is_same(self, Member *one, Member *other) noexcept:
-        """Return whether two members have one name."""
-        cdef size_t length = one.length
-        if one.hash != other.hash or one.length != other.length:
-            return False
-        return memcmp(self.out + one.start, self.out + other.start, length + 1) == 0
-
-    cdef Member *sort(self, Member *members, int count, uint32_t mask) noexcept:
-        """Return members by their buckets, those of one as they came."""
-        cdef int number, place
-        if count <= FEW:
-            for number in range(count):
-                place = number
-                while place and self.sorted[place - 1].hash & mask > members[number].hash & mask:
-                    self.sorted[place] = self.sorted[place - 1]
-                    place -= 1
-                self.sorted[place] = members[number]
-            return self.sorted
-        memset(self.places, 0, (mask + 2) * sizeof(int32_t))
-        for number in range(count):
-            self.places[(members[number].hash & mask) + 1] += 1
-        for number in range(1, <int>mask + 1):
-            self.places[number] += self.places[number - 1]
-        for number in range(count):
-            place = members[number].hash & mask
-            self.sorted[self.places[place]] = members[number]
-            self.places[place] += 1
-        return self.sorted

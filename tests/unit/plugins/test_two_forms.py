@@ -177,12 +177,26 @@ def through_a_chain(batch: Batch, data: st.DataObject) -> None:
     """Take a batch from step to step, each told what is known and not."""
     for _ in range(3):
         step = configured(data.draw(st.sampled_from(CHAINED)), data)
+        check_forms(step, batch)
         told, untold = transformed(step, batch), transformed(step, batch.replace(grouped={}))
         assert messages(told.failures) == messages(untold.failures)
         assert [each.to_arrow() for each in told.batches] == [each.to_arrow() for each in untold.batches]
+        check_texts(step, batch, told.batches)
         if not told.batches:
             return
         batch = told.batches[0]
+
+
+def check_texts(step: Any, batch: Batch, made: list[Batch]) -> None:
+    """Check that values without schema are written as those of records are, in the same order of members."""
+    texts: dict[int, str | None] = {}
+    for part in made:
+        if part.value_schema is None:
+            texts |= dict(zip(part.column("row").to_pylist(), part.column("value").to_pylist()))
+    for row, record in zip(batch.column("row").to_pylist(), records_of(batch)):
+        if row in texts:
+            value = step.apply(record).value
+            assert texts[row] == (None if value is None else plain_to_json(value))
 
 
 class Labelling(ExtractFieldValue):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -104,6 +104,10 @@ class _Casting(Alteration):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         changed = {name: cast(value.get(name), None, target) for name, target in self._targets.items()}
         return hash_ordered({**value, **changed}, copied=len(value))
+
+    @property
+    def touched(self) -> Collection[str]:
+        return self._targets
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearth_api import ConfigError, ConnectRecord, Importance, Schema, SchemaBuilder, Settings, Struct, key
@@ -89,6 +89,10 @@ class _Inserting(Alteration):
         if not all(each.attribute.is_shared for each in self._insertions):
             return None
         return Moves(added={each.name: found for each, found in self._values(record)}, is_copied=True)
+
+    @property
+    def touched(self) -> Collection[str]:
+        return [each.name for each in self._insertions]
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth_api import ConnectRecord, Importance, NonEmptyString, Schema, Settings, Struct, ValidList, key
@@ -55,6 +55,10 @@ class _Masking(Alteration):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         masked = {name: mask(value.get(name), None, self._replacement) for name in self._names}
         return hash_ordered({**value, **masked}, copied=len(value))
+
+    @property
+    def touched(self) -> Collection[str]:
+        return self._names
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

@@ -8,7 +8,7 @@ everything around it is put together anew. Where the struct or map is missing or
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -50,6 +50,11 @@ class Alteration(ABC):
     def moves(self, record: Any) -> Moves | None:
         """Return what becomes of maps where that is the same for all records of a topic; None where it is not."""
         return None
+
+    @property
+    def touched(self) -> Collection[str]:
+        """Return the members of maps that are looked at or put over a copy of the map, if that is all that is done."""
+        return ()
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -201,7 +206,8 @@ class FieldTransformation(FieldPlugin):
         beside = self._beside(batch)
         if beside is None:
             return NotImplemented
-        return self._plain.changed(self.side, batch, self._altered_plain, beside, self._alteration.moves)
+        found = self._alteration
+        return self._plain.changed(self.side, batch, self._altered_plain, beside, found.moves, found.touched)
 
     def _beside(self, batch: Batch) -> Beside | None:
         """Return what stands for the records where maps are altered; None where only these will do."""

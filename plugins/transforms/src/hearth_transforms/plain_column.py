@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
 _NOTHING = Beside()
 _FIRST = np.arange(1)
+_COPYING = Rewriting(Moves(is_copied=True))
 
 
 class PlainColumns:
@@ -75,6 +76,7 @@ class PlainColumns:
     def __init__(self) -> None:
         """Know no layout yet."""
         self._layouts = Layouts()
+        self._layouts_of_parts = Layouts()
         self._last: tuple[Moves, Rewriting] | None = None
 
     def changed(
@@ -84,15 +86,17 @@ class PlainColumns:
         change: Callable[[Any, Any], Any],
         beside: Beside = _NOTHING,
         moves: Callable[[Any], Moves | None] | None = None,
+        touched: Collection[str] = (),
     ) -> list[Batch] | PartlyFailed:
         """Return the batch with what a function makes of each value of a side, null among them.
 
-        ``moves`` tells what that is of any map, by what there is beside one, if it is the same for all. A row for
+        ``moves`` tells what that is of any map, by what there is beside one, if it is the same for all. Where members
+        are ``touched``, the function makes of a map the same as of them alone, put over a copy of the map. A row for
         which the function raises is left out, and its error stands beside the batch.
         """
         errors: dict[int, Exception] = {}
         known = moves(next(beside.of_each(_FIRST))) if moves is not None and batch.num_rows else None
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, known)
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, known, touched)
         changed = side.regrouped(batch, made)
         if not errors:
             return [changed]
@@ -109,6 +113,7 @@ class PlainColumns:
         beside: Beside = _NOTHING,
         errors: dict[int, Exception] | None = None,
         moves: Moves | None = None,
+        touched: Collection[str] = (),
     ) -> list[Grouped]:
         """Return as many columns as a function makes values of each value of a side.
 
@@ -120,13 +125,34 @@ class PlainColumns:
         for group in batch.groups(side.name):
             left[making.take(group)] = False
         if moves is not None and left.any():
-            left &= ~making.take_moved(column, left, self._rewriting(moves))
+            left[making.take_moved(column, np.flatnonzero(left), self._rewriting(moves))] = False
+        elif touched and left.any():
+            left[self._take_touched(making, column, np.flatnonzero(left), touched)] = False
         for group in self._layouts.groups(column, left):
             left[making.take(group)] = False
         rows = np.flatnonzero(left)
         if len(rows):
             making.take_each(rows, to_values(_rows(column, rows)))
         return [made.grouped() for made in making.columns]
+
+    def _take_touched(self, making: _Making, column: Any, rows: Any, touched: Collection[str]) -> Any:
+        """Change members of some of the rows, and return which rows these are.
+
+        However maps differ, there are few ways in which those of one or two members are laid out.
+        """
+        moves = Moves(dict(zip(touched, touched)), keeps_others=False)
+        parts, written = self._rewriting(moves).written(_rows(column, rows))
+        rows = rows[written]
+        if not len(rows):
+            return rows
+        inner, left = making.of_part(len(rows)), np.ones(len(rows), bool)
+        are_empty = pc.equal(parts, constant("{}")).to_numpy(zero_copy_only=False)
+        groups = [Alike(np.flatnonzero(are_empty), {})] if are_empty.any() else []
+        for group in itertools.chain(groups, self._layouts_of_parts.groups(parts, ~are_empty)):
+            left[np.searchsorted(rows, inner.take(Alike(rows[group.rows], group.value)))] = False
+        if left.any():
+            inner.take_each(rows[left], to_values(parts.filter(pa.array(left))))
+        return making.put_over(column, rows, inner.columns[0].grouped().column)
 
     def _rewriting(self, moves: Moves) -> Rewriting:
         """Return what moves members so, the same as before for the same moves."""
@@ -159,15 +185,22 @@ class _Making:
             made.add_alike(Alike(group.rows, value), column)
         return group.rows
 
-    def take_moved(self, column: Any, left: Any, rewriting: Rewriting) -> Any:
-        """Move the members of the maps that are left, and return a mask of the rows that this was done to."""
-        rows = np.flatnonzero(left)
-        texts, written = rewriting.written(_rows(column, rows))
+    def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
+        """Move the members of the maps of some rows, and return which of these that was done to."""
+        texts, written = rewriting.written(_rows(column, rows), over)
         (made,) = self.columns
         made.add(rows[written], texts)
-        taken = np.zeros(len(left), bool)
-        taken[rows[written]] = True
-        return taken
+        return rows[written]
+
+    def of_part(self, count: int) -> _Making:
+        """Return what makes parts of so many of the values in the same way."""
+        return _Making(self._change, self._beside, self._errors, [GroupedParts(count)])
+
+    def put_over(self, column: Any, rows: Any, over: Any) -> Any:
+        """Put members over those of the maps of some rows, null where that failed; returns which of these are done."""
+        failed = rows[over.is_null().to_numpy(zero_copy_only=False)] if over.null_count else rows[:0]
+        self.columns[0].add(failed, pa.nulls(len(failed), pa.string()))
+        return np.concatenate([failed, self.take_moved(column, rows, _COPYING, over)])
 
     def take_each(self, rows: Any, values: list[Any]) -> None:
         """Change values one by one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth_api import (
@@ -81,6 +81,10 @@ class _Converting(Alteration):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         converted = convert(value.get(self._name), None, self._target, self._notation)
         return hash_ordered({**value, self._name: converted}, copied=len(value))
+
+    @property
+    def touched(self) -> Collection[str]:
+        return (self._name,) if self._name else ()
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

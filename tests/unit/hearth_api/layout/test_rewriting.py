@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.batch import plain_to_json
+from hearth_api.batch import plain_to_json, values_to_column
 from hearth_api.java import hash_ordered, json_ordered
 from hearth_api.layout import Moves, Rewriting, rewriting
 
@@ -94,9 +94,22 @@ MOVES = st.builds(
 @given(st.lists(JSON, max_size=6), MOVES)
 def test_members_are_moved(values: list[Any], moves: Moves) -> None:
     """Maps within maps stay as they are."""
-    found = written([json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") for value in values], moves)
+    found = written([plain_to_json(value).encode() for value in values], moves)
     for text, value in zip(found, values):
         assert text is None or text == plain_to_json(moved(value, moves))
+
+
+@given(st.lists(st.tuples(JSON, st.none() | st.dictionaries(NAMES, JSON, max_size=3)), max_size=6))
+def test_members_are_put_over_others(rows: list[tuple[Any, dict[str, Any] | None]]) -> None:
+    """In their places, others behind them; where there is nothing to put over, nothing is written."""
+    texts = [plain_to_json(value) for value, _ in rows]
+    over = values_to_column(None, [over for _, over in rows])
+    column, sure = Rewriting(Moves(is_copied=True)).written(pa.array(texts, pa.string()), over)
+    column.validate(full=True)
+    found = iter(column.to_pylist())
+    for (value, other), is_sure in zip(rows, sure.tolist()):
+        assert not is_sure or next(found) == plain_to_json(hash_ordered({**value, **(other or {})}, copied=len(value)))
+        assert not (is_sure and other is None)
 
 
 USUAL = [
@@ -170,6 +183,20 @@ def test_maps_whose_members_are_moved() -> None:
         assert written([b"{}"], Moves({"a": name})) == written([b"{}"], Moves(added={name: 1})) == [None]
     assert written([b"{}"], Moves(added={"a": "\ud800"})) == [None]
     assert written([b"{}"], Moves(added={"a": "\n"})) == ['{"a":"\\n"}']
+
+
+@is_compiled
+def test_members_that_are_put_over_others() -> None:
+    """Whatever is in them; too many are not, and none over what is no map."""
+    rewriting_ = Rewriting(Moves(is_copied=True))
+    over = ['{"b":"n\\"},","z":[1,{"y":2}]}', "{}", '{"q":1}', "[]", None, '{"a":1}', '{"q\\n":1}']
+    column, sure = rewriting_.written(
+        pa.array(['{"a":1,"b":{"b":[]}}', '{"b":1}', "{}", "{}", "{}", "[]", "{}"]), pa.array(over)
+    )
+    assert column.to_pylist() == ['{"a":1,"b":"n\\"},","z":[1,{"y":2}]}', '{"b":1}', '{"q":1}']
+    assert sure.tolist() == [True] * 3 + [False] * 4
+    many = plain_to_json(dict.fromkeys(map(str, range(65)), 1))
+    assert rewriting_.written(pa.array(["{}"]), pa.array([many]))[1].tolist() == [False]
 
 
 def test_where_it_is_not_compiled_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
