@@ -1,5 +1,9 @@
 """Columns without schema, which hold the JSON text of every value: changed many at a time, or read and written anew.
 
+Where members of maps are only moved, the texts of all maps are written anew in one loop, however they are laid out
+(`hearth_api.layout.Rewriting`). Where a few members are looked at, these are taken out of the maps, changed, and put
+over the maps in the same way.
+
 What changes one value changes many that are laid out alike (`hearth_api.layout`): it is called once, with a
 `Many` in the place of each scalar. The others are changed value by value. Most of these hold nothing but what JSON has
 and are read and written by orjson, which takes a sixth of the time of the author API's own form; that form does the

@@ -43,5 +43,5 @@ def _many(schema: Schema, column: Any) -> Many | None:
     if column is None or column.null_count == len(column):
         return None
     if column.null_count:
-        raise UnlikeError("some rows lack an attribute")
+        raise UnlikeError("some rows lack an attribute", column.is_null().to_numpy(zero_copy_only=False))
     return ManyOfColumn(schema, column)
