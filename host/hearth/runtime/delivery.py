@@ -233,18 +233,23 @@ def deserializing(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Call
     return [pipeline.deserializing(part, first) for part, first in zip(incoming, firsts)]
 
 
-def delivered(incoming: Sequence[Incoming], outcomes: Sequence[Callable[[], Outcome]], pipeline: Pipeline) -> Delivery:
-    """Wait for what was read, and transform it; returns it in order.
+def delivered(
+    incoming: Sequence[Incoming],
+    outcomes: Sequence[Callable[[], Outcome]],
+    pipeline: Pipeline,
+    *,
+    wants_failures: bool = True,
+) -> Delivery:
+    """Wait for what was read, and transform it; failures are left out where nobody wants to hear of them.
 
     To convert much at once costs little more than to convert a few, however few the task is given at once.
     """
     starts, offsets = bounds(incoming)
     delivery = Delivery(sources=tuple(incoming), starts=starts, offsets=offsets)
     for part, outcome in zip(incoming, [wait() for wait in outcomes]):
-        delivery.failures += outcome.failures
         after = pipeline.transform(outcome.batches)
         delivery.batches += in_order(after.batches)
-        delivery.failures += after.failures
+        delivery.failures += [*outcome.failures, *after.failures] if wants_failures else []
         if outcome.batches:
             delivery.topics.add(part.topic)
     delivery.record_size = sum(batch.data.nbytes for batch in delivery.batches) / max(delivery.count, 1)

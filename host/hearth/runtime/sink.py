@@ -155,11 +155,11 @@ class SinkLoop:
                 self._standstill.end()
 
     def _convert(self, incoming: Sequence[Incoming]) -> None:
-        pipeline = self._pipeline
+        pipeline, wants_failures = self._pipeline, not self._tolerance.is_silent
         self._conversion.begin(
             sum(len(part.offset) for part in incoming),
             lambda: deserializing(incoming, pipeline),
-            lambda outcomes: delivered(incoming, outcomes, pipeline),
+            lambda outcomes: delivered(incoming, outcomes, pipeline, wants_failures=wants_failures),
         )
 
     def _take_converted(self) -> None:

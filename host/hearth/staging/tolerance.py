@@ -76,6 +76,8 @@ class Tolerance:
         """Whether the log shows bad records themselves."""
         self.is_reporting = settings.logs_failures or dead_letters is not None
         """Whether somebody wants to see bad records as they were consumed."""
+        self.is_silent = self.is_all and not self.is_reporting
+        """Whether nobody wants to hear of bad records."""
         self.exceeded = partial(ToleranceExceeded, names_key=settings.names_keys)
         """Makes the error with which a record fails the task."""
         self.heard = 0
@@ -89,6 +91,8 @@ class Tolerance:
 
         Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
         """
+        if self.is_silent:
+            return
         for failure in sorted(failures, key=lambda each: each.row):
             self.report(failure, record_of(failure.row))
 
