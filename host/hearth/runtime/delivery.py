@@ -238,9 +238,9 @@ def delivered(
     outcomes: Sequence[Callable[[], Outcome]],
     pipeline: Pipeline,
     *,
-    wants_failures: bool = True,
+    skip: Callable[[int], None] | None = None,
 ) -> Delivery:
-    """Wait for what was read, and transform it; failures are left out where nobody wants to hear of them.
+    """Wait for what was read, and transform it; ``skip`` is told how many failed where nobody wants to hear more.
 
     To convert much at once costs little more than to convert a few, however few the task is given at once.
     """
@@ -249,7 +249,11 @@ def delivered(
     for part, outcome in zip(incoming, [wait() for wait in outcomes]):
         after = pipeline.transform(outcome.batches)
         delivery.batches += in_order(after.batches)
-        delivery.failures += [*outcome.failures, *after.failures] if wants_failures else []
+        failures = [*outcome.failures, *after.failures]
+        if skip is None:
+            delivery.failures += failures
+        else:
+            skip(len(failures))
         if outcome.batches:
             delivery.topics.add(part.topic)
     delivery.record_size = sum(batch.data.nbytes for batch in delivery.batches) / max(delivery.count, 1)

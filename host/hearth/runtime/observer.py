@@ -44,8 +44,8 @@ class TaskObserver(FailureLog):
     """Hears from the loops what they do, and passes it on: statuses and topics to the host, lines to the log.
 
     It is told of batches, never of a single record that nothing is wrong with, and nothing waits for it but a status,
-    which the host has when the call returns. ``failed`` and ``dead_lettered`` may be called from any thread, the
-    others by the loop.
+    which the host has when the call returns. ``failed``, ``failed_unseen`` and ``dead_lettered`` may be called from
+    any thread, the others by the loop.
     """
 
     def __init__(self, task: str, link: TaskLink, settings: TaskSettings) -> None:
@@ -118,6 +118,11 @@ class TaskObserver(FailureLog):
         with self._lock:
             self.counts.failed += 1
         super().failed(failure, record)
+
+    def failed_unseen(self, count: int) -> None:
+        """So many records failed, of which nobody wants to hear more."""
+        with self._lock:
+            self.counts.failed += count
 
     def dead_lettered(self) -> None:
         """A record that failed is in the dead letter topic."""

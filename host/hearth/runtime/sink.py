@@ -155,11 +155,11 @@ class SinkLoop:
                 self._standstill.end()
 
     def _convert(self, incoming: Sequence[Incoming]) -> None:
-        pipeline, wants_failures = self._pipeline, not self._tolerance.is_silent
+        pipeline, skip = self._pipeline, self._tolerance.skip if self._tolerance.is_silent else None
         self._conversion.begin(
             sum(len(part.offset) for part in incoming),
             lambda: deserializing(incoming, pipeline),
-            lambda outcomes: delivered(incoming, outcomes, pipeline, wants_failures=wants_failures),
+            lambda outcomes: delivered(incoming, outcomes, pipeline, skip=skip),
         )
 
     def _take_converted(self) -> None:

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class FailureLog:
-    """Hears of records that failed in a task; both may be called from any thread."""
+    """Hears of records that failed in a task; these may be called from any thread."""
 
     def __init__(self, task: str, settings: TaskSettings) -> None:
         self._task, self._settings = task, settings
@@ -28,6 +28,9 @@ class FailureLog:
         if self._settings.logs_records and record is not None:
             text += f", where {record.text()}"
         log.error("%s.\n%s", text, failure.error.trace)
+
+    def failed_unseen(self, count: int) -> None:
+        """So many records failed, of which nobody wants to hear more."""
 
     def dead_lettered(self) -> None:
         """A record that failed is where dead letters are kept."""

@@ -92,9 +92,14 @@ class Tolerance:
         Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
         """
         if self.is_silent:
+            self.skip(len(failures))
             return
         for failure in sorted(failures, key=lambda each: each.row):
             self.report(failure, record_of(failure.row))
+
+    def skip(self, count: int) -> None:
+        """Take note of so many failures of which nobody wants to hear more."""
+        self._log.failed_unseen(count)
 
     def report(self, failure: Failure, record: FailedRecord | None) -> Future[None] | None:
         """Report one failure; returns its dead letter, raises ``ToleranceExceeded`` where nothing is tolerated."""

@@ -84,14 +84,16 @@ def test_what_transformations_made_is_put_with_the_numbers_it_was_consumed_by() 
     assert [batch.column("row").to_pylist() for batch in batches] == [[0, 2], [1, 3]]
 
 
-def test_failures_that_nobody_wants_to_hear_of_are_left_out() -> None:
+def test_failures_that_nobody_wants_to_hear_of_are_counted_alone() -> None:
     """A put of thousands of bad records would go through them once more for each piece that it is cut into."""
     whole, failed = number_rows(batch(0, 1)), [failure(1)]
     pipeline: Any = SimpleNamespace(transform=lambda batches: Outcome(batches, [failure(0)]))
     read = [incoming((0, 0), (1, 0))]
-    for wants_failures, rows in ((True, [1, 0]), (False, [])):
-        delivery = delivered(read, [lambda: Outcome([whole], failed)], pipeline, wants_failures=wants_failures)
-        assert [each.row for each in delivery.failures] == rows
+    delivery = delivered(read, [lambda: Outcome([whole], failed)], pipeline)
+    assert [each.row for each in delivery.failures] == [1, 0]
+    skipped: list[int] = []
+    delivery = delivered(read, [lambda: Outcome([whole], failed)], pipeline, skip=skipped.append)
+    assert (delivery.failures, skipped) == ([], [2])
 
 
 def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together() -> None:

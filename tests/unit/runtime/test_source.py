@@ -362,7 +362,8 @@ def test_refusal_that_is_tolerated_is_logged_as_kafka_connects(
 def test_failing_record_is_logged_as_it_was_polled(caplog: pytest.LogCaptureFixture) -> None:
     """A transformation may have changed it since."""
     run = Run(World())
-    run.observer._settings = replace(SETTINGS, logs_failures=True, logs_records=True)
+    run.observer._settings = settings = replace(SETTINGS, is_tolerant=True, logs_failures=True, logs_records=True)
+    run.loop._tolerance = Tolerance(settings, run.observer)
     run.hand_over(("a", rows(OK, FAILING)))
     run.turn_until(lambda: run.observer.counts.failed == 1)
     (line,) = (message for message in caplog.messages if message.startswith("Error encountered in task"))

@@ -87,6 +87,16 @@ def test_with_tolerance_every_failure_is_reported_in_order() -> None:
     assert ledger.counts.failed == 2
 
 
+def test_failures_of_which_nobody_wants_to_hear_are_counted() -> None:
+    """Neither the log nor a topic of dead letters shows them."""
+    ledger = Ledger()
+    tolerance = Tolerance(TOLERANT, ledger)
+    tolerance.judge([failure(2), failure(1)], Record)
+    tolerance.skip(3)
+    assert tolerance.is_silent
+    assert (ledger.reported, ledger.counts.failed) == ([], 5)
+
+
 @pytest.mark.parametrize("is_tolerant", [False, True])
 def test_nothing_happens_where_nothing_failed(is_tolerant: bool) -> None:
     """Success is silent."""
