@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hearth_api import Schema, Type, is_logical
 from hearth_api.batch import Many, UnlikeError, arrow_type, column_to_values, values_to_column
 from hearth_api.layout import ManyOfColumn
 from hearth_transforms.casting import cast
+from hearth_transforms.row_error import RowErrors, each
 
 _INTEGERS: dict[Type, Any] = {
     Type.INT8: np.int8,
@@ -32,12 +34,9 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
         return _cast_numbers(column, target)
     if target is Type.STRING and schema.type in _WHOLE and not is_logical(schema):
         return column.cast(pa.string())
-    if schema.type is Type.STRING and target in _INTEGERS and _are_plain_integers(column):
-        try:
-            return column.cast(arrow_type(Schema(target)))
-        except pa.ArrowInvalid:
-            pass  # one is too large: which, and in which words it is refused, `cast` knows
-    values = [cast(value, schema, target) for value in column_to_values(schema, column)]
+    if schema.type is Type.STRING and target in _INTEGERS:
+        return _cast_texts(column, schema, target)
+    values = each(partial(cast, schema=schema, target=target), column_to_values(schema, column))
     return values_to_column(Schema(target), values)
 
 
@@ -64,5 +63,19 @@ def _cast_numbers(column: Any, target: Type) -> Any:
         return pa.array(filled.to_numpy(zero_copy_only=False).astype(_NUMBERS[target]), mask=nulls)
 
 
-def _are_plain_integers(column: Any) -> bool:
-    return pc.all(pc.match_substring_regex(column, _PLAIN_INTEGER)).as_py() is not False
+def _cast_texts(column: Any, schema: Schema, target: Type) -> Any:
+    """Return whole numbers; what is no plain one is read value by value."""
+    plain = pc.fill_null(pc.match_substring_regex(column, _PLAIN_INTEGER), True)
+    if plain.true_count < len(plain):
+        rows = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
+        odd = column.take(pa.array(rows)).to_pylist()
+        try:
+            found = each(partial(cast, schema=schema, target=target), odd)
+        except RowErrors as failed:
+            raise RowErrors({int(rows[place]): error for place, error in failed.errors.items()}) from None
+        column = pc.replace_with_mask(column, pc.invert(plain), pa.array(map(str, found), pa.string()))
+    try:
+        return column.cast(arrow_type(Schema(target)))
+    except pa.ArrowInvalid:  # one is too large: which, and in which words it is refused, `cast` knows
+        values = each(partial(cast, schema=schema, target=target), column.to_pylist())
+        return values_to_column(Schema(target), values)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from hearth_api import ConfigError, DataError, Importance, Schema, Settings, Struct, Type, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, BatchTransformation, Declined, PartlyFailed
 from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -54,7 +54,7 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
             value = renewed
         return self.side.replaced(record, updated, value)
 
-    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+    def apply_batch(self, batch: Batch) -> list[Batch] | PartlyFailed | Declined:
         """Give the column its new schema; of its values only nulls that have a default change."""
         from hearth_transforms import struct_column as columns
 
@@ -62,8 +62,8 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
         if schema is None or schema.type is not Type.STRUCT:
             return NotImplemented
         parts = columns.with_structs(self.side, batch, self._renewed)
-        if parts is NotImplemented:
-            return NotImplemented
+        if not isinstance(parts, list):
+            return parts
         updated = self._updated(schema)
         return [self.side.replaced_column(each, updated, columns.side_column(self.side, each)) for each in parts]
 

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, Field, Schema, Struct, Type
-from hearth_api.batch import Batch, Declined, arrow_type, column_to_values, values_to_column
+from hearth_api.batch import Batch, Declined, PartlyFailed, arrow_type, column_to_values, values_to_column
 from hearth_api.layout import constant
 from hearth_transforms.attribute import Attribute
 from hearth_transforms.mask import mask
+from hearth_transforms.row_error import RowErrors
 from hearth_transforms.side import Side
 
 
@@ -51,21 +52,53 @@ Change = Callable[[Batch, Schema, Any], "tuple[Schema, Any] | None"]
 """What makes other values of some, both given as schema and column, and knows their batch; None where it cannot."""
 
 
-def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
-    """Return the batch with the values of a side changed; nulls keep their schema, so they are cut out."""
+def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | PartlyFailed | Declined:
+    """Return the batch with the values of a side changed; nulls keep their schema, so they are cut out.
+
+    Rows that fail when the column is changed stand beside the others, with their errors.
+    """
     schema, column = side.schema(batch), side_column(side, batch)
     if column.null_count == len(column):
         return [batch]
     if schema is None:
         return NotImplemented
     if column.null_count:
-        parts = [with_present(side, part, change) for part in runs(batch, column.is_null())]
-        return NotImplemented if NotImplemented in parts else [each for part in parts for each in part]
-    changed = change(batch, schema, column)
-    return NotImplemented if changed is None else [side.replaced_column(batch, *changed)]
+        pieces = list(runs(batch, column.is_null()))
+        return _together(pieces, [with_present(side, piece, change) for piece in pieces])
+    errors: dict[int, Exception] = {}
+    places = np.arange(len(column))
+    while len(places):
+        try:
+            changed = change(batch, schema, side_column(side, batch))
+        except RowErrors as failed:
+            errors |= {int(places[place]): error for place, error in failed.errors.items()}
+            kept = np.ones(len(places), bool)
+            kept[list(failed.errors)] = False
+            places, batch = places[kept], batch.filter(pa.array(kept))
+            continue
+        if changed is None:
+            return NotImplemented
+        made = [side.replaced_column(batch, *changed)]
+        return PartlyFailed(made, errors) if errors else made
+    return PartlyFailed([], errors)
 
 
-def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
+def _together(pieces: Sequence[Batch], parts: Sequence[Any]) -> list[Batch] | PartlyFailed | Declined:
+    """Return what became of pieces that follow each other as what became of the whole."""
+    if any(part is NotImplemented for part in parts):
+        return NotImplemented
+    made: list[Batch] = []
+    errors: dict[int, Exception] = {}
+    first = 0
+    for piece, part in zip(pieces, parts):
+        own = part if isinstance(part, PartlyFailed) else PartlyFailed(part, {})
+        made += own.result
+        errors |= {first + place: error for place, error in own.errors.items()}
+        first += piece.num_rows
+    return PartlyFailed(made, errors) if errors else made
+
+
+def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | PartlyFailed | Declined:
     """Return the batch with the structs of a side changed; what makes others of them gives the columns of fields."""
 
     def changed(part: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
