@@ -133,7 +133,7 @@ def _rows() -> Iterator[Row]:
         ("size-5m", "texts of 5 MB", data.sized(5_000_000, 3_000)),
         ("size-mixed", "texts of 10 bytes to 5 MB, keys of 0 to 1 KB", data.power_law),
     ):
-        yield Row(name, "sizes", title, messages, 1.0, strings)
+        yield Row(name, "sizes", title, messages, 1.0, {**strings, **converter("key", "string")})
     for kind in (*data.HEADERS, "mixed"):
         yield Row(f"header-{kind}", "headers", f"a header, {kind}", data.headed(kind), 2.0, strings)
 

@@ -18,9 +18,7 @@ _ERROR = tuple(f"__connect.errors.exception.{each}" for each in ("class.name", "
 _TRACE = re.compile(r"\n(hint: |Caused by: |Traceback ).*", re.DOTALL)
 """What Hearth's traces have behind the error itself; that of Java's comes without it."""
 _KAFKAS = "org.apache.kafka."
-"""Errors of these packages are raised on purpose, and their words are the interface."""
-_STUMBLED = [None, None]
-"""What stands for class and words of any other error."""
+"""Errors of these packages are raised on purpose, and their words are the interface; of others it is the class."""
 _JSON = "json.JsonConverter"
 _ADDRESS = re.compile(r"(\[B|HeapByteBuffer|SchemaBuilder)@[0-9a-f]+")
 _REFUSED = re.compile(
@@ -47,7 +45,7 @@ def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | No
     if "failed" in told:
         failed = told["failed"]
         is_meant = failed["exception"].startswith(_KAFKAS)
-        words = [failed["exception"], _worded(failed["message"] or "")] if is_meant else _STUMBLED
+        words = [failed["exception"], _worded(failed["message"] or "") if is_meant else None]
         answer = {"failed": [failed["stage"], failed["class"], *words]}
         return answer | _letter(told, config, is_meant=is_meant)
     if "end" in told:
@@ -56,11 +54,11 @@ def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | No
 
 
 def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
-    """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth says what is wrong."""
+    """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth has other words."""
     if "failed" in told:
         phase, class_name, error, message = told["failed"]
         yield {"failed": [phase, class_name, error, _worded(message)], **_letter(told, config, is_meant=True)}
-        yield {"failed": [phase, class_name, *_STUMBLED], **_letter(told, config, is_meant=False)}
+        yield {"failed": [phase, class_name, error, None], **_letter(told, config, is_meant=False)}
     else:
         yield _form(told, config)
 

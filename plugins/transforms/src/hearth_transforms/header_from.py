@@ -23,7 +23,7 @@ from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
 from hearth_transforms.plugin import field_syntax, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.requirement import NullFieldError, UnknownFieldError, require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
 
 
@@ -119,7 +119,10 @@ class HeaderFrom(FieldTransformation):
         new_schema = self._updated(schema) if self._moves else schema
         rest_struct = self._alteration.struct(struct, new_schema, record) if self._moves else struct
         for path, name in zip(self._paths, self._headers):
-            field = path.field_in(schema)
+            try:
+                field = path.field_in(schema)
+            except UnknownFieldError as error:
+                raise NullFieldError(str(error)) from None
             headers.add(name, field.schema, path.value_in_struct(struct, self._with_default))
         return self.side.replaced(record, new_schema, rest_struct).new_record(headers=headers)
 

@@ -25,6 +25,12 @@ class UnknownFieldError(DataError):
     java_name = "java.lang.IllegalArgumentException"
 
 
+class NullFieldError(DataError):
+    """There is no field of that name where Kafka Connect uses what it finds without a look."""
+
+    java_name = "java.lang.NullPointerException"
+
+
 def inferred_type(value: Any, transformation: str) -> Type:
     """Return the type of a value that has no schema; Kafka Connect knows none for logical values there."""
     for kind, type_ in _INFERRED:
