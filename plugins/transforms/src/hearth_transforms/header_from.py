@@ -23,7 +23,7 @@ from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
 from hearth_transforms.plugin import field_syntax, null_to_default
-from hearth_transforms.requirement import NullFieldError, UnknownFieldError, require_map, require_struct
+from hearth_transforms.requirement import NullPointerError, UnknownFieldError, require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
 
 
@@ -122,7 +122,7 @@ class HeaderFrom(FieldTransformation):
             try:
                 field = path.field_in(schema)
             except UnknownFieldError as error:
-                raise NullFieldError(str(error)) from None
+                raise NullPointerError(str(error)) from None
             headers.add(name, field.schema, path.value_in_struct(struct, self._with_default))
         return self.side.replaced(record, new_schema, rest_struct).new_record(headers=headers)
 

@@ -25,8 +25,8 @@ class UnknownFieldError(DataError):
     java_name = "java.lang.IllegalArgumentException"
 
 
-class NullFieldError(DataError):
-    """There is no field of that name where Kafka Connect uses what it finds without a look."""
+class NullPointerError(DataError):
+    """Something is missing that Kafka Connect uses without a look."""
 
     java_name = "java.lang.NullPointerException"
 

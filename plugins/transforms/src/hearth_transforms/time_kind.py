@@ -23,6 +23,7 @@ from hearth_api import (
 from hearth_api.batch import Many
 from hearth_api.java import java_class
 from hearth_transforms.date_format import DateFormat
+from hearth_transforms.requirement import NullPointerError
 
 DAY = 86_400_000
 """Milliseconds of a day."""
@@ -77,7 +78,7 @@ def _read(text: Any, notation: Notation) -> int | None:
     if not isinstance(text, str):
         return None
     if notation.format is None:
-        raise DataError("a string cannot be read as a time without a `format`")
+        raise NullPointerError("a string cannot be read as a time without a `format`")
     try:
         notation.format.require_reading()
     except NotImplementedError as error:
