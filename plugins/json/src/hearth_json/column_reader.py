@@ -24,7 +24,7 @@ Part = tuple[Any, Any]
 
 
 _FEWEST = 400
-"""Of fewer payloads of one schema the strict form is quicker: a template takes as long for each field of a few rows."""
+"""Fewer payloads of one schema are read strictly: a template takes as long for each field of a few rows."""
 
 
 class ColumnReader:
