@@ -32,6 +32,8 @@ _DIGIT_LIMIT = 1000
 _EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+_FIRSTS = frozenset('{["-0123456789tfnNI')
+"""With what a value begins, or one of the numbers that JavaScript has and JSON lacks."""
 _ZERO = re.compile(r"(?<![0-9])0[0-9]")
 _LEADING_ZEROS = re.compile(r"^(-?)0+(?=[0-9])")
 _QUAD = 4
@@ -53,12 +55,17 @@ def tree_or_error(data: bytes) -> Any:
     start = space_end(text, 0)
     if start == len(text):
         return MISSING
-    try:
-        return _first_value(text, start)
-    except (ValueError, RecursionError) as error:
-        malformed = DataError(MALFORMED)
-        malformed.__cause__ = error.with_traceback(None)
-        return malformed
+    cause: Exception
+    if text[start] not in _FIRSTS:
+        cause = _no_value(text, start)
+    else:
+        try:
+            return _first_value(text, start)
+        except (ValueError, RecursionError) as error:
+            cause = error.with_traceback(None)
+    malformed = DataError(MALFORMED)
+    malformed.__cause__ = cause
+    return malformed
 
 
 def read_member(text: str, start: int) -> tuple[Any, int]:
@@ -67,9 +74,13 @@ def read_member(text: str, start: int) -> tuple[Any, int]:
     try:
         return scan(text, start)
     except StopIteration as stop:
-        raise json.JSONDecodeError("Expecting value", text, stop.value) from None
+        raise _no_value(text, stop.value) from None
     except decimal.InvalidOperation as error:
         raise ValueError("number out of range") from error
+
+
+def _no_value(text: str, place: int) -> json.JSONDecodeError:
+    return json.JSONDecodeError("Expecting value", text, place)
 
 
 def space_end(text: str, start: int) -> int:
