@@ -13,6 +13,7 @@ import click
 
 from hearth.broker import KafkaBroker
 from tests.bench import (
+    bad_record,
     chain,
     dirty,
     failing_plugin,
@@ -64,12 +65,14 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "through": frame_kafka.measure,
     **dirty.CASES,
     "dirty:own": failing_plugin.measure,
+    "dirty:latency": bad_record.measure,
 }
 
 USUAL = [
     case
     for case in CASES
-    if case not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own")
+    if case
+    not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:latency")
 ]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.
