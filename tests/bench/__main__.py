@@ -68,12 +68,10 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "dirty:latency": bad_record.measure,
 }
 
-USUAL = [
-    case
-    for case in CASES
-    if case
-    not in ("s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:latency")
-]
+_OTHERS = (
+    "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:latency",
+)  # fmt: skip
+USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
 Kafka, or compare Hearth with itself.
 """
