@@ -55,10 +55,7 @@ class ProtoColumnWriter:
         self._settings = settings
         self._plain = ProtoValueWriter(settings)
         try:
-            if schema.type is Type.STRUCT:
-                self._make = self._message(schema, message)
-            else:
-                self._make = self._wrapped(schema, message)
+            self._make = self._inner(schema, message)
         except UnsuitedError:
             self._make = None
 
@@ -135,7 +132,7 @@ class ProtoColumnWriter:
         raise UnsuitedError
 
     def _wrapped(self, schema: Schema, message: ProtoMessage) -> Make:
-        return self._field(schema, message.fields[0])
+        return self._field(schema, word.wrapper_in(schema, message).fields[0])
 
     def _array(self, schema: Schema, target: ProtoField) -> Make:
         items = schema.value_schema

@@ -161,7 +161,9 @@ class ProtoSchemaReader:
             return _LOGICAL[name].builder()
         if name == known.VARIANT:
             return SchemaBuilder.struct().name(_VARIANT).field("metadata", BYTES_SCHEMA).field("value", BYTES_SCHEMA)
-        if name in known.WRAPPED and self._settings.wrapper_for_nullables:
+        if name in known.WRAPPED and (
+            self._settings.wrapper_for_nullables or self._settings.wrapper_for_raw_primitives
+        ):
             return SchemaBuilder(_TYPES[known.WRAPPED[name]])
         if is_map(field):
             return self._map(message)

@@ -35,6 +35,7 @@ _WRAPPERS = {type_: name for name, type_ in known.WRAPPED.items()} | {
     "fixed64": "google.protobuf.UInt64Value",
 }
 _NARROW = (Type.INT8, Type.INT16)
+_UNSIGNED = ("uint32", "fixed32")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -58,12 +59,28 @@ def is_enum(schema: Schema) -> bool:
 
 
 def root_wrapper(schema: Schema) -> str:
-    """Return the wrapper message that holds a value which is no struct."""
-    if schema.name in _LOGICAL:
-        raise DataError(f"Unsupported root schema of logical type {schema.name}: put it into a struct")
+    """Return the wrapper message that a root schema which is no struct is registered as."""
     if schema.type not in _SCALARS:
         raise DataError(f"Unsupported root schema of type {schema.type}")
     return _WRAPPERS[_SCALARS[schema.type]]
+
+
+def root_message(schema: Schema) -> ProtoMessage:
+    """Return the message that root values which are no structs are written as.
+
+    Java writes logical types as the messages that stand for them in structs, though it registers the wrapper of
+    the scalar that carries them.
+    """
+    name = _LOGICAL.get(schema.name) or root_wrapper(schema)
+    file = known.KNOWN[known.FILE_OF[name]]
+    return wrapper_in(schema, next(each for each in file.messages if each.full_name == name))
+
+
+def wrapper_in(schema: Schema, message: ProtoMessage) -> ProtoMessage:
+    """Return the wrapper message that Java writes where a schema has `message`: 32 unsigned bits go as signed ones."""
+    if schema.type is Type.INT64 and message.full_name in known.WRAPPED and parameter(schema, TYPE) in _UNSIGNED:
+        return next(each for each in known.KNOWN[known.WRAPPERS].messages if each.full_name == _WRAPPERS["int32"])
+    return message
 
 
 def scrubbed(name: str) -> str:

@@ -33,7 +33,7 @@ class ProtoValueWriter:
 
     def root(self, schema: Schema, message: ProtoMessage) -> Encode:
         """Return what writes values of a root schema."""
-        write = self.message(schema, message) if schema.type is Type.STRUCT else self._wrapped(schema, message)
+        write = self._of_message(schema, message, False)
 
         def payload(value: Any) -> bytes:
             try:
@@ -162,7 +162,7 @@ class ProtoValueWriter:
         raise DataError(f"Cannot write {schema.type} as the message {message.full_name}")
 
     def _wrapped(self, schema: Schema, message: ProtoMessage) -> Encode:
-        return self.field(schema, message.fields[0])
+        return self.field(schema, word.wrapper_in(schema, message).fields[0])
 
     def _enum(self, schema: Schema, enum: ProtoEnum) -> Encode:
         numbers: dict[Any, int] = dict(enum.values)

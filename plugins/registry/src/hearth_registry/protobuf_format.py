@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import DataError, Schema, Type, holds_itself
+from hearth_api import DataError, Schema, Type, holds_itself, is_logical
 from hearth_registry import proto_known as known
 from hearth_registry.proto_difference import differences
 from hearth_registry.proto_file import ProtoFile, ProtoMessage
 from hearth_registry.proto_parser import parse_proto
 from hearth_registry.proto_schema_reader import ProtoSchemaReader
-from hearth_registry.proto_schema_writer import ProtoSchemaWriter, full_name, root_wrapper
+from hearth_registry.proto_schema_writer import ProtoSchemaWriter, full_name, root_message, root_wrapper
 from hearth_registry.proto_text import proto_text, without_extensions
 from hearth_registry.proto_value_reader import ProtoValueReader
 from hearth_registry.proto_value_writer import ProtoValueWriter
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _IGNORE_EXTENSIONS = "ignore_extensions"
+_FIRST = (0,)
+"""The indexes of the first message of a file."""
 
 
 class ProtobufSchema(FormatSchema):
@@ -147,7 +149,7 @@ class ProtobufFormat(SchemaFormat):
         if schema is None:
             return SchemalessWriter("Protobuf")
         assert isinstance(target, ProtobufSchema)
-        return _Writer(self._settings, schema, target.file, self._name_of(schema))
+        return _Writer(self._settings, schema, target.file)
 
     def reader(
         self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
@@ -174,12 +176,17 @@ class ProtobufFormat(SchemaFormat):
 class _Writer(PayloadWriter):
     """Writes values of one schema."""
 
-    def __init__(self, settings: ProtobufSettings, schema: Schema, file: ProtoFile, name: str) -> None:
+    def __init__(self, settings: ProtobufSettings, schema: Schema, file: ProtoFile) -> None:
+        root = None if schema.type is Type.STRUCT else root_message(schema)
+        name = full_name(schema, settings) if root is None else root.full_name
         indexes = file.indexes_of(name)
+        if indexes is None and is_logical(schema):
+            indexes = _FIRST  # which is another message: nobody can read what Java writes here
         if indexes is None:
             raise DataError(f"Protobuf schema has no message {name}")
+        message = file.message_at(indexes) if root is None else root
         self.message_indexes = indexes
-        self._settings, self._schema, self._message = settings, schema, file.message_at(indexes)
+        self._settings, self._schema, self._message = settings, schema, message
         self._write = ProtoValueWriter(settings).root(schema, self._message)
         self._columns: ProtoColumnWriter | None = None
 

@@ -32,7 +32,7 @@ class ProtobufSettings(RegistrySettings):
     )
     wrapper_for_raw_primitives: bool = key(
         "wrapper.for.raw.primitives", default=True,
-        doc="Whether a message of Google's wrapper types is read as the value in it.",
+        doc="Whether a message of Google's wrapper types is read as the value in it, wherever it stands.",
     )  # fmt: skip
     generate_struct_for_nulls: bool = key(
         "generate.struct.for.nulls", default=False, doc="Whether a message that is not set is read as one of defaults."

@@ -25,6 +25,7 @@ from hearth_api import (
     Timestamp,
 )
 from hearth_api.batch import column_to_values, values_to_column
+from hearth_registry.proto_wire import varint
 from hearth_registry.schema_format import PayloadReader
 from tests.profile import decoder_settings
 from tests.unit.plugins.registry.test_json_schema_text import struct
@@ -206,3 +207,43 @@ def test_few_rows_go_one_by_one() -> None:
     """To begin with columns takes as long as some sixty rows."""
     assert WRITES.payloads(values_to_column(ALL, [Struct(ALL)]), b"") is NotImplemented
     assert READS.values(pa.array([b""], pa.binary())) is NotImplemented
+
+
+WRAPPING = """syntax = "proto3"; import "google/protobuf/wrappers.proto";
+message M {
+  google.protobuf.StringValue text = 1; repeated google.protobuf.Int32Value numbers = 2;
+  oneof choice { google.protobuf.BoolValue yes = 3; google.protobuf.BytesValue raw = 4; }
+  google.protobuf.UInt32Value big = 5; map<string, google.protobuf.DoubleValue> named = 6; In inner = 7;
+  message In { google.protobuf.Int64Value deep = 1; }
+}"""
+READS_WRAPPED = reader(WRAPPING)
+
+
+def _part(number: int, contents: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Return messages in a field, of few bytes each."""
+    return contents.map(lambda content: bytes([number << 3 | 2, len(content)]) + content)
+
+
+def _number(number: int) -> bytes:
+    return b"\x08" + varint(number & (1 << 64) - 1)
+
+
+_NUMBERS = st.one_of(st.just(b""), st.integers(-(2**63), 2**63 - 1).map(_number))
+_TEXTS = st.one_of(st.just(b""), st.text(max_size=5).map(str.encode).map(lambda raw: b"\x0a" + varint(len(raw)) + raw))
+_DOUBLES = st.one_of(st.just(b""), st.binary(min_size=8, max_size=8).map(lambda raw: b"\x09" + raw))
+WRAPPED_PARTS = st.tuples(
+    st.one_of(st.just(b""), _part(1, _TEXTS)),
+    st.lists(_part(2, _NUMBERS), max_size=4).map(b"".join),
+    st.one_of(st.just(b""), _part(3, _NUMBERS), _part(4, _TEXTS)),
+    st.one_of(st.just(b""), _part(5, _NUMBERS)),
+    st.lists(_part(6, _part(2, _DOUBLES)), max_size=2).map(b"".join),
+    st.one_of(st.just(b""), _part(7, _part(1, _NUMBERS))),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(WRAPPED_PARTS, min_size=20, max_size=40), st.booleans())
+def test_wrappers_are_read_in_columns_as_in_rows(rows: list[tuple[bytes, ...]], is_shuffled: bool) -> None:
+    """Set, set to the default, not set, in lists, maps, oneofs and messages, and with fields in another order."""
+    payloads = [b"".join(parts[::-1] if is_shuffled else parts) for parts in rows]
+    assert same(read(READS_WRAPPED, payloads)) == same([READS_WRAPPED.value(each) for each in payloads])

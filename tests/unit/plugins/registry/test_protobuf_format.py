@@ -32,6 +32,7 @@ from hearth_api import (
     Timestamp,
     Type,
 )
+from hearth_api.batch import values_to_column
 from hearth_api.java import hash_ordered
 from hearth_registry import proto_schema_reader
 from hearth_registry.proto_wire import varint
@@ -266,14 +267,15 @@ def test_a_file_of_others_is_read_as_Java_reads_it() -> None:
     assert (reads.schema.name, reads.schema.version) == ("Second", 3)
     assert [field.name for field in reads.schema.fields] == ["pick_0", "name", "kinds", "inners", "wrapped"]
     kinds, inners, wrapped = (reads.schema.fields[place].schema for place in (2, 3, 4))
-    assert (kinds.type, inners.type, inners.name, wrapped.name) == (Type.ARRAY, Type.MAP, "inners", "StringValue")
+    assert (kinds.type, inners.type, inners.name) == (Type.ARRAY, Type.MAP, "inners")
+    assert wrapped == tagged(SchemaBuilder.string().optional(), 7)
     inner = "0801" + "1a0162"
     payload = bytes.fromhex("0a0178" + "1000" + "1202" + "0000")
     payload += bytes.fromhex("1a0a" + "0a016b" + "1205" + inner) + bytes.fromhex("2005" + "2dffffffff" + "3a030a0177")
     assert reads.value(payload).get("pick_0").get("f") == 4294967295
     assert reads.value(payload).get("inners")["k"].get("deep") == -1
     value = reads.value(payload)
-    assert (value.get("kinds"), value.get("wrapped").get("value"), value.get("name")) == (["A", "A", "A"], "w", "x")
+    assert (value.get("kinds"), value.get("wrapped"), value.get("name")) == (["A", "A", "A"], "w", "x")
     assert reads.value(b"").get("name") is None
     told = made(optional_for_proto2="false").reader(form, (1,), None, None)
     assert told.value(b"").get("name") == 'no"body'
@@ -300,10 +302,131 @@ def test_settings_change_how_a_file_is_read() -> None:
     assert [field.name for field in schema(flatten_unions="true").fields][:3] == ["u", "f", "away"]
     assert read(flatten_unions="true").value(b"\x20\x05").get("u") == 5
     assert schema(generalized_sum_type_support="true").fields[0].schema.name == "pick"
-    assert read(generate_struct_for_nulls="true").value(b"").get("wrapped").get("value") == ""
+    assert read(generate_struct_for_nulls="true").value(b"").get("wrapped") == ""
     assert schema(wrapper_for_nullables="true").field("wrapped").schema.type is Type.STRING  # type: ignore[union-attr]
     raw = reader(INT32_SCHEMA, (4,), wrapper_for_raw_primitives="false")
     assert str(raw.value(b"\x08\x0c")) == "Struct{value=12}"
+
+
+WRAPPERS = {
+    "Double": (Type.FLOAT64, 1.5, "09000000000000f83f", 0.0), "Float": (Type.FLOAT32, 1.5, "0d0000c03f", 0.0),
+    "Int64": (Type.INT64, -1, "08ffffffffffffffffff01", 0), "UInt64": (Type.INT64, 7, "0807", 0),
+    "Int32": (Type.INT32, -1, "08ffffffffffffffffff01", 0), "UInt32": (Type.INT64, 4294967295, "08ffffffff0f", 0),
+    "Bool": (Type.BOOLEAN, True, "0801", False), "String": (Type.STRING, "hé", "0a0368c3a9", ""),
+    "Bytes": (Type.BYTES, b"\xff", "0a01ff", b""),
+}  # fmt: skip
+"""For every wrapper the type it is read as, a value with its bytes, and the value that has none."""
+UNWRAPPING = [
+    {}, {"optional_for_nullables": "true"}, {"enhanced_protobuf_schema_support": "true"}, {"int_for_enums": "true"},
+    {"generate_index_for_unions": "false"}, {"flatten_unions": "true"}, {"generate_struct_for_nulls": "true"},
+    {"wrapper_for_nullables": "true"}, {"wrapper_for_nullables": "true", "wrapper_for_raw_primitives": "false"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("config", UNWRAPPING, ids=str)
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_is_a_scalar_wherever_it_stands(name: str, config: dict[str, str]) -> None:
+    """As a field, an item, a value of a map, a member of a oneof, and in a message of a message."""
+    type_, value, payload, default = WRAPPERS[name]
+    wrapper = f"google.protobuf.{name}Value"
+    reads = reader(
+        f"""syntax = "proto3"; import "google/protobuf/wrappers.proto";
+        message M {{ {wrapper} one = 1; repeated {wrapper} many = 2; map<string, {wrapper}> named = 3;
+                     oneof choice {{ {wrapper} member = 4; int32 other = 5; }} repeated In deep = 6;
+                     message In {{ {wrapper} inner = 1; }} }}""",
+        (),
+        **config,
+    )
+    schema = reads.schema
+    assert schema is not None
+
+    def scalar(**parameters: str) -> Schema:
+        named = {f"io.confluent.connect.protobuf.{name}": value for name, value in parameters.items()}
+        builder = SchemaBuilder(type_).optional()
+        return (builder.parameters(named) if named else builder).build()
+
+    def field(within: Schema, name: str) -> Schema:
+        found = within.field(name)
+        assert found is not None
+        return found.schema
+
+    has_union, has_index = "flatten_unions" not in config, "generate_index_for_unions" not in config
+    union = ("choice_0" if has_index else "choice") if has_union else None
+    members = field(schema, union) if union else schema
+    marked = {"Wrapper": "true"} if "wrapper_for_nullables" in config else {}
+    deep = field(schema, "deep").value_schema
+    assert deep is not None
+    assert field(schema, "one") == field(deep, "inner") == scalar(Tag="1")
+    assert field(schema, "many").value_schema == scalar()
+    assert field(schema, "named").value_schema == scalar(Tag="2")
+    assert field(members, "member") == scalar(**marked, Tag="4")
+
+    told = bytes.fromhex(payload)
+    inner = b"\x0a" + varint(len(told)) + told
+    entry = b"\x0a\x01k\x12" + varint(len(told)) + told
+    data = inner + b"\x12" + varint(len(told)) + told + b"\x12\0" + b"\x1a" + varint(len(entry)) + entry
+    data += b"\x1a\x03\x0a\x01n" + b"\x22" + varint(len(told)) + told + b"\x32" + varint(len(inner)) + inner
+    read = reads.value(data)
+    assert (read.get("one"), read.get("many")) == (value, [value, default])
+    assert read.get("named") == {"k": value, "n": default}
+    assert (read.get(union) if union else read).get("member") == value
+    assert read.get("deep")[0].get("inner") == value
+    nothing = reads.value(b"\x0a\0")
+    assert (nothing.get("one"), nothing.get("many"), nothing.get("named")) == (default, [], {})
+    absent = reads.value(b"")
+    assert absent.get("one") == (default if "generate_struct_for_nulls" in config else None)
+
+
+def test_a_wrapper_is_a_struct_where_that_is_wanted() -> None:
+    """Neither at the root nor in a message is it the value in it then."""
+    told = """syntax = "proto3"; import "google/protobuf/wrappers.proto";
+              message M { google.protobuf.UInt32Value one = 2; }"""
+    schema = reader(told, wrapper_for_raw_primitives="false").schema
+    assert schema is not None
+    value = tagged(SchemaBuilder.int64().optional().parameter(TYPE, "uint32"), 1)
+    assert schema.fields[0].schema == tagged(struct(value=value).name("UInt32Value").optional(), 2)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "payload"),
+    [
+        (Decimal.schema(2), decimal.Decimal("1.56"), "0a02009c" + "1003" + "1802"),
+        (Date.SCHEMA, dt.date(2017, 9, 18), "08e10f" + "1009" + "1812"),
+        (Time.SCHEMA, dt.time(11, 12, 13, 140000), "080b" + "100c" + "180d" + "2080f6e042"),
+        (Timestamp.SCHEMA, dt.datetime(2017, 9, 18, 0, 0, 0, 123000, UTC), "088099fccd05" + "10c0a9d33a"),
+        (Timestamp.builder().optional().build(), dt.datetime(1970, 1, 1, tzinfo=UTC), ""),
+    ],
+)
+def test_a_logical_type_at_the_root_is_written_as_Java_writes_it(schema: Schema, value: Any, payload: str) -> None:
+    """The wrappers are registered, under the name of the carrier; the message is the own one, its index the first."""
+    assert text(schema) == text(INT32_SCHEMA)
+    carrier = Schema(schema.type)
+    assert made().schema_of(schema).record_name == made().schema_of(carrier).record_name
+    writes = writer(schema)
+    assert (writes.message_indexes, writes.payload(value).hex()) == ((0,), payload)
+    columns = writes.payloads(values_to_column(schema, [value] * 50), b"\0")
+    assert columns.to_pylist() == [b"\0" + bytes.fromhex(payload)] * 50
+    with pytest.raises(DataError, match="Invalid type for"):
+        writes.payload("text")
+
+
+@pytest.mark.parametrize("type_", ["uint32", "fixed32"])
+@pytest.mark.parametrize(("value", "payload"), [(0, ""), (5, "0805"), (2**32 - 1, "08ffffffffffffffffff01")])
+def test_unsigned_numbers_of_32_bits_are_wrapped_as_signed_ones(type_: str, value: int, payload: str) -> None:
+    """Java gives them an Int32Value, as a root of the wrappers' file and in a field that is a UInt32Value."""
+    number = SchemaBuilder.int64().parameter(TYPE, type_).optional().build()
+    writes = writer(number)
+    assert (made().schema_of(number).record_name, writes.message_indexes) == ("google.protobuf.Int64Value", (4,))
+    assert writes.payload(value).hex() == payload
+    config = {"wrapper_for_nullables": "true"}
+    schema = struct(a=number).build()
+    assert "  google.protobuf.UInt32Value a = 1;\n" in text(schema, **config)
+    told = bytes.fromhex(payload)
+    struct_of = Struct(schema).put("a", value)
+    assert writer(schema, **config).payload(struct_of) == b"\x0a" + varint(len(told)) + told
+    columns = writer(schema, **config).payloads(values_to_column(schema, [struct_of] * 50), b"")
+    assert columns.to_pylist() == [b"\x0a" + varint(len(told)) + told] * 50
+    assert reader(schema, (), **config).value(columns[0].as_py()).get("a") == value
 
 
 def test_names_that_Protobuf_does_not_allow_may_be_scrubbed() -> None:
@@ -321,7 +444,6 @@ def test_names_that_Protobuf_does_not_allow_may_be_scrubbed() -> None:
     ("schema", "message"),
     [
         (SchemaBuilder.array(INT32_SCHEMA).build(), "Unsupported root schema of type ARRAY"),
-        (Date.SCHEMA, "Unsupported root schema of logical type"),
         (struct(a=SchemaBuilder.array(SchemaBuilder.array(INT32_SCHEMA)).build()).build(), "Array cannot be nested"),
         (struct(a=tagged(SchemaBuilder.int32(), 1), b=INT32_SCHEMA).build(), "Field number 1 has already been used"),
         (struct(a=tagged(SchemaBuilder.int32(), 0)).build(), "Field numbers must be positive integers"),
