@@ -18,7 +18,12 @@ DEFAULT_PORT = 8081
 COMPATIBILITY = "BACKWARD"
 REGISTRY_LOCK = Path(__file__).with_name("registry.txt")
 REGISTRY_TITLE = "the schema registry"
-_API = "/apis/ccompat/v7"
+_ROOT_RULES = Path(__file__).with_name("registry_root")
+"""Class path entry with rules for the web server inside Apicurio, which loads it as an extension.
+
+They send what Confluent's clients ask at the root to `/apis/ccompat/v7`. They set the URL as it was sent: a rewrite
+would take its decoded path, in which `a%2Fb` and `x%3Fy` are no longer names.
+"""
 _START_TIMEOUT = 120.0
 _ANSWER_TIMEOUT = 10.0
 _LOG_SIZE = "5M"
@@ -56,7 +61,7 @@ class ApicurioRegistry(JavaServer):
     @property
     def url(self) -> str:
         """Return the address for `schema.registry.url`; known once it was started."""
-        return f"http://{LOOPBACK}:{self.port}{_API}"
+        return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def address(self) -> str:
@@ -64,7 +69,7 @@ class ApicurioRegistry(JavaServer):
         return self.url
 
     def _fetch(self) -> Sequence[Path]:
-        return list(fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE).glob("apicurio-registry-app-*-runner.jar"))
+        return [*fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE).glob("apicurio-registry-app-*-runner.jar"), _ROOT_RULES]
 
     def _run(self, java: Path, class_path: Sequence[Path]) -> None:
         self._choose_port()

@@ -119,6 +119,22 @@ def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry)
     assert registry.associated_subjects("-", "t", False) == []
 
 
+@pytest.mark.parametrize(
+    "subject",
+    ["plain", "with space", "größe", "google/type/date.proto", "a%2Fb", "a%b", "a+b", "x?y", "x=y&z", "#", ":.:c"],
+)
+def test_the_root_answers_as_the_path_of_its_own_does(server: Command, subject: str) -> None:
+    """Every Confluent configuration writes `http://localhost:8081`; names arrive as they were sent."""
+    own_path = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/apis/ccompat/v7"}))
+    root = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/"}))
+    first = root.register(f"root {subject}", record("Root", "a"))
+    assert own_path.by_version(f"root {subject}", LATEST) == root.by_version(f"root {subject}", LATEST)
+    assert own_path.register(f"root {subject}", record("Root", "a")).schema_id == first.schema_id
+    assert root.look_up(f"root {subject}", record("Root", "a")).version == 1
+    assert root.compatibility(f"root {subject}") == "BACKWARD"
+    assert root.incompatibilities(f"root {subject}", record("Root", "a", "b"))
+
+
 def test_other_types_and_references_are_kept(registry: Registry) -> None:
     """A schema comes back with what it refers to."""
     registry.register("inner", record("Inner", "x"))
@@ -183,7 +199,7 @@ def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[Reg
 def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """What serves where is said, and what to do with it."""
     assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.said[-2]
-    assert server.url == f"http://127.0.0.1:{server.port}/apis/ccompat/v7"
+    assert server.url == f"http://127.0.0.1:{server.port}"
     monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
     with pytest.raises(ConflictError, match="another registry uses"):
         ApicurioRegistry(server.folder).start()

@@ -191,7 +191,8 @@ def _refused(error: RegistryRefusal, headline: str, subject: str | None) -> Conn
         return ThrottledError(headline)
     if status == _BAD_GATEWAY:
         return DisconnectedError(headline)
-    return SerializationError(headline)
+    hint, error.hint = error.hint, None
+    return SerializationError(headline, hint=hint)
 
 
 def _with_hint(error: ConnectError, subject: str | None) -> ConnectError:

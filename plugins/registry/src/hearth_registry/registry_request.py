@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 _WORTH_ANOTHER = (408, 429, 500, 502, 503, 504)
 _OK = (200, 207)
 _NO_CONTENT = 204
+_NOT_FOUND = 404
 LARGEST_ANSWER = 64 << 20
 """No answer is read further than this many bytes."""
 _PIECE = 1 << 16
@@ -137,7 +138,7 @@ class RegistryRequests:
             raise RegistryAway(f"{_shown(address)}: {_why(error)}") from error
         finally:
             connection.close()
-        return _answer(response.status, content)
+        return _answer(response.status, content, address)
 
 
 def _written(body: Mapping[str, Any]) -> bytes:
@@ -173,7 +174,7 @@ def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
     return b"".join(pieces)
 
 
-def _answer(status: int, content: bytes) -> Any:
+def _answer(status: int, content: bytes, address: SplitResult) -> Any:
     if status == _NO_CONTENT:
         return None
     try:
@@ -184,9 +185,20 @@ def _answer(status: int, content: bytes) -> Any:
         return answer
     if status in _OK:
         raise RegistryRefusal(f"an answer that is no JSON: {_beginning(content)}", status, UNREADABLE)
+    message = f"HTTP {status}: {_beginning(content)}" if content else f"HTTP {status}"
+    code = UNREADABLE
     if isinstance(answer, dict) and isinstance(answer.get("error_code"), int):
-        raise RegistryRefusal(str(answer.get("message")), status, answer["error_code"])
-    raise RegistryRefusal(f"HTTP {status}: {_beginning(content)}" if content else f"HTTP {status}", status, UNREADABLE)
+        message, code = str(answer.get("message")), answer["error_code"]
+    is_elsewhere = status == _NOT_FOUND and code // 100 != _NOT_FOUND
+    raise RegistryRefusal(message, status, code, hint=_where(address) if is_elsewhere else None)
+
+
+def _where(address: SplitResult) -> str:
+    """Return what to do about a 404 that has none of the registry's own codes, so that no registry answers there."""
+    url = _shown(address)
+    if address.path.strip("/"):
+        return f"no registry answers below {url}: see whether schema.registry.url has the right path"
+    return f"schema.registry.url may lack its path: Apicurio's registry, for one, answers below {url}/apis/ccompat/v7"
 
 
 _NOTHING = object()

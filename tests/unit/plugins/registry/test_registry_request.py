@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hearth_api import ConfigError
+from hearth_api import STRING_SCHEMA, ConfigError, DataError
+from hearth_registry.avro_converter import AvroConverter
 from hearth_registry.credential import BasicCredential
 from hearth_registry.open_registry import requests_of
 from hearth_registry.registry import RegistryAway, RegistryRefusal, RegistrySlow
@@ -80,6 +82,31 @@ def test_another_refusal_stops_at_once(server: RegistryServer) -> None:
     with pytest.raises(RegistryRefusal, match=r"^incompatible; error code: 40901$") as caught:
         requests.send("POST", "/x", {})
     assert (caught.value.status, caught.value.error_code, len(server.requests)) == (409, 40901, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "hint"),
+    [
+        ("", b"", "schema.registry.url may lack its path: .* answers below http://127.0.0.1:[0-9]+/apis/ccompat/v7"),
+        ("/", b'{"detail":"RESTEASY003210","status":404}', "may lack its path"),
+        ("", b'{"error_code":404,"message":"HTTP 404 Not Found"}', "may lack its path"),
+        ("/apis/ccompat/v9", b"<html>", "no registry answers below http://.*/apis/ccompat/v9: see whether"),
+        ("", b'{"error_code":40401,"message":"Subject not found."}', None),
+    ],
+)
+def test_a_404_that_is_not_the_registrys_own_tells_of_the_path(
+    server: RegistryServer, path: str, body: bytes, hint: str | None
+) -> None:
+    """Each of a registry's own has a code of five digits; the converter tells the advice as well."""
+    server.fault = lambda _method, _path: (404, body)
+    with pytest.raises(RegistryRefusal) as caught:
+        RegistryRequests([server.url + path]).send("POST", "/subjects/a/versions", {})
+    assert (caught.value.hint is None) if hint is None else re.match(f".*{hint}", str(caught.value.hint))
+    converter = AvroConverter()
+    converter.configure({"schema.registry.url": server.url + path}, False)
+    with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:") as told:
+        converter.from_connect_data("t", STRING_SCHEMA, "x")
+    assert (told.value.hint is None) if hint is None else re.match(f".*{hint}", str(told.value.hint))
 
 
 def test_addresses_where_nobody_answers_are_left_for_the_next(
