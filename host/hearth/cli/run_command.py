@@ -128,7 +128,8 @@ class _Loop:
         self._request("PUT", "config", self._connector.config)
 
     def _request(self, method: str, path: str, body: object = None) -> Any:
-        return self._host.request(method, f"/connectors/{quote(self._connector.name, safe='')}/{path}", body)
+        named = f"/hearth/connectors/{path}?name={quote(self._connector.name, safe='')}"  # whatever the name holds
+        return self._host.request(method, named, body)
 
     def _worker(self, bootstrap_servers: str) -> Mapping[str, str]:
         return {

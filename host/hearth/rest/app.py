@@ -62,6 +62,7 @@ from hearth.rest.entity import (
 )
 from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.middleware import limits, middleware, same_origin
+from hearth.rest.named_path import by_name, served
 from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
@@ -124,6 +125,9 @@ def new_app(
         *_connectors(ConnectorsResource(herder, patience, signatures)),
         *_offsets(OffsetsResource(herder, patience)),
         *_topics(TopicsResource(herder, worker, patience)),
+    ]
+    endpoints += [
+        *by_name(endpoints),
         *_plugins(ConnectorPluginsResource(herder, directory, patience)),
         *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
@@ -145,7 +149,7 @@ def new_admin_app(worker: WorkerConfig, share_level: ShareLevel = levels.set) ->
 
 def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Judge | None = None) -> Starlette:
     return Starlette(
-        routes=routes(endpoints, judge),
+        routes=[served(each) for each in routes(endpoints, judge)],
         middleware=around,
         exception_handlers={
             HTTPException: on_http_error,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
-from hearth.rest.answer import JsonAnswer, Patience, base_url
+from hearth.rest.answer import JsonAnswer, Patience
 from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map, read_maps
 from hearth.rest.endpoint import Query
+from hearth.rest.named_path import location
 from hearth.rest.request_signature import SignatureCheck
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConfigError, ConnectError, NotFoundError
 
-_UNESCAPED = "/!$&'()*+,;=:@"
-"""What may stand in a URL's path as it is."""
 _INT = re.compile(r"[+-]?[0-9]{1,20}")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 """Numbers of tasks are Java's."""
@@ -177,5 +175,4 @@ def _named(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _created(request: Request, name: str, created: Created) -> Response:
-    location = f"{base_url(request)}/connectors/{quote(name, safe=_UNESCAPED)}"
-    return JsonAnswer(created.info, 201, {"location": location})
+    return JsonAnswer(created.info, 201, {"location": location(request, name)})

@@ -37,6 +37,7 @@ class Query:
     default: bool | str | None = None
     values: tuple[str, ...] = ()
     """What may be said, each of it once and all in one request; nothing where the parameter is given once."""
+    is_required: bool = False
 
     def text(self, request: Request) -> str | None:
         """Return what is said, the first of it, else the default."""

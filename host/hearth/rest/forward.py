@@ -185,5 +185,5 @@ def _response(request: Request, answer: http.client.HTTPResponse) -> Response:
     if (content_type := answer.headers.get("content-type")) is not None:
         response.headers["content-type"] = content_type
     if (location := answer.headers.get("location")) is not None:
-        response.headers["location"] = base_url(request) + urlsplit(location).path
+        response.headers["location"] = base_url(request) + urlsplit(location)._replace(scheme="", netloc="").geturl()
     return response

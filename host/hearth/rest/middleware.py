@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.config import WorkerConfig
 from hearth.config.rest_key import HeaderRule, parse_header_rules
+from hearth.rest import named_path
 from hearth.rest.answer import answer
 from hearth.rest.same_origin import SameOrigin, own_names
 
@@ -111,10 +112,18 @@ def refused(scope: Scope) -> tuple[int, str] | None:
 
 
 def _refused_path(path: bytes) -> tuple[int, str] | None:
+    reason = _reason(path)
+    if reason is None:
+        return None
+    found = named_path.split(path)
+    is_name = found is not None and _reason(b"/" + found[0]) == reason != _NONSENSE
+    return 400, f"{reason}; a connector of this name answers at {found[1]}" if found and is_name else reason
+
+
+def _reason(path: bytes) -> str | None:
+    """Return why a path is refused, None where it is not."""
     reason = next((reason for pattern, reason in _BAD_PATHS if pattern.search(path)), None)
-    if reason is None and not _is_utf8(unquote_to_bytes(path)):
-        reason = "Bad Request"
-    return None if reason is None else (400, reason)
+    return _NONSENSE if reason is None and not _is_utf8(unquote_to_bytes(path)) else reason
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -129,12 +138,13 @@ def _pattern(text: bytes) -> re.Pattern[bytes]:
     return re.compile(text, re.IGNORECASE)
 
 
+_NONSENSE = "Bad Request"
 _BAD_PATHS = (
     (_pattern(rb"%2f"), "Ambiguous URI path separator"),
     (_pattern(rb"%25"), "Ambiguous URI path encoding"),
     (_pattern(rb"//"), "Ambiguous URI empty segment"),
     (_pattern(rb"/(%2e\.?|\.?%2e|%2e%2e)(;[^/]*)?(/|$)"), "Ambiguous URI path segment"),
-    (_pattern(rb"%(?![0-9a-f]{2})|%00"), "Bad Request"),
+    (_pattern(rb"%(?![0-9a-f]{2})|%00"), _NONSENSE),
     (_pattern(rb"%([01][0-9a-f]|5c|7f)|\\"), "Suspicious Path Character"),
     (_pattern(rb"[\"<>[\]^`{|}]"), "Illegal Path Character"),
 )

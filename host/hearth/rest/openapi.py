@@ -102,9 +102,12 @@ def _parameter(query: Query) -> Schema:
         schema: Schema = {"type": "array", "items": {"type": "string", "enum": list(query.values)}}
     elif isinstance(query.default, bool):
         schema = {"type": "boolean", "default": query.default}
+    elif query.is_required:
+        schema = {"type": "string"}
     else:
         schema = {"type": "string", "default": query.default}
-    return {"name": query.name, "in": "query", "description": query.doc, "schema": schema}
+    required = {"required": True} if query.is_required else {}
+    return {"name": query.name, "in": "query", "description": query.doc, **required, "schema": schema}
 
 
 def _entities(endpoints: Sequence[Endpoint]) -> list[Entity]:

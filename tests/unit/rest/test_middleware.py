@@ -140,26 +140,33 @@ def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/connectors/a%2fb", "Ambiguous URI path separator"),
-        ("/connectors/a%252fb", "Ambiguous URI path encoding"),
-        ("/connectors/%2e%2e/connectors", "Ambiguous URI path segment"),
-        ("/connectors/%2E", "Ambiguous URI path segment"),
+        ("/connectors/a%2fb", "Ambiguous URI path separator; a connector of this name answers at {}?name=a%2Fb"),
+        ("/connectors/a%252fb", "Ambiguous URI path encoding; a connector of this name answers at {}?name=a%252fb"),
+        (
+            "/connectors/%2e%2e/tasks",
+            "Ambiguous URI path segment; a connector of this name answers at {}/tasks?name=..",
+        ),
+        ("/connectors/%2E", "Ambiguous URI path segment; a connector of this name answers at {}?name=."),
+        ("/connectors/c/a%2fb", "Ambiguous URI path separator"),
+        ("/connectors//tasks", "Ambiguous URI empty segment"),
+        ("/plugins/a%2fb", "Ambiguous URI path separator"),
+        ("/connectors/a%2fb/%5C", "Ambiguous URI path separator"),
         ("/connectors/%zz", "Bad Request"),
         ("/connectors/c%", "Bad Request"),
         ("/connectors/c%00", "Bad Request"),
-        ("/connectors/c%0a", "Suspicious Path Character"),
-        ("/connectors/a%5Cb", "Suspicious Path Character"),
-        ("/connectors/a|b", "Illegal Path Character"),
-        ("/connectors/{x}", "Illegal Path Character"),
-        ("/connectors/[x]", "Illegal Path Character"),
+        ("/connectors/c%0a", "Suspicious Path Character; a connector of this name answers at {}?name=c%0A"),
+        ("/connectors/a%5Cb", "Suspicious Path Character; a connector of this name answers at {}?name=a%5Cb"),
+        ("/connectors/a|b", "Illegal Path Character; a connector of this name answers at {}?name=a%7Cb"),
+        ("/connectors/{x}", "Illegal Path Character; a connector of this name answers at {}?name=%7Bx%7D"),
+        ("/connectors/[x]", "Illegal Path Character; a connector of this name answers at {}?name=%5Bx%5D"),
         ("/connectors/%ff", "Bad Request"),
         ("/connectors/%C3/status", "Bad Request"),
     ],
 )
 def test_a_path_that_somebody_may_read_otherwise_is_refused(shared: Client, path: str, reason: str) -> None:
-    """In the words of Java's server."""
+    """In the words of Java's server, and with the path that takes a connector of such a name."""
     answer = shared.call("GET", path)
-    assert (answer.status, answer.text) == error(400, reason)
+    assert (answer.status, answer.text) == error(400, reason.format("/hearth/connectors"))
 
 
 def test_parameters_of_a_path_say_nothing(client: Client) -> None:

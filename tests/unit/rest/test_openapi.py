@@ -17,9 +17,16 @@ KAFKAS = {
     "resumeConnector", "serverInfo", "stopConnector", "validateConfigs",
 }  # fmt: skip
 """The operations of Kafka Connect's own document."""
+BY_NAME = {
+    "alterConnectorOffsets", "destroyConnector", "getConnector", "getConnectorActiveTopics", "getConnectorConfig",
+    "getConnectorStatus", "getOffsets", "getTaskConfigs", "getTaskStatus", "patchConnectorConfig", "pauseConnector",
+    "putConnectorConfig", "resetConnectorActiveTopics", "resetConnectorOffsets", "restartConnector", "restartTask",
+    "resumeConnector", "stopConnector",
+}  # fmt: skip
+"""Those of one connector, which are there again with its name as a parameter."""
 OWN = {
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
-    "installBundle", "listBundles", "removeBundle", "rollBackBundle",
+    "installBundle", "listBundles", "removeBundle", "rollBackBundle", *(f"{each}ByName" for each in BY_NAME),
 }  # fmt: skip
 
 
@@ -84,7 +91,9 @@ def test_answers_are_what_it_says(client: Client) -> None:
     bodies = {
         "createConnector": {"name": "d", "config": CONFIG},
         "putConnectorConfig": CONFIG,
+        "putConnectorConfigByName": CONFIG,
         "patchConnectorConfig": {"a": "b"},
+        "patchConnectorConfigByName": {"a": "b"},
         "validateConfigs": CONFIG,
     }
     paths = {
@@ -94,8 +103,13 @@ def test_answers_are_what_it_says(client: Client) -> None:
         "configuration": "default",
         "logger": "root",
     }
+
+    def addressed(path: str) -> str:
+        query = "?name=c" if path.startswith("/hearth/") else ""
+        return re.sub(r"\{(\w+)\}", lambda part: paths[part[1]], path) + query
+
     asked = {
-        name: client.call(method, re.sub(r"\{(\w+)\}", lambda part: paths[part[1]], path), bodies.get(name))
+        name: client.call(method, addressed(path), bodies.get(name))
         for name, (method, path, _) in found.items()
         if method == "GET" or name in bodies
     }

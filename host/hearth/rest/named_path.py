@@ -1,0 +1,83 @@
+"""Paths of Hearth's own that reach a connector whatever its name holds: the name stands behind the question mark.
+
+Names such as `a/b`, `a%2Fb` and `..` are created like any other, but no path can hold them: a server in front of this
+one may read it otherwise, so such paths are refused, as in Java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from urllib.parse import quote, unquote_to_bytes
+
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hearth.rest.answer import answer, base_url
+from hearth.rest.endpoint import Endpoint, Query
+
+_ONE = "/connectors/{connector}"
+PREFIX = "/hearth/connectors"
+NAME = Query("name", "The connector's name, whatever characters it has.", is_required=True)
+_UNESCAPED = "/!$&'()*+,;=:@"
+"""What may stand in a URL's path as it is."""
+_UNSAFE = re.compile(r"[%/\\\x00-\x1f\x7f]|^\.\.?$")
+"""What makes a path another one than it seems; the rest of a name is shown as in any decoded path."""
+_PATH = re.compile(rb"/connectors/([^/]+)(/[A-Za-z0-9/]*)?")
+
+
+def by_name(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+    """Return the endpoints of one connector once more, at paths that take its name as a parameter."""
+    return [
+        replace(
+            each,
+            path=PREFIX + each.path.removeprefix(_ONE),
+            operation=f"{each.operation}ByName",
+            query=(NAME, *each.query),
+        )
+        for each in endpoints
+        if each.path.startswith(_ONE) and not each.is_hidden
+    ]
+
+
+def served(route: Route) -> Route:
+    """Return a route that, at one of these paths, finds the name where it stands."""
+    return Route(route.path, _NamedPath(route.app)) if route.path.startswith(PREFIX) else route
+
+
+def location(request: Request, name: str) -> str:
+    """Return the address of a connector that a request created, at the kind of path that it came by."""
+    if request.scope["raw_path"].startswith(PREFIX.encode()):
+        return f"{base_url(request)}{PREFIX}?{NAME.name}={quote(name, safe='')}"
+    return f"{base_url(request)}/connectors/{quote(name, safe=_UNESCAPED)}"
+
+
+def split(path: bytes) -> tuple[bytes, str] | None:
+    """Return the name in a path as it was sent, and the path of Hearth's own that takes it; None for other paths."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+    own = PREFIX + (found[2] or b"").decode().rstrip("/")
+    return found[1], f"{own}?{NAME.name}={quote(unquote_to_bytes(found[1]), safe='')}"
+
+
+class _NamedPath:
+    """Serves a request as if it had come by Java's path, which is what REST extensions judge."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; one without a name is refused."""
+        name = NAME.text(Request(scope))
+        if name:
+            shown = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name)
+            path = f"/connectors/{shown}{scope['path'].removeprefix(PREFIX)}"
+            scope = {**scope, "path": path, "path_params": {"connector": name, **scope["path_params"]}}
+        elif scope["method"] != "OPTIONS":
+            refusal = answer(400, f"{scope['path']} takes the name of a connector: ?{NAME.name}=NAME")
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
