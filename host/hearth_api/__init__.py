@@ -9,6 +9,7 @@ of the worker rather than of a connector, `hearth_api.testing` for an author's t
 move; the doors do not. The host provides the package to every plugin, so bundles never contain it.
 """
 
+import hearth_api.python_type  # noqa: F401 - it reads types for `Schema.of`
 from hearth_api.builder import SchemaBuilder
 from hearth_api.config.config_key import NO_DEFAULT, ConfigKey, Recommender, Validator
 from hearth_api.config.definition import ConfigDef
@@ -58,6 +59,7 @@ from hearth_api.errors import (
     PluginError,
     RetriableError,
     SchemaBuilderError,
+    UnknownNameError,
 )
 from hearth_api.header import Header, Headers
 from hearth_api.logical import Date, Decimal, Time, Timestamp
@@ -205,6 +207,7 @@ __all__ = [
     "TransactionContext",
     "Transformation",
     "Type",
+    "UnknownNameError",
     "ValidList",
     "ValidString",
     "Validator",

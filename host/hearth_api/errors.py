@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
+
+_NEAR = 3
+_MOST = 20
+"""So many names a message lists."""
 
 
 class ConnectError(Exception):
@@ -69,6 +74,22 @@ class DataError(ConnectError):
 
     code = "data.invalid"
     java_name = "org.apache.kafka.connect.errors.DataException"
+
+
+class UnknownNameError(DataError, KeyError):
+    """A struct has no such field, or a record no such header: `UnknownNameError(owner, kind, name, names)`."""
+
+    code = "data.name"
+    java_name = DataError.java_name
+
+    def __str__(self) -> str:
+        """Name what there is, nearest names first."""
+        owner, kind, name, names = self.args
+        near = get_close_matches(name, names, _NEAR) if isinstance(name, str) else []
+        if near:
+            return f"{owner} has no {kind} {name!r}, did you mean {' or '.join(map(repr, near))}?"
+        known = ", ".join(map(repr, names[:_MOST])) or "none"
+        return f"{owner} has no {kind} {name!r}, it has {known}{', ...' if len(names) > _MOST else ''}"
 
 
 class SchemaBuilderError(DataError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from hearth_api.errors import DataError
+from hearth_api.errors import DataError, UnknownNameError
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
     BYTES_SCHEMA,
@@ -66,6 +66,8 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves.
 
+    `headers["trace"]` is the value of the newest header of a name; iteration yields each `Header`.
+
     What was added to new ones is kept as names, schemas and values, one after the other, until somebody looks at it:
     the headers of most records are only written.
     """
@@ -88,6 +90,25 @@ class Headers:
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
         return iter(self._looked_at())
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of the newest header of a name; a name that none has raises a KeyError (and DataError)."""
+        header = self.last_with_name(key)
+        if header is None:
+            names = tuple(dict.fromkeys(header.key for header in self))
+            raise UnknownNameError("the record", "header", key, names)
+        return header.value
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is a header of the name, or just this `Header`."""
+        if isinstance(key, Header):
+            return key in self._looked_at()
+        return any(header.key == key for header in self._looked_at())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of the newest header of a name, or the default where there is none."""
+        header = self.last_with_name(key)
+        return default if header is None else header.value
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""

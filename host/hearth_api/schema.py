@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -117,6 +117,8 @@ class Schema(SchemaBase):
     """Whether a value that fits can never cease to: nothing in it is a list or a map."""
     is_reference: ClassVar[bool] = False
     """Whether it stands for a struct inside of which it is: a `SchemaReference`."""
+    _reader: ClassVar[Callable[[Any], Schema]]
+    """What reads Python's types: `python_type`, which stands above and is loaded with the package."""
 
     def __init__(
         self,
@@ -160,6 +162,18 @@ class Schema(SchemaBase):
             return
         put(self, "_is_lasting", False not in [field.schema._is_lasting for field in fields])
         put(self, "_layout", StructLayout(self._by_name, self._is_lasting))
+
+    @classmethod
+    def of(cls, kind: Any) -> Schema:
+        """Return the schema of a dataclass, a TypedDict or another type of Python's: `Schema.of(Order)`.
+
+        A class becomes a struct of its name, at any depth, also inside of itself; `X | None` is optional, and so is a
+        member that a TypedDict may lack; the default of a field is its schema's. int and float have 64 bits, an Enum,
+        a Literal of texts and a UUID are strings, datetime, date and time Connect's own. A Decimal has the scale of
+        `Annotated[Decimal, 2]`, else of its default, else 9. `Annotated[int, INT32_SCHEMA]` says any other schema. A
+        type that none stands for raises a SchemaBuilderError. `Struct.of` makes values for it.
+        """
+        return cls._reader(kind)
 
     @property
     def fields(self) -> tuple[Field, ...]:

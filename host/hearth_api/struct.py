@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, ClassVar
 
-from hearth_api.errors import DataError
+from hearth_api.errors import DataError, UnknownNameError
+from hearth_api.python_value import fitted, members, plain_of
 from hearth_api.schema import Field, Schema, Type, deep_key
 from hearth_api.struct_layout import FieldLayout, StructLayout, layout_of
 from hearth_api.text import java_text
@@ -20,6 +21,9 @@ from hearth_api.validation import validate_value
 class Struct:
     """A value with named fields; `put` checks every value against the schema of its field.
 
+    It reads as a mapping of names to values does, with the defaults of unset fields: `struct["id"]`, `"id" in struct`,
+    `dict(struct)`. It is no `collections.abc.Mapping`, for a map is another kind of value; and it is always true.
+
     Not thread-safe. A struct that already went into a record must not be changed any more.
     """
 
@@ -30,11 +34,42 @@ class Struct:
     _layout: StructLayout
     _values: list[Any]
 
-    def __init__(self, schema: Schema) -> None:
-        """Start with every field unset."""
+    def __init__(self, schema: Schema, /, **values: Any) -> None:
+        """Put the given values; all other fields are unset."""
         self.schema = schema
         self._layout = layout_of(schema)
         self._values = self._layout.unset[:]
+        if values:
+            self._put_all(values)
+
+    @classmethod
+    def of(cls, schema: Schema, source: Any) -> Struct:
+        """Return a struct of a mapping's or a dataclass instance's members, of which nested ones become structs.
+
+        Members of an Enum, UUIDs, sets, ints in fields of floats and decimals of another scale become what the schema
+        has for them (see `Schema.of`). A member that is no field, one that does not fit and one that is missing, where
+        its field has no default and is not optional, raise a DataError.
+        """
+        parts = members(source)
+        if parts is None:
+            raise DataError(f"a struct is made of a mapping or a dataclass instance, not {type(source).__qualname__}")
+        struct = cls(schema)
+        struct._put_all({name: struct._fit(name, parts[name]) for name in parts})
+        struct.validate()
+        return struct
+
+    def _fit(self, name: str, value: Any) -> Any:
+        field = self._layout._fields.get(name)
+        return value if field is None else fitted(field.schema, value, Struct.of)
+
+    def _put_all(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            if name not in self._layout._fields:
+                raise self._unknown(name)
+            self.put(name, value)
+
+    def _unknown(self, name: Any) -> UnknownNameError:
+        return UnknownNameError(self.schema.name or "the struct", "field", name, (*self._layout._fields,))
 
     @classmethod
     def unchecked(cls, schema: Schema, values: Sequence[Any]) -> Struct:
@@ -66,6 +101,49 @@ class Struct:
         place = self._layout.place(field)
         value = self._values[place.index]
         return place.default if value is None else value
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a field as `get` does; a name that no field has raises a KeyError (and DataError)."""
+        if name not in self._layout._fields:
+            raise self._unknown(name)
+        return self.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether the schema has a field of the name, be it set or not."""
+        return name in self._layout._fields
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields, in order."""
+        return iter(self._layout._fields)
+
+    def __len__(self) -> int:
+        """Return how many fields the schema has."""
+        return len(self._values)
+
+    def __bool__(self) -> bool:
+        """Return True, since a struct without fields is a value as well."""
+        return True
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the fields, in order."""
+        return self._layout._fields.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the present values of the fields, in order, as `get` does."""
+        return self._members().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return the names of the fields with their present values, in order, as `get` does."""
+        return self._members().items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the members as a dict, and likewise the structs inside of them, also those in lists and maps."""
+        plain: dict[str, Any] = plain_of(self)
+        return plain
+
+    def _members(self) -> dict[str, Any]:
+        pairs = zip(self._layout._fields.values(), self._values)
+        return {field.name: field.schema.default if value is None else value for field, value in pairs}
 
     def get_without_default(self, field: str | Field) -> Any:
         """Return the value of a field as it was put, None when it is unset."""
@@ -161,8 +239,9 @@ class Struct:
         return f"Struct{{{','.join(parts)}}}"
 
     def __repr__(self) -> str:
-        """Return the same text."""
-        return str(self)
+        """Return the schema's name and the values as they were put: `Struct(Order, id=1, note=None)`."""
+        parts = [f"{name}={value!r}" for name, value in zip(self._layout._fields, self._values)]
+        return f"Struct({', '.join(parts if self.schema.name is None else [self.schema.name, *parts])})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by schema and values."""

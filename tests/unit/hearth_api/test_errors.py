@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from hearth_api import ConfigError, ConnectError, DataError, SchemaBuilderError
+from hearth_api import ConfigError, ConnectError, DataError, SchemaBuilderError, UnknownNameError
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,20 @@ def test_code_comes_from_the_class_unless_given() -> None:
     assert DataError("x").code == "data.invalid"
     assert SchemaBuilderError("x").code == "data.schema"
     assert ConnectError("x", code="disk.full").code == "disk.full"
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "text"),
+    [
+        ("idd", ("id", "name"), "Order has no field 'idd', did you mean 'id'?"),
+        ("x", ("id", "name"), "Order has no field 'x', it has 'id', 'name'"),
+        ("x", (), "Order has no field 'x', it has none"),
+        (0, tuple(f"name {number:02}" for number in range(21)), "Order has no field 0, it has 'name 00', "),
+    ],
+)
+def test_a_name_that_is_not_there(name: object, names: tuple[str, ...], text: str) -> None:
+    """The error is Python's and the host's at once, and names what comes near."""
+    error = pickle.loads(pickle.dumps(UnknownNameError("Order", "field", name, names)))
+    assert isinstance(error, KeyError)
+    assert isinstance(error, DataError)
+    assert str(error) == text or (str(error).startswith(text) and str(error).endswith("'name 19', ..."))

@@ -143,3 +143,27 @@ def test_what_was_added_is_the_same_whenever_somebody_looks() -> None:
         assert [len(own) for own, _ in copies] == [len(model) for _, model in copies]
         assert [[*own] for own, _ in copies] == [model for _, model in copies]
         assert [repr(own) for own, _ in copies] == [f"ConnectHeaders(headers={model or ''})" for _, model in copies]
+
+
+def test_headers_are_read_by_name(headers: Headers) -> None:
+    """The value of the newest header of a name, whoever looked before; a name that none has is a KeyError."""
+    names = {header.key for header in headers}
+    for name in names:
+        assert name in headers
+        assert headers[name] == headers.get(name) == headers.all_with_name(name)[-1].value
+    assert all(header in headers for header in headers)
+    assert headers.get("nobody") is None
+    assert headers.get("nobody", 5) == 5
+    for absent in ("nobody", Header("nobody"), None, 0):
+        assert absent not in headers
+    with pytest.raises(KeyError, match="the record has no header 'nobody', it has"):
+        headers["nobody"]
+    with pytest.raises(DataError, match="it has none"):
+        Headers()["nobody"]
+
+
+def test_a_header_of_null_is_there() -> None:
+    """Its value is None, which a default does not replace."""
+    headers = Headers().add("a", None, None)
+    assert "a" in headers
+    assert headers["a"] is headers.get("a", 5) is None

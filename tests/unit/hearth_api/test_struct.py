@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from decimal import Decimal as Number
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hearth_api import (
     BYTES_SCHEMA,
@@ -25,6 +29,8 @@ from hearth_api import (
     Timestamp,
     Type,
 )
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.strategy import schemas, values
 
 SCHEMA = (
     SchemaBuilder.struct()
@@ -202,3 +208,74 @@ def test_struct_needs_a_struct_schema() -> None:
     """Only struct schemas have fields."""
     with pytest.raises(DataError, match="Not a struct schema"):
         Struct(INT32_SCHEMA)
+
+
+@given(st.data())
+def test_a_struct_reads_as_the_mapping_that_get_makes(data: st.DataObject) -> None:
+    """Its mapping holds what `get` returns, and a struct made of its dict is equal where every default is put."""
+    schema = data.draw(schemas().filter(lambda schema: schema.type is Type.STRUCT))
+    struct = data.draw(values(schema.replaced(optional=False, default=None)))
+    model = {field.name: struct.get(field) for field in schema.fields}
+    assert [*struct] == [*struct.keys()] == [*model]
+    assert [*struct.values()] == [*model.values()]
+    assert [*struct.items()] == [*model.items()]
+    assert dict(struct) == {**struct} == model
+    assert len(struct) == len(model)
+    assert all(name in struct and struct[name] is model[name] for name in model)
+    put = Struct(struct.schema, **{name: value for name, value in model.items() if value is not None})
+    assert Struct.of(struct.schema, struct) == put
+    assert Struct.of(struct.schema, struct.to_dict()).to_dict() == struct.to_dict()
+    assert "\x00" not in struct
+    with pytest.raises(KeyError):
+        struct["\x00"]
+
+
+def test_a_struct_stays_a_value_of_its_own_kind() -> None:
+    """It is no Mapping and no dict, whatever asks takes it for a struct; and it is true even without fields."""
+    empty = Struct(SchemaBuilder.struct().build())
+    assert not [kind for kind in (Mapping, Sequence, dict) if isinstance(empty, kind)]
+    assert empty
+    assert len(empty) == 0
+    assert deep_key(Struct(SCHEMA, c="x")) != deep_key({"a": 4, "b": None, "c": "x"})
+    assert Struct(SCHEMA, a=4, c="x") != {"a": 4, "b": None, "c": "x"}
+    with pytest.raises(DataError, match="class Struct"):
+        Struct(SchemaBuilder.struct().field("m", SchemaBuilder.map(STRING_SCHEMA, STRING_SCHEMA)).build(), m=empty)
+
+
+def test_a_struct_is_made_of_names_and_values() -> None:
+    """They are put one by one; the other fields are unset, and nobody asks for them yet."""
+    struct = Struct(SCHEMA, b=None, c="x")
+    assert struct.raw_values() == (None, None, "x")
+    assert struct["a"] == 4
+    assert Struct(SCHEMA, a=1).raw_values() == (1, None, None)
+    with pytest.raises(DataError, match='field: "a"'):
+        Struct(SCHEMA, a="1")
+    with pytest.raises(KeyError, match="the struct has no field 'd', it has 'a', 'b', 'c'"):
+        Struct(SCHEMA, d=1)
+    named = SchemaBuilder.struct().field("schema", INT32_SCHEMA).field("self", INT32_SCHEMA).build()
+    assert dict(Struct(named, schema=1, self=2)) == {"schema": 1, "self": 2}
+
+
+def test_a_struct_of_a_mapping_is_whole() -> None:
+    """Mappings in it become structs at any depth; what is missing, too much or wrong is told."""
+    outer = SchemaBuilder.struct().field("all", SchemaBuilder.map(STRING_SCHEMA, SchemaBuilder.array(SCHEMA))).build()
+    struct = Struct.of(outer, MappingProxyType({"all": {"k": ({"c": "x"}, Struct(SCHEMA, c="y"))}}))
+    assert struct == Struct(outer, all={"k": [Struct(SCHEMA, c="x"), Struct(SCHEMA, c="y")]})
+    assert struct.to_dict() == {"all": {"k": [{"a": 4, "b": None, "c": "x"}, {"a": 4, "b": None, "c": "y"}]}}
+    with pytest.raises(DataError, match='required field: "c"'):
+        Struct.of(SCHEMA, {"a": 1})
+    with pytest.raises(KeyError, match="no field 'e'"):
+        Struct.of(SCHEMA, {"c": "x", "e": 1})
+    with pytest.raises(DataError, match="class int"):
+        Struct.of(SCHEMA, {"c": 1})
+    with pytest.raises(DataError, match="not list"):
+        Struct.of(SCHEMA, [("c", "x")])
+    with pytest.raises(DataError, match="Not a struct schema"):
+        Struct.of(INT32_SCHEMA, {})
+
+
+def test_what_a_programmer_sees_of_a_struct() -> None:
+    """The name of its schema and its values as they were put, also those of structs in it."""
+    inner = SchemaBuilder.struct().name("Inner").field("x", OPTIONAL_STRING_SCHEMA).build()
+    outer = SchemaBuilder.struct().field("i", inner).field("n", INT64_SCHEMA).build()
+    assert repr(Struct(outer, i=Struct(inner))) == "Struct(i=Struct(Inner, x=None), n=None)"
