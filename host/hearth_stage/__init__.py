@@ -7,6 +7,7 @@ its host, too. What is said on it are ``call``s: each is a dataclass that both s
 ``conversion_call``, ``task_call`` and ``connector_call``; ``form`` makes of its members how it stands in a frame, and
 ``operation`` lists all there are. The rest is the process, which nobody imports: ``connector``, ``source``, ``sink``
 and ``definition`` answer the calls of the contract, ``tenant`` is the loop that takes them, one for each of those that
-share the process, ``program`` tells whose a call is, and ``__main__`` is where the process begins. ``fork_server`` is
-a process that becomes many of them, as ``fork_answer`` tells.
+share the process, ``program`` tells whose a call is, ``__main__`` is where the process begins, and ``import_path``
+what it finds, as does each Python that its plugins start. ``fork_server`` is a process that becomes many of them, as
+``fork_answer`` tells.
 """

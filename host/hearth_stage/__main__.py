@@ -1,42 +1,21 @@
-"""Start of a stage process: ``python -I -S PATH/hearth_stage TAG SITE... -- BASE... [-- IDLE LIFE MODULE...]``.
+"""Start of a stage process: ``PYTHON -I PATH/hearth_stage TAG SITE... [-- IDLE LIFE MODULE...]``.
 
-Its standard input is the connection. ``TAG`` is that of the Python for which the packages were installed. ``SITE``
-directories are the bundle's own packages. ``BASE`` directories hold the host's packages; of them the process sees the
-author API, in front of everything the bundle brings, and the base layer, behind it. What stands behind a second ``--``
-makes it a fork server, from which stages are forked.
+Its standard input is the connection. ``PYTHON`` is the interpreter of its environment, which finds the bundle's own
+packages, the author API and the base layer, and nothing else (``import_path``). ``TAG`` is that of the Python for
+which the packages were installed, ``SITE`` are the directories of the bundle's. What stands behind ``--`` makes it a
+fork server, from which stages are forked.
 """
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import os
 import signal
 import socket
 import sys
-from collections.abc import Collection, Sequence
 from types import ModuleType
 
-API = frozenset({"hearth_api", "hearth_execution", "hearth_stage"})
-LAYER = frozenset({"pyarrow", "numpy"})
 _TO_ALL = (signal.SIGINT, signal.SIGTERM)
 """What tells every process of a service to end."""
-
-
-class HostFinder(importlib.abc.MetaPathFinder):
-    """Finds a few of the host's packages, and nothing else that lies beside them (invariant 7)."""
-
-    def __init__(self, packages: Collection[str], directories: Sequence[str]) -> None:
-        self._packages = packages
-        self._directories = list(directories)
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Find one of the packages; its submodules are found through the package's own path."""
-        if path is None and name in self._packages:
-            return importlib.machinery.PathFinder.find_spec(name, self._directories)
-        return None
 
 
 def die_with_parent() -> None:
@@ -72,12 +51,10 @@ def give_signals_back_to_forks() -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Set up the import path and serve the connection; in a fork server, that of each process forked from it."""
-    (tag, *sites), base, *forking = _parts(arguments)
+    """Serve the connection; in a fork server, that of each process forked from it."""
+    (tag, *sites), *forking = _parts(arguments)
     check_interpreter(tag)
-    sys.path[0:0] = sites
-    sys.meta_path.insert(0, HostFinder(API, base))
-    sys.meta_path.append(HostFinder(LAYER, base))
+    be_nobody()
     leave_signals_to_runtime()
     from hearth_stage.absent_module import AbsentFinder
     from hearth_stage.log_output import begin_log
@@ -107,7 +84,14 @@ def check_interpreter(tag: str) -> None:
     """End this process when it is another Python than the environment's packages were installed for."""
     own = sys.implementation.cache_tag or sys.implementation.name
     if own != tag:
-        sys.exit(f"the environment was made for {tag}, and {sys.executable} is {own}")
+        sys.exit(f"the environment was made for {tag}, and {os.path.realpath(sys.executable)} is {own}")
+
+
+def be_nobody() -> None:
+    """Leave plugins, and what they start, a main module and arguments in which nothing of the stage stands."""
+    del sys.modules["sitecustomize"]  # which Python has asked for, and does not again
+    sys.modules["__main__"] = ModuleType("__main__")
+    sys.argv[:] = [""]
 
 
 def _started() -> socket.socket:

@@ -43,6 +43,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@|^[^/\s:]+:[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
 """What Spark puts into the environment of its workers for itself, their secret among it."""
+_PYTHONS = ("PYTHONPATH", "PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONUSERBASE", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
+"""Where the host finds its packages, which are none of a plugin's, nor of what it starts (invariant 7)."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Confinement:
         return {name: value for name, value in own.items() if self._passes(name, value)}
 
     def _passes(self, name: str, value: str) -> bool:
-        if _matches(name, _SPARKS):
+        if _matches(name, (*_SPARKS, *_PYTHONS)):
             return False
         if self.passed is None:
             return _matches(name, ORDINARY) and not _WITH_USER.search(value)

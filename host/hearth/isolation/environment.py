@@ -13,9 +13,10 @@ import hearth_api
 import hearth_execution
 import hearth_stage
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
+from hearth.isolation.environment_python import own_python
 from hearth_stage.limit import Limits
 
-PYTHON, STAGE, BASE = "{python}", "{stage}", "{base}"
+PYTHON, STAGE = "{python}", "{stage}"
 """Words of a command that are other ones on each machine."""
 _PATH = re.compile(r"\{(\d+)\}")
 
@@ -27,8 +28,8 @@ class Environment:
     The command is that of any program which takes over its standard input as the connection to the runtime. What
     lies elsewhere on another machine is named by a word in braces: ``{0}`` is the first of ``paths``, ``{1}`` the
     second, also within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage,
-    ``{stage}`` the program of its Python stage and ``{base}`` the directories of its packages. Everything else, a
-    program's path above all, is the same everywhere or an error.
+    and ``{stage}`` the program of its Python stage. Everything else, a program's path above all, is the same
+    everywhere or an error.
     """
 
     key: str
@@ -41,14 +42,23 @@ class Environment:
 
     def command_line(self) -> list[str]:
         """Return the command as this machine runs it."""
-        return [found for word in self.command for found in self._found(word)]
+        return [self._found(word) for word in self.command]
 
-    def _found(self, word: str) -> list[str]:
-        if word == BASE:
-            return _base()
+    def start_line(self) -> list[str]:
+        """Return the command that starts a stage: of Python, one on an interpreter that has nothing but this.
+
+        That is made where it is not there; raises ``OSError`` where it cannot be.
+        """
+        python, *rest = line = self.command_line()
+        if not self.is_forkable:
+            return line
+        tag = self.command[self.command.index(STAGE) + 1]
+        return [own_python(self.key, python, tag, self.paths, _base()), *rest]
+
+    def _found(self, word: str) -> str:
         if word in (PYTHON, STAGE):
-            return [sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)]
-        return [_PATH.sub(lambda match: self.paths[int(match[1])], word)]
+            return sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)
+        return _PATH.sub(lambda match: self.paths[int(match[1])], word)
 
     @property
     def is_forkable(self) -> bool:
@@ -85,6 +95,6 @@ class Environment:
 
 def _base() -> list[str]:
     """Return where this machine has what a Python stage itself consists of, and the base layer."""
-    own = (hearth_api.__file__, hearth_execution.__file__, hearth_stage.__file__)
+    own = (hearth_stage.__file__, hearth_api.__file__, hearth_execution.__file__)
     directories = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one
     return [*directories, *(entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))]

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
 from hearth.isolation import interpreter, lock
-from hearth.isolation.environment import BASE, PYTHON, STAGE, Environment
+from hearth.isolation.environment import PYTHON, STAGE, Environment
 from hearth.isolation.environment_inventory import EnvironmentInventory
 from hearth.isolation.environment_refused import EnvironmentRefused, UvFailed
 from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
@@ -92,7 +92,7 @@ def python_environment(key: str, python: Interpreter, paths: Sequence[str], bund
     """
     program = PYTHON if python == interpreter.host() else python.path
     sites = (f"{{{index}}}" for index in range(len(paths)))
-    return Environment(key, (program, "-I", "-S", STAGE, python.tag, *sites, "--", BASE), tuple(paths), bundle)
+    return Environment(key, (program, "-I", STAGE, python.tag, *sites), tuple(paths), bundle)
 
 
 def host_environment() -> Environment:

@@ -143,7 +143,7 @@ class ForkPlan:
 
     def _address(self, what: str) -> str:
         here = os.stat(".")
-        facts = (self.environment.key, self.environment.command_line(), *self.modules, here.st_dev, here.st_ino)
+        facts = (self.environment.key, self.environment.start_line(), *self.modules, here.st_dev, here.st_ino)
         return meeting_place().address(what, *facts, sorted(self.variables.items()))
 
     def _started(self, address: str, life: int) -> tuple[socket.socket, subprocess.Popen[bytes]] | None:
@@ -160,7 +160,7 @@ class ForkPlan:
                 return None
             failed.enter_context(control)
             server = subprocess.Popen(
-                [*self.environment.command_line(), "--", str(IDLE_SECONDS), str(life), *self.modules],
+                [*self.environment.start_line(), "--", str(IDLE_SECONDS), str(life), *self.modules],
                 env=self.variables,
                 stdin=listener.fileno(),
                 stdout=subprocess.PIPE,

@@ -169,6 +169,9 @@ def _begun(
     confinement = environment.confinement
     variables = {**confinement.passed_of(os.environ), **_MEMORY, **confinement.variables}
     try:
+        if environment.is_forkable:
+            programs = os.path.dirname(environment.start_line()[0])
+            variables["PATH"] = os.pathsep.join([programs, variables.get("PATH", os.defpath)])
         if environment.is_forkable and is_able():
             plan = ForkPlan(environment, variables, modules)
             if not more_follow and (claim := plan.claim_first()) is not None:
@@ -185,7 +188,7 @@ def _begun(
 def _started(
     environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
 ) -> tuple[socket.socket, StageProcess]:
-    command = environment.confinement.limits.bound(environment.command_line())
+    command = environment.confinement.limits.bound(environment.start_line())
     with contextlib.ExitStack() as failed:
         if claim is not None:
             failed.push(claim)
