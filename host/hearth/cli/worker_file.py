@@ -76,7 +76,8 @@ def _hint(props: Mapping[str, str], mode: Mode[C]) -> str:
     known = mode.config.definition().names
     if any(key.startswith(mode.foreign) for key in props):
         return mode.hint
-    slips = [(key, did_you_mean(key, known)) for key in props if key not in (*known, *RULES["admin"])]
+    unknown = (key for key in mode.config.unknown_among(props) if key not in RULES["admin"])
+    slips = [(key, did_you_mean(key, known)) for key in unknown]
     return "; ".join(f"unknown key {key!r}{near}" for key, near in slips if near) or "correct that key in the file"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.config.source_key import OFFSETS_TOPIC_KEY
@@ -270,10 +270,11 @@ class DistributedConfig(WorkerConfig):
         """Return the settings a topic of the host is made with, those below `config.storage.` and its like."""
         return {name: value for name, value in self.with_prefix(prefix).items() if name not in _OWN_SETTINGS}
 
-    def unknown_keys(self) -> list[str]:
-        """Return the given keys that nobody here knows; below a prefix of storage brokers know them."""
+    @classmethod
+    def unknown_among(cls, props: Iterable[str]) -> list[str]:
+        """Return which of these keys nobody here knows; below a prefix of storage brokers know them."""
         storage = (CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE)
-        return [name for name in super().unknown_keys() if not name.startswith(storage)]
+        return [name for name in super().unknown_among(props) if not name.startswith(storage)]
 
     def idle_keys(self) -> dict[str, str]:
         """Return the given keys that have no effect here, with the reason."""

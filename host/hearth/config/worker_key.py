@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.config.capacity_key import CapacityConfig
@@ -160,8 +160,13 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig,
 
     def unknown_keys(self) -> list[str]:
         """Return the given keys that nobody here knows, in the order given."""
-        known = self.definition().keys
-        return [name for name in self.originals if name not in known and not name.startswith(OPEN_PREFIXES)]
+        return self.unknown_among(self.originals)
+
+    @classmethod
+    def unknown_among(cls, props: Iterable[str]) -> list[str]:
+        """Return which of these keys nobody here knows, also where they make no settings, in their order."""
+        known = cls.definition().keys
+        return [name for name in props if name not in known and not name.startswith(OPEN_PREFIXES)]
 
     def follows_upgrades(self, config: Mapping[str, Any]) -> bool:
         """Return whether the connector with this configuration begins anew when its bundles are exchanged.

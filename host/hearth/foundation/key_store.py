@@ -6,6 +6,7 @@ import re
 
 PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
 _JKS_BEGIN = b"\xfe\xed\xfe\xed"
+_JCEKS_BEGIN = b"\xce\xce\xce\xce"
 _DER_BEGIN = b"\x30"
 _PEM_BEGIN = b"-----"
 _JAVA_SUITE = re.compile(r"(TLS|SSL)_\w+_WITH_\w+|TLS_(AES|CHACHA20)_\w+")
@@ -31,6 +32,18 @@ def store_type(location: str, named: str | None) -> str:
     if begin.startswith(_JKS_BEGIN):
         return JKS
     return PKCS12 if begin.startswith(_DER_BEGIN) else PEM if begin == _PEM_BEGIN else JKS
+
+
+def is_jks(location: str) -> bool:
+    """Return whether a file is a keystore as only Java makes them; raises OSError."""
+    with open(location, "rb") as file:
+        return file.read(len(_JKS_BEGIN)) in (_JKS_BEGIN, _JCEKS_BEGIN)
+
+
+def is_empty(location: str) -> bool:
+    """Return whether there is nothing in a file but blanks; raises OSError."""
+    with open(location, "rb") as file:
+        return not file.read(1000).strip()
 
 
 def to_pkcs12(location: str, key: str) -> str:

@@ -172,6 +172,14 @@ def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
     assert caught.value.hint == "unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?"
 
 
+def test_a_key_of_a_client_is_no_slip(command: Command) -> None:
+    """What may stand below a prefix is not held against another error."""
+    keys = {"producer_security_protocol": "SSL", "key_converter_schemas_enable": "false", "spark_master": "local[2]"}
+    with pytest.raises(ConfigError) as caught:
+        read_worker(command.written(**keys, task_shutdown_graceful_timeout_ms="much"), STANDALONE)
+    assert "unknown key" not in str(caught.value.hint)
+
+
 def test_a_wrong_value_of_a_variable_is_not_told(
     command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -86,7 +86,9 @@ class Doubts:
                     made = producer_config if client is ClientType.PRODUCER else admin_config
                     warnings = made(worker, self._config).warnings
             except ConfigError as error:
-                found.append(Doubt(prefix, str(error), is_of_client=True))
+                key, _, text = str(error).partition(": ")
+                is_of_key = key.startswith(prefix)
+                found.append(Doubt(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
             else:
                 said = (each.partition(": ") for each in warnings if each.startswith(prefix))
                 found += [Doubt(key, text, is_of_client=True) for key, _, text in said]

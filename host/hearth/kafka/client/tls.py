@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hearth.foundation.key_store import (
+    JKS,
     OPENSSL_SUITES,
     PEM,
     PKCS12,
+    is_empty,
     is_javas_suite,
+    is_jks,
     store_type,
     to_pem,
     to_pkcs12,
@@ -71,7 +74,11 @@ def _kind(request: ClientRequest, store: str) -> str | None:
     if location is None:
         return None
     try:
-        return store_type(location, request.get(f"{store}.type"))
+        kind = store_type(location, request.get(f"{store}.type"))
+        if kind == JKS and not is_jks(location):
+            fact = f"{location!r} is empty" if is_empty(location) else f"{location!r} holds nothing that is known"
+            raise request.refuse(f"{store}.location", fact, "name a PEM file, or a PKCS12 keystore")
+        return kind
     except OSError as error:
         raise request.refuse(
             f"{store}.location", f"{location!r} cannot be read: {error.strerror}", "name a readable file"

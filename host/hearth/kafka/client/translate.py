@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from hearth.foundation.nearest import did_you_mean
 from hearth.kafka.client.key import RULES
 from hearth.kafka.client.rule import ClientRequest, Translation
+from hearth.kafka.client.store_check import check_stores
 from hearth_api import ConfigError
 
 Role = Literal["producer", "consumer", "admin"]
@@ -36,6 +37,7 @@ def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | 
             request.set(key.removeprefix(OWN_PREFIX), java[key].strip())
         else:
             request.warn(key, f"is no key of Kafka's {role} client and has no effect{did_you_mean(key, RULES[role])}")
+    check_stores(request)
     _cap_backoff(request.result)
     if role == "producer":
         _bound_by_transaction(request)

@@ -120,6 +120,12 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             "producer.override.lingr.ms",
             "is no key of Kafka's producer client and has no effect, did you mean 'linger.ms'?",
         ),
+        (
+            SOURCE,
+            {"producer.override.security.protocol": "SSL", "producer.override.ssl.truststore.location": "/none.pem"},
+            "producer.override.ssl.truststore.location",
+            "'/none.pem' cannot be read: No such file or directory",
+        ),
         (SOURCE, {"producer.override.acks": "7"}, "producer.override.", "String must be one of: all, -1, 0, 1"),
         (
             SINK,
