@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.client import Translation, admin_config
-from hearth_api import ConnectError
+from hearth_api import ConfigError, ConnectError
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +42,15 @@ class ClusterLookup:
 
     def __init__(self, worker: Mapping[str, str], on_progress: Callable[[str], None]) -> None:
         self._servers = worker["bootstrap.servers"]
+        self._worker = worker
         self._config = client_config(worker).config
         self._seconds = int(worker.get(TIMEOUT_KEY, TIMEOUT_MS)) / 1000
         self._on_progress = on_progress
         self._id: str | None = None
-        self._reason: Any = "no answer"
+        self._reason = "no answer"
+        self._told: dict[str, int] = {}
+        """What the client heard, and its number."""
+        self._mistake: ConfigError | None = None
         self._thread = threading.Thread(target=self._look_up, name="cluster-id", daemon=True)
 
     def start(self) -> None:
@@ -54,7 +58,10 @@ class ClusterLookup:
         self._thread.start()
 
     def wait(self) -> str:
-        """Return the id, telling about the progress; raises BrokerUnreachable when no broker answers in time."""
+        """Return the id, telling about the progress; raises BrokerUnreachable when no broker answers in time.
+
+        Raises ConfigError as soon as it is known that none will, because of the settings.
+        """
         began = time.monotonic()
         while self._thread.is_alive():
             self._thread.join(PROGRESS_SECONDS)
@@ -63,6 +70,8 @@ class ClusterLookup:
                 self._on_progress(
                     f"waiting for a broker at bootstrap.servers={self._servers} ({waited:.0f} s): {self._reason}"
                 )
+        if self._mistake is not None:
+            raise self._mistake
         if self._id is None:
             raise BrokerUnreachable(
                 f"no broker answered at bootstrap.servers={self._servers!r} within {self._seconds:g} s: "
@@ -75,6 +84,8 @@ class ClusterLookup:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
+        from hearth.kafka.access_mistake import find_mistake  # which loads librdkafka, too
+
         deadline = time.monotonic() + self._seconds
         client = AdminClient({**self._config, "error_cb": self._note, "logger": logging.getLogger(CLIENT)})
         while self._id is None and time.monotonic() < deadline:
@@ -83,6 +94,19 @@ class ClusterLookup:
             except KafkaException as error:
                 log.debug("no answer from %s: %s", self._servers, error)
             client.poll(0)  # calls _note
+            if self._id is None and self._told:
+                self._mistake = find_mistake(
+                    self._config, [(each, text) for text, each in self._told.items()], self._key
+                )
+                if self._mistake is not None:
+                    return
+                self._told.clear()
 
     def _note(self, error: Any) -> None:
-        self._reason = error.str()
+        self._told[error.str()] = error.code()
+        if error.name() != "_ALL_BROKERS_DOWN":  # which says less than what was said before
+            self._reason = error.str()
+
+    def _key(self, key: str) -> str:
+        """Return a key as the file has it."""
+        return f"admin.{key}" if f"admin.{key}" in self._worker else key

@@ -1,0 +1,137 @@
+"""Finds out why brokers that are there do not let a client in, where that is for its settings to correct.
+
+librdkafka tries again for ever, and says of most of this no more than that brokers are down. A listener that answers
+is asked what it speaks (`listener_probe`), its certificate is looked at as the client does, and what brokers refuse
+is told by the key that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+
+from hearth.kafka.kafka_error import is_refusal
+from hearth.kafka.listener_probe import BrokerListener, probe
+from hearth_api import ConfigError
+
+SECONDS = 3.0
+MOST_SERVERS = 3
+_SERVER = re.compile(r"(?:[A-Za-z_]+://)?\[?([^\[\]]+?)\]?:(\d+)")
+_ALERT = re.compile(r"alert ([a-z ]+): SSL alert number")
+_PLACE = re.compile(r"^\S+: | \(after \d+ms in state .*\)$")
+_DISTRUST = "certificate verify failed"
+_OTHER_NAME = (62, 64)
+"""What OpenSSL says of a certificate for other names, or other addresses."""
+_TIMES = {9: "is not valid yet", 10: "has expired"}
+CODE = "client.access"
+
+
+def find_mistake(
+    config: Mapping[str, str], told: Iterable[tuple[int, str]], name: Callable[[str], str] = str
+) -> ConfigError | None:
+    """Return what is wrong with a client's settings, ``None`` where brokers are away, or nothing can be said.
+
+    ``told`` are numbers and texts of the errors that the client has heard of, ``name`` is how the user wrote a key.
+    """
+    return _Mistake(config, list(told), name).find()
+
+
+class _Mistake:
+    """One look at a client's settings and its brokers."""
+
+    def __init__(self, config: Mapping[str, str], told: list[tuple[int, str]], name: Callable[[str], str]) -> None:
+        self._config = config
+        self._told = told
+        self._name = name
+        self._protocol = config.get("security.protocol", "PLAINTEXT").upper()
+
+    def find(self) -> ConfigError | None:
+        for server in self._config.get("bootstrap.servers", "").split(",")[:MOST_SERVERS]:
+            if (parts := _SERVER.fullmatch(server.strip())) is None:
+                continue
+            host, port = parts[1], int(parts[2])
+            if (listener := probe(host, port, SECONDS)) is None:
+                continue
+            found = self._of_protocol(listener, server) or self._of_certificate(listener, host, port)
+            if found is not None:
+                return found
+        return self._of_alert() or self._of_refusal()
+
+    def _of_protocol(self, listener: BrokerListener, server: str) -> ConfigError | None:
+        spoken = " or ".join(listener.protocols)
+        if self._protocol not in listener.protocols:
+            fact = f"the listener at {server.strip()} speaks {spoken}"
+            return self._wrong("security.protocol", self._protocol, fact, f"set it to {spoken}, or name another port")
+        mechanism = self._config.get("sasl.mechanism", "")
+        if listener.mechanisms and mechanism not in listener.mechanisms:
+            fact = f"the listener at {server.strip()} takes {', '.join(listener.mechanisms)}"
+            return self._wrong("sasl.mechanism", mechanism, fact, "use one of these")
+        return None
+
+    def _of_certificate(self, listener: BrokerListener, host: str, port: int) -> ConfigError | None:
+        """Look at a broker's certificate as the client does."""
+        if not listener.has_tls or not any(_DISTRUST in text for _, text in self._told):
+            return None
+        checks_name = self._config.get("ssl.endpoint.identification.algorithm", "https") == "https"
+        error = self._refused(host, port, checks_name)
+        if error is None:
+            return None
+        if error.verify_code in _OTHER_NAME:
+            remedy = "name it as its certificate does, or leave ssl.endpoint.identification.algorithm empty"
+            fact = f"the certificate of the broker is not for {host!r}"
+            return self._wrong("bootstrap.servers", self._config["bootstrap.servers"], fact, remedy)
+        if error.verify_code in _TIMES:
+            fact = f"the certificate of the broker {_TIMES[error.verify_code]}"
+            return self._wrong("bootstrap.servers", f"{host}:{port}", fact, "look at it, and at this machine's clock")
+        fact = f"the certificate of the broker at {host}:{port} does not come from there: {error.verify_message}"
+        if (location := self._config.get("ssl.ca.location")) is not None:
+            return self._wrong("ssl.truststore.location", location, fact, "name the certificate of who signed it")
+        key = "ssl.truststore.certificates" if "ssl.ca.pem" in self._config else "ssl.truststore.location"
+        fact = fact if "ssl.ca.pem" in self._config else fact.replace("from there", "from who is trusted without it")
+        return self._wrong(key, None, fact, "name the certificate of who signed it")
+
+    def _refused(self, host: str, port: int, checks_name: bool) -> ssl.SSLCertVerificationError | None:
+        try:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            location, text = self._config.get("ssl.ca.location"), self._config.get("ssl.ca.pem")
+            if location or text:
+                context.load_verify_locations(cafile=location, cadata=text)
+            else:
+                context.load_default_certs()
+            context.check_hostname = checks_name
+            with (
+                socket.create_connection((host, port), SECONDS) as plain,
+                context.wrap_socket(plain, server_hostname=host),
+            ):
+                return None
+        except ssl.SSLCertVerificationError as error:
+            return error
+        except (OSError, ValueError):
+            return None
+
+    def _of_alert(self) -> ConfigError | None:
+        """Say which certificate of the client's a broker did not take."""
+        alert = next((found[1] for _, text in self._told if (found := _ALERT.search(text))), None)
+        if alert is None:
+            return None
+        own = self._config.get("ssl.certificate.location") or self._config.get("ssl.keystore.location")
+        if own is None and "ssl.certificate.pem" not in self._config:
+            fact = f"brokers want a certificate of the client, and it shows none ({alert})"
+            return self._wrong("ssl.keystore.location", None, fact, "name a file with a key and its certificates")
+        key = "ssl.keystore.location" if own else "ssl.keystore.certificate.chain"
+        return self._wrong(key, own, f"brokers do not take the client's certificate ({alert})", "name one they trust")
+
+    def _of_refusal(self) -> ConfigError | None:
+        for number, text in self._told:
+            if "SASL" in text and is_refusal(number, text, has_worked=False):
+                user = self._config.get("sasl.username")
+                who = "the client" if user is None else f"the user {user!r}"
+                fact = f"brokers refuse {who}: {_PLACE.sub('', _PLACE.sub('', text))}"
+                return self._wrong("sasl.jaas.config", None, fact, "correct its user and password")
+        return None
+
+    def _wrong(self, key: str, value: str | None, fact: str, remedy: str) -> ConfigError:
+        shown = "" if value is None else f"={value!r}"
+        return ConfigError(f"{self._name(key)}{shown}: {fact}", code=CODE, hint=remedy)

@@ -1,0 +1,181 @@
+"""A worker's mistakes in how it speaks with its brokers are told at once, by key, value and remedy: real brokers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import hearth.broker.broker as module
+from hearth.broker import KafkaBroker
+from hearth.broker.server_properties import broker_settings
+from hearth.foundation.properties import render
+from hearth.herder.cluster_lookup import ClusterLookup
+from hearth_api import ConfigError
+from tests.reservation import reserve_port
+
+NAMES = ("SSL", "SASL_SSL", "SASL_PLAINTEXT", "MUTUAL")
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+USER = f'{_LOGIN} username="ann" password="right";'
+SECONDS = 20
+"""A worker would wait for a minute."""
+
+
+@dataclass(frozen=True)
+class Brokers:
+    """A broker with listeners of all kinds, whose certificate is for localhost, and files of its clients."""
+
+    folder: Path
+    ports: Mapping[str, int]
+
+    def settings(self, listener: str, told: Mapping[str, str]) -> dict[str, str]:
+        """Return a worker's settings; a host name in them is that of the listener."""
+        found = {key: str(self.folder / value) if key.endswith(".location") else value for key, value in told.items()}
+        host = found.pop("host", "localhost")
+        return {"bootstrap.servers": f"{host}:{self.ports[listener]}", **found}
+
+
+def openssl(folder: Path, *arguments: str) -> None:
+    """Make a key or a certificate."""
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    """Run a broker with certificates that a new authority signed."""
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("ca", "other"):
+        own = ("-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}")
+        openssl(folder, "req", "-x509", "-newkey", "rsa:2048", *own)
+    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "b.key", "-out", "b.csr", "-subj", "/CN=b")
+    (folder / "names").write_text("subjectAltName=DNS:localhost\n")
+    signer = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "9", "-extfile", "names")
+    openssl(folder, "x509", "-req", "-in", "b.csr", "-out", "b.crt", *signer)
+    for name, parts in {"broker.pem": ("b.key", "b.crt"), "other.pem": ("other.key", "other.crt")}.items():
+        (folder / name).write_text("".join((folder / each).read_text() for each in parts))
+    ports = {"PLAINTEXT": reserve_port(), **{name: reserve_port() for name in NAMES}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "broker_settings", lambda *given: listeners(broker_settings(*given), folder, ports))
+        broker = KafkaBroker(folder / "broker", ports["PLAINTEXT"], retention_bytes=64 << 20)
+        with broker:
+            yield Brokers(folder, ports)
+
+
+def listeners(settings: Mapping[str, str], folder: Path, ports: Mapping[str, int]) -> dict[str, str]:
+    """Return a broker's settings with a listener of each kind."""
+    more = "".join(f",{name}://localhost:{ports[name]}" for name in NAMES)
+    kinds = {"CONTROLLER": "PLAINTEXT", "MUTUAL": "SSL", **{name: name for name in ("PLAINTEXT", *NAMES[:3])}}
+    return {
+        **settings,
+        **{key: settings[key] + more for key in ("listeners", "advertised.listeners")},
+        "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in kinds.items()),
+        "listener.name.mutual.ssl.client.auth": "required",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(folder / "broker.pem"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(folder / "ca.crt"),
+        "sasl.enabled.mechanisms": "PLAIN",
+        **{
+            f"listener.name.{name}.plain.sasl.jaas.config": f'{_LOGIN} user_ann="right";'
+            for name in ("sasl_ssl", "sasl_plaintext")
+        },
+    }
+
+
+CA = {"ssl.truststore.location": "ca.crt"}
+TLS = {"security.protocol": "SSL", **CA}
+LOGIN = {"sasl.mechanism": "PLAIN", "sasl.jaas.config": USER}
+SASL = {"security.protocol": "SASL_SSL", **CA, **LOGIN}
+CASES = {
+    # listener, settings, what is said from its begin on, what helps
+    "plain to TLS": ("SSL", {}, r"security\.protocol='PLAINTEXT': the listener at \S+ speaks SSL$", "set it to SSL"),
+    "plain to SASL_SSL": ("SASL_SSL", {}, r"security\.protocol='PLAINTEXT': .* speaks SASL_SSL$", "SASL_SSL"),
+    "plain to SASL": ("SASL_PLAINTEXT", {}, r"security\.protocol='PLAINTEXT': .* speaks SASL_PLAINTEXT$", "set it"),
+    "TLS to plain": ("PLAINTEXT", TLS, r"security\.protocol='SSL': .* speaks PLAINTEXT$", "set it to PLAINTEXT"),
+    "TLS to SASL_SSL": ("SASL_SSL", TLS, r"security\.protocol='SSL': .* speaks SASL_SSL$", "set it to SASL_SSL"),
+    "login without TLS": (
+        "SASL_SSL", {**SASL, "security.protocol": "SASL_PLAINTEXT"},
+        r"security\.protocol='SASL_PLAINTEXT': .* speaks SASL_SSL$", "set it to SASL_SSL",
+    ),
+    "login where there is none": ("SSL", SASL, r"security\.protocol='SASL_SSL': .* speaks SSL$", "set it to SSL"),
+    "login at a plain port": (
+        "PLAINTEXT", {**LOGIN, "security.protocol": "SASL_PLAINTEXT"},
+        r"security\.protocol='SASL_PLAINTEXT': .* speaks PLAINTEXT$", "set it to PLAINTEXT",
+    ),
+    "another mechanism": (
+        "SASL_SSL", {**SASL, "sasl.mechanism": "SCRAM-SHA-512"},
+        r"sasl\.mechanism='SCRAM-SHA-512': .* takes PLAIN$", "use one",
+    ),
+    "wrong password": (
+        "SASL_SSL", {**SASL, "sasl.jaas.config": USER.replace("right", "geheim")},
+        r"sasl\.jaas\.config: brokers refuse the user 'ann': .*Invalid username or password$", "correct its user",
+    ),
+    "another authority": (
+        "SSL", {**TLS, "ssl.truststore.location": "other.crt"},
+        r"ssl\.truststore\.location='\S+other\.crt': the certificate of the broker at \S+ does not come", "signed",
+    ),
+    "no truststore": (
+        "SSL", {"security.protocol": "SSL"}, r"ssl\.truststore\.location: the certificate of the broker at", "signed",
+    ),
+    "another name": (
+        "SSL", {**TLS, "host": "127.0.0.1"},
+        r"bootstrap\.servers='\S+': the certificate .* is not for '127\.0\.0\.1'$", "name it",
+    ),
+    "no certificate of its own": ("MUTUAL", TLS, r"ssl\.keystore\.location: brokers want a cert", "name a file"),
+    "a certificate of its own that nobody knows": (
+        "MUTUAL", {**TLS, "ssl.keystore.location": "other.pem"},
+        r"ssl\.keystore\.location='\S+other\.pem': brokers do not take the client's certificate", "they trust",
+    ),
+}  # fmt: skip
+GOOD = {
+    "plain": ("PLAINTEXT", {}),
+    "TLS": ("SSL", TLS),
+    "SASL_SSL": ("SASL_SSL", SASL),
+    "SASL": ("SASL_PLAINTEXT", {**LOGIN, "security.protocol": "SASL_PLAINTEXT"}),
+    "both show certificates": ("MUTUAL", {**TLS, "ssl.keystore.location": "broker.pem"}),
+}
+
+
+def look_up(settings: Mapping[str, str]) -> str:
+    """Ask for the cluster as a host does."""
+    lookup = ClusterLookup(settings, lambda text: None)
+    lookup.start()
+    return lookup.wait()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
+    """By the key that is wrong, its value and the remedy, and never with a password."""
+    listener, told, text, remedy = CASES[case]
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=f"^{text}") as caught:
+        look_up(brokers.settings(listener, told))
+    assert time.monotonic() - began < SECONDS
+    assert remedy in str(caught.value.hint)
+    assert "right" not in str(caught.value)
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_who_makes_no_mistake_is_let_in(brokers: Brokers, case: str) -> None:
+    """Each listener answers who speaks with it as it wants."""
+    assert look_up(brokers.settings(*GOOD[case]))
+
+
+def test_the_command_ends_with_exit_code_2(brokers: Brokers, tmp_path: Path) -> None:
+    """With the key as the file has it, and no trace of a thread."""
+    worker = tmp_path / "worker.properties"
+    own = {"key.converter": "JsonConverter", "value.converter": "JsonConverter", "listeners": "http://127.0.0.1:0"}
+    files = {"offset.storage.file.filename": str(tmp_path / "offsets"), "plugin.path": str(tmp_path)}
+    told = {"admin.security.protocol": "PLAINTEXT", "security.protocol": "SASL_SSL", **own, **files}
+    worker.write_text(render({**brokers.settings("SSL", {}), **told}))
+    command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert "admin.security.protocol='PLAINTEXT': the listener at" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert outcome.returncode == 2

@@ -1,0 +1,91 @@
+"""What brokers refuse is told by the key that is wrong; ``tests/integration/kafka`` asks real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+import hearth.kafka.access_mistake as module
+from hearth.kafka.access_mistake import find_mistake
+from hearth.kafka.library import ERR_AUTHENTICATION
+from hearth.kafka.listener_probe import BrokerListener
+
+DOWN = (-187, "1/1 brokers are down")
+REFUSED = (
+    ERR_AUTHENTICATION,
+    "sasl_ssl://h:1/bootstrap: SASL authentication error: Invalid username or password (after 3ms in state AUTH_REQ)",
+)
+CUT_OFF = (ERR_AUTHENTICATION, "sasl_ssl://h:1/1: SASL PLAIN handshake failed: Local: Broker transport failure")
+ALERT = (-195, "ssl://h:1/1: Receive failed: SSL routines::ssl/tls alert unknown ca: SSL alert number 48 (after 1ms)")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, int], BrokerListener | None]:
+    """Provide what listens at each address; notes who was asked."""
+    found: dict[tuple[str, int], BrokerListener | None] = {}
+    monkeypatch.setattr(module, "probe", lambda host, port, _: found.setdefault((host, port), None))
+    return found
+
+
+def test_brokers_that_are_away_are_no_mistake(asked: dict[tuple[str, int], BrokerListener | None]) -> None:
+    """Nor is a handshake that was cut off; three of many servers are asked, by their addresses as Kafka has them."""
+    servers = "SSL://h:1, [::1]:2,nonsense,c:3,d:4"
+    assert find_mistake({"bootstrap.servers": servers}, [DOWN, CUT_OFF]) is None
+    assert list(asked) == [("h", 1), ("::1", 2)]
+
+
+@pytest.mark.parametrize(
+    ("config", "listener", "fact"),
+    [
+        (
+            {},
+            BrokerListener(False, True),
+            "x.security.protocol='PLAINTEXT': the listener at h:1 speaks SASL_PLAINTEXT",
+        ),
+        ({"security.protocol": "ssl"}, BrokerListener(False, None), "speaks PLAINTEXT or SASL_PLAINTEXT"),
+        (
+            {"security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN"},
+            BrokerListener(False, True, ("SCRAM-SHA-256", "SCRAM-SHA-512")),
+            "x.sasl.mechanism='PLAIN': the listener at h:1 takes SCRAM-SHA-256, SCRAM-SHA-512",
+        ),
+    ],
+)
+def test_another_protocol_is_named(
+    asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], listener: BrokerListener, fact: str
+) -> None:
+    """With the key as the user wrote it."""
+    asked["h", 1] = listener
+    found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN], lambda key: f"x.{key}")
+    assert fact in str(found)
+
+
+@pytest.mark.parametrize(
+    ("config", "told", "text"),
+    [
+        (
+            {"sasl.username": "ann", "sasl.password": "geheim"},
+            REFUSED,
+            "sasl.jaas.config: brokers refuse the user 'ann': SASL authentication error: Invalid username or password",
+        ),
+        ({}, REFUSED, "sasl.jaas.config: brokers refuse the client: SASL authentication error: Invalid username or"),
+        ({}, ALERT, "ssl.keystore.location: brokers want a certificate of the client, and it shows none (unknown ca)"),
+        (
+            {"ssl.keystore.location": "/a.p12", "ssl.keystore.password": "geheim"},
+            ALERT,
+            "ssl.keystore.location='/a.p12': brokers do not take the client's certificate (unknown ca)",
+        ),
+        (
+            {"ssl.certificate.pem": "geheim", "ssl.key.pem": "geheim"},
+            ALERT,
+            "ssl.keystore.certificate.chain: brokers do not take the client's certificate (unknown ca)",
+        ),
+    ],
+)
+def test_a_refusal_is_told_by_its_key(
+    asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], told: tuple[int, str], text: str
+) -> None:
+    """And never with a password; a file is named."""
+    found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN, told])
+    assert str(found).startswith(text)
+    assert "geheim" not in f"{found} {found and found.hint}"
