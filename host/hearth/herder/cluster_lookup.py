@@ -84,10 +84,15 @@ class ClusterLookup:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        from hearth.kafka.access_mistake import find_mistake  # which loads librdkafka, too
+        from hearth.kafka.access_mistake import CODE, find_mistake  # which loads librdkafka, too
 
         deadline = time.monotonic() + self._seconds
-        client = AdminClient({**self._config, "error_cb": self._note, "logger": logging.getLogger(CLIENT)})
+        try:
+            client = AdminClient({**self._config, "error_cb": self._note, "logger": logging.getLogger(CLIENT)})
+        except KafkaException as error:
+            text = f"librdkafka makes no client of the worker's settings: {error.args[0].str()}"
+            self._mistake = ConfigError(text, code=CODE, hint="correct that key in the file")
+            return
         while self._id is None and time.monotonic() < deadline:
             try:
                 self._id = client.list_topics(_TOPIC, timeout=min(_ATTEMPT_SECONDS, self._seconds)).cluster_id

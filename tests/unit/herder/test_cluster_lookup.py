@@ -7,6 +7,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.herder import cluster_lookup
 from hearth.herder.cluster_lookup import TIMEOUT_KEY, BrokerUnreachable, ClusterLookup, client_config
+from hearth_api import ConfigError
 from tests.reservation import reserve_port
 
 
@@ -33,6 +34,18 @@ def test_cluster_that_does_not_answer_is_told_of_while_it_is_waited_for(monkeypa
     assert "hearth broker" in str(caught.value.hint)
     assert said
     assert all(f"waiting for a broker at bootstrap.servers={server} (" in each for each in said)
+
+
+@pytest.mark.parametrize(
+    "told", [{"admin.librdkafka.no.such": "1"}, {"ssl.cipher.suites": "NONE-SUCH", "security.protocol": "SSL"}]
+)
+def test_settings_that_make_no_client_are_told_at_once(told: dict[str, str]) -> None:
+    """What librdkafka itself refuses is no trace of a thread, and nothing to wait for."""
+    lookup = ClusterLookup({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", **told}, pytest.fail)
+    lookup.start()
+    with pytest.raises(ConfigError, match="librdkafka makes no client of the worker's settings: ") as caught:
+        lookup.wait()
+    assert next(iter(told)).removeprefix("admin.librdkafka.") in str(caught.value)
 
 
 def test_limit_of_the_hosts_own_call_is_not_the_clients_affair() -> None:
