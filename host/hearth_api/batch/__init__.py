@@ -41,6 +41,7 @@ from hearth_api.batch.header_list import (
 )
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.record_copy import LASTING, copies_of
+from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
 from hearth_api.batch.text_column import column_to_texts
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
@@ -58,6 +59,7 @@ __all__ = [
     "HeaderValues",
     "Many",
     "PartlyFailed",
+    "TableColumn",
     "UnlikeError",
     "arrow",
     "arrow_type",
@@ -74,12 +76,16 @@ __all__ = [
     "header_texts",
     "header_values",
     "headers_to_column",
+    "list_form",
+    "map_form",
+    "plain_form",
     "plain_from_json",
     "plain_to_json",
     "records_by_kind",
     "records_to_batches",
     "repeats",
     "schema_texts",
+    "struct_form",
     "value_from_json",
     "value_to_json",
     "values_to_column",

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from hearth_api.batch import arrow as pa
+from hearth_api.batch.header_list import headers_to_column
+from hearth_api.batch.offset_column import column_to_offsets, offsets_to_column
+from hearth_api.batch.row_column import rows_to_column
+from hearth_api.batch.table_column import chosen_columns, moments, struct_of_table, table_of
 from hearth_api.batch.wire import strict_json
+from hearth_api.errors import DataError
+from hearth_api.header import Headers
 from hearth_api.java.offset_json import offset_to_json
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.record import TimestampType
@@ -124,6 +130,92 @@ class Batch:
         """Return the rows of the given numbers, in that order."""
         return replace(self, data=self.data.take(indices), grouped={})
 
+    @classmethod
+    def of_rows(
+        cls,
+        topic: str,
+        schema: Schema | None,
+        rows: Iterable[Any],
+        *,
+        keys: Iterable[Any] | None = None,
+        key_schema: Schema | None = None,
+        headers: Sequence[Headers | None] | None = None,
+        source_partition: Mapping[str, Any] | None = None,
+        offsets: Sequence[Mapping[str, Any] | None] | None = None,
+        timestamps: Sequence[int | None] | None = None,
+    ) -> Batch:
+        """Return a source's batch of rows, with keys, headers, offsets and timestamps in milliseconds for each.
+
+        Rows, and keys likewise, are values of the schema; those of a struct's are tuples of the values of all fields,
+        mappings, or instances of dataclasses, in which the same stands as `Struct.of` takes. None is null. A row that
+        does not fit raises a DataError.
+        """
+        columns = {"value": rows_to_column(schema, rows)}
+        if keys is not None:
+            columns["key"] = rows_to_column(key_schema, keys)
+        if timestamps is not None:
+            columns["timestamp"] = pa.array(timestamps, pa.int64())
+        columns |= _headers_and_offsets(headers, offsets)
+        return cls._of_columns(topic, key_schema, schema, columns, source_partition)
+
+    @classmethod
+    def of_arrow(
+        cls,
+        topic: str,
+        table: Any,
+        *,
+        name: str | None = None,
+        key: str | Sequence[str] | None = None,
+        timestamp: str | None = None,
+        headers: Sequence[Headers | None] | None = None,
+        source_partition: Mapping[str, Any] | None = None,
+        offsets: str | Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> Batch:
+        """Return a source's batch of a table: a pyarrow Table or RecordBatch, a DataFrame of polars or pandas.
+
+        Whatever has Arrow's PyCapsule interface will do. Each row is a struct, whose schema has the given name and is
+        made from the table's: what may be null is optional. `key` names the column that is the key, or several for a
+        struct of them, `timestamp` that of the records' time; `offsets` names a column whose values are the offsets,
+        `{"id": 7}`, days and times in them as numbers, or is a sequence of offsets. These columns stay in the value.
+        A type that Connect has none for and a value that does not fit raise a DataError. `to_table` is the way back.
+        """
+        schema, value = struct_of_table(table, name)
+        columns, key_schema = {"value": value}, None
+        if key is not None:
+            key_schema, columns["key"] = chosen_columns(schema, value, key)
+        if timestamp is not None:
+            columns["timestamp"] = moments(schema, value, timestamp)
+        if isinstance(offsets, str):
+            _, column = chosen_columns(schema, value, offsets)
+            columns["source_offset"] = column_to_offsets(offsets, column)
+            offsets = None
+        columns |= _headers_and_offsets(headers, offsets)
+        return cls._of_columns(topic, key_schema, schema, columns, source_partition)
+
+    @classmethod
+    def _of_columns(
+        cls,
+        topic: str,
+        key_schema: Schema | None,
+        value_schema: Schema | None,
+        columns: Mapping[str, Any],
+        source_partition: Mapping[str, Any] | None,
+    ) -> Batch:
+        counts = {name: len(column) for name, column in columns.items()}
+        if len(set(counts.values())) > 1:
+            raise DataError(f"columns of a batch are equally long, not {counts}")
+        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return cls(topic, key_schema, value_schema, data, source_partition)
+
+    def to_table(self) -> Any:
+        """Return the values as a pyarrow Table, whose columns are the fields of a struct's schema, else only `value`.
+
+        Decimals, days, times and moments have Arrow's types for them; a field that must have a value has its default
+        where it is null, a null value nulls. polars and pandas read it: `polars.from_arrow(batch.to_table())`.
+        `to_arrow` is another thing: the batch with all it has, for Arrow IPC.
+        """
+        return table_of(self.value_schema, self.column("value"))
+
     def to_arrow(self) -> Any:
         """Return a RecordBatch that carries the attributes in its metadata, for Arrow IPC."""
         return self.data.replace_schema_metadata({_METADATA_KEY: self._metadata()})
@@ -149,6 +241,15 @@ class Batch:
             "original_topic": self.original_topic,
         }
         return json.dumps(attributes)
+
+
+def _headers_and_offsets(headers: Any, offsets: Any) -> dict[str, Any]:
+    columns = {}
+    if headers is not None:
+        columns["headers"] = headers_to_column(headers)
+    if offsets is not None:
+        columns["source_offset"] = offsets_to_column(offsets)
+    return columns
 
 
 _Attributes = tuple[

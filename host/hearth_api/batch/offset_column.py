@@ -32,6 +32,14 @@ def offsets_to_column(offsets: Sequence[Any]) -> Any:
     return pa.array(offsets_to_json(offsets), pa.string()) if column is None else column
 
 
+def column_to_offsets(name: str, column: Any) -> Any:
+    """Return a physical column's values, each the only member of an offset, as a column of offsets."""
+    values = column.to_pylist()
+    is_counted = pa.types.is_integer(column.type) and not column.null_count and len(values) > 0
+    found = WRITE(name, values) if is_counted else None
+    return offsets_to_column([{name: value} for value in values]) if found is None else found
+
+
 def write_by_loop(name: str, numbers: list[int]) -> Any:
     """Return numbers as texts of offsets by a loop that could be compiled; None where one is longer than 64 bits."""
     opening, count = offset_opening(name).encode(), len(numbers)

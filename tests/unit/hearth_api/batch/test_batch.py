@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import INT64_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, TimestampType
-from hearth_api.batch import Batch
+from hearth_api import (
+    INT64_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Headers,
+    Schema,
+    SchemaBuilder,
+    SourceRecord,
+    Struct,
+    Timestamp,
+    TimestampType,
+)
+from hearth_api.batch import Batch, batch_to_source_records, records_to_batches
 from tests.unit.hearth_api.strategy import TEXT, schemas
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+MILLISECOND = dt.timedelta(milliseconds=1)
+MOMENTS = EPOCH + 5 * MILLISECOND, EPOCH + 6 * MILLISECOND
 
 
 @pytest.fixture
@@ -76,3 +96,94 @@ def test_schemas_of_one_stream_are_one_object(batch: Batch) -> None:
     other = batch.replace(value_schema=OPTIONAL_STRING_SCHEMA)
     first, second = Batch.from_arrow(other.to_arrow()), Batch.from_arrow(other.slice(1).to_arrow())
     assert first.value_schema is second.value_schema
+
+
+TABLE = pa.table({"id": [1, 2], "name": ["a", None], "at": pa.array([5, 6], pa.timestamp("ms"))})
+NAMED = (
+    SchemaBuilder.struct().name("Named")
+    .field("id", OPTIONAL_INT64_SCHEMA).field("name", OPTIONAL_STRING_SCHEMA)
+    .field("at", Timestamp.builder().optional()).build()
+)  # fmt: skip
+
+
+def test_a_batch_of_a_table_is_that_of_its_records() -> None:
+    """Columns that are keys, timestamps and offsets stay in the value."""
+    headers = [Headers().add_string("h", "x"), None]
+    batch = Batch.of_arrow(
+        "t", TABLE, name="Named", key="name", timestamp="at", offsets="id", source_partition={"p": 1}, headers=headers
+    )
+    batch.data.validate(full=True)
+    records = [
+        SourceRecord(
+            {"p": 1}, {"id": number}, "t", None, OPTIONAL_STRING_SCHEMA, name, NAMED,
+            Struct.of(NAMED, {"id": number, "name": name, "at": at}), (at - EPOCH) // MILLISECOND, own,
+        )
+        for number, name, at, own in zip((1, 2), ("a", None), MOMENTS, headers)
+    ]  # fmt: skip
+    assert batch_to_source_records(batch) == batch_to_source_records(records_to_batches(records)[0]) == records
+    rows = [{"id": 1, "name": "a", "at": records[0].value["at"]}, (2, None, records[1].value["at"])]
+    other = Batch.of_rows(
+        "t", NAMED, rows, keys=["a", None], key_schema=OPTIONAL_STRING_SCHEMA, headers=headers,
+        source_partition={"p": 1}, offsets=[{"id": 1}, {"id": 2}], timestamps=[5, 6],
+    )  # fmt: skip
+    assert batch_to_source_records(other) == records
+
+
+class Frame:
+    """Somebody else's table, as polars and pandas have them."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return its rows."""
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+class Piece:
+    """Somebody else's record batch."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        """Return its rows."""
+        return TABLE.to_batches()[0].__arrow_c_array__(requested_schema)
+
+
+@pytest.mark.parametrize("table", [Frame(), Piece(), TABLE.to_batches()[0], TABLE.slice(0, 1), TABLE.slice(2)])
+def test_whatever_arrow_reads_is_a_table(table: Any) -> None:
+    """And comes back as one, in Connect's types."""
+    expected = table if isinstance(table, pa.Table) else TABLE
+    batch = Batch.of_arrow("t", table, name="Named")
+    assert batch.value_schema == NAMED
+    assert batch.to_table().to_pylist() == [
+        {**row, "at": row["at"].replace(tzinfo=EPOCH.tzinfo)} for row in expected.to_pylist()
+    ]
+    assert Batch.of_arrow("t", pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches())).num_rows == 2
+    again = Batch.of_arrow("t", batch.to_table(), name="Named")
+    assert again.value_schema == NAMED
+    assert again.data.equals(batch.data)
+
+
+def test_keys_and_offsets_of_several_columns() -> None:
+    """A key of several columns is a struct, offsets of other types than numbers are JSON."""
+    batch = Batch.of_arrow("t", TABLE, key=["id", "name"], offsets="name")
+    assert [record.key.to_dict() for record in batch_to_source_records(batch)] == TABLE.select(
+        ["id", "name"]
+    ).to_pylist()
+    assert batch.column("source_offset").to_pylist() == ['{"name":"a"}', '{"name":null}']
+    given = Batch.of_arrow("t", TABLE, offsets=[{"a": 1, "b": 2}, None])
+    assert given.column("source_offset").to_pylist() == ['{"a":1,"b":2}', None]
+    timed = Batch.of_arrow("t", TABLE, offsets="at")
+    assert timed.column("source_offset").to_pylist() == ['{"at":5}', '{"at":6}']
+
+
+def test_what_no_batch_can_be_made_of() -> None:
+    """Columns that are not there, no times, of other lengths."""
+    wrong: tuple[dict[str, Any], ...] = (
+        {"key": "idd"}, {"key": ["id", "idd"]}, {"offsets": "idd"}, {"timestamp": "idd"},
+    )  # fmt: skip
+    for names in wrong:
+        with pytest.raises(KeyError, match="the table has no column 'idd', did you mean 'id'"):
+            Batch.of_arrow("t", TABLE, **names)
+    with pytest.raises(DataError, match="column name has no timestamps"):
+        Batch.of_arrow("t", TABLE, timestamp="name")
+    with pytest.raises(DataError, match="equally long"):
+        Batch.of_rows("t", INT64_SCHEMA, [1, 2], offsets=[{"a": 1}])
+    with pytest.raises(DataError, match="PyCapsule interface, not of list"):
+        Batch.of_arrow("t", TABLE.to_pylist())

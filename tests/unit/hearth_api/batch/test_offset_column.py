@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hearth_api import DataError
 from hearth_api.batch import offset_column
-from hearth_api.batch.offset_column import WRITE, offsets_to_column, write_by_arrow
+from hearth_api.batch.offset_column import WRITE, column_to_offsets, offsets_to_column, write_by_arrow
 from hearth_api.java import offset_to_json
 
 ENOUGH = 300  # for Arrow to write them
@@ -65,3 +66,11 @@ def test_what_cannot_be_written_is_refused_among_many() -> None:
     """As where it stands alone."""
     with pytest.raises(DataError, match="not primitive"):
         offsets_to_column([*[{"a": 1}] * ENOUGH, {"a": {1}}])
+
+
+@pytest.mark.parametrize("values", [[], [1, -(2**63)], [*range(300)], [1, None], ["a", None], [b"a"], [1.5]])
+def test_a_column_is_the_only_member_of_offsets(values: list[Any]) -> None:
+    """As if each value stood in an offset of its own."""
+    column = pa.array(values, pa.int64() if not values else None)
+    expected = offsets_to_column([{"n": value} for value in values])
+    assert column_to_offsets("n", column).equals(expected)
