@@ -36,11 +36,12 @@ def plain_of(value: Any) -> Any:
 def fitted(schema: Schema, value: Any, make: MakeStruct) -> Any:
     """Return a value in the class that its schema has for it, at any depth; `make` makes structs.
 
-    Mappings and instances of dataclasses become structs, sets and tuples lists; members of an Enum the text that they
-    have or their name, a UUID its text, an int in a field of floats a float; a decimal gets the scale of its schema.
+    Mappings, instances of dataclasses and structs of another schema, as defaults are, become structs; sets and tuples
+    lists; members of an Enum the text that they have or their name, a UUID its text, an int in a field of floats a
+    float; a decimal gets the scale of its schema.
     Nothing is rounded. What does not fit stays as it is, for whoever checks it.
     """
-    if value is None or is_struct(value):
+    if value is None or (is_struct(value) and value.schema == schema):
         return value
     type_ = schema.type
     if type_ is Type.STRUCT:

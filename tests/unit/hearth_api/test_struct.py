@@ -212,7 +212,7 @@ def test_struct_needs_a_struct_schema() -> None:
 
 @given(st.data())
 def test_a_struct_reads_as_the_mapping_that_get_makes(data: st.DataObject) -> None:
-    """Its mapping holds what `get` returns, and a struct made of its dict is equal where every default is put."""
+    """Its mapping holds what `get` returns, and what is made of it, its dict or raw values holds the same."""
     schema = data.draw(schemas().filter(lambda schema: schema.type is Type.STRUCT))
     struct = data.draw(values(schema.replaced(optional=False, default=None)))
     model = {field.name: struct.get(field) for field in schema.fields}
@@ -222,8 +222,11 @@ def test_a_struct_reads_as_the_mapping_that_get_makes(data: st.DataObject) -> No
     assert dict(struct) == {**struct} == model
     assert len(struct) == len(model)
     assert all(name in struct and struct[name] is model[name] for name in model)
-    put = Struct(struct.schema, **{name: value for name, value in model.items() if value is not None})
-    assert Struct.of(struct.schema, struct) == put
+    raw = dict(zip(struct, struct.raw_values()))
+    assert Struct(struct.schema, **{name: value for name, value in raw.items() if value is not None}) == struct
+    if None not in raw.values():
+        assert Struct.of(struct.schema, raw) == struct
+    assert Struct.of(struct.schema, struct).to_dict() == struct.to_dict()
     assert Struct.of(struct.schema, struct.to_dict()).to_dict() == struct.to_dict()
     assert "\x00" not in struct
     with pytest.raises(KeyError):

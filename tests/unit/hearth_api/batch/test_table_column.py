@@ -129,7 +129,7 @@ def test_a_table_comes_back(data: st.DataObject) -> None:
     back, column = struct_of_table(table, None)
     assert repr(told(column_to_values(back, column))) == repr(told(rows))  # NaN is itself there
     again = table_of(back, column)
-    assert again.equals(table)
+    assert repr(again.to_pylist()) == repr(table.to_pylist())
     assert again.schema == table.schema
 
 
