@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 import sys
 import unittest
@@ -11,7 +13,7 @@ import pytest
 
 from hearth.discovery import PluginType
 from hearth.packaging.scaffold import scaffold
-from hearth_api import ConfigError
+from hearth_api import BYTES_SCHEMA, ConfigError, SchemaBuilder, SinkRecord, Struct
 
 TYPES = (PluginType.SOURCE, PluginType.SINK, PluginType.TRANSFORMATION, PluginType.CONVERTER)
 
@@ -29,6 +31,19 @@ def test_project_passes_its_own_tests(type_: PluginType, tmp_path: Path, monkeyp
     found.run(result)
     assert result.wasSuccessful(), result.failures + result.errors
     assert result.testsRun > 5
+
+
+def test_sink_of_a_project_writes_structs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As JSON objects, at any depth."""
+    scaffold(tmp_path / "keeps-structs", PluginType.SINK)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path / "keeps-structs" / "src")
+    module = importlib.import_module("keeps_structs.sink")
+    inner = SchemaBuilder.struct().field("y", BYTES_SCHEMA).build()
+    outer = SchemaBuilder.struct().field("all", SchemaBuilder.array(inner)).build()
+    value = Struct.of(outer, {"all": [{"y": b"a"}]})
+    line = module._line(SinkRecord("t", 0, None, None, outer, value, 0))
+    assert json.loads(line) == {"topic": "t", "key": None, "value": {"all": [{"y": "a"}]}}
 
 
 @pytest.mark.parametrize(
