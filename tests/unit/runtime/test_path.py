@@ -41,9 +41,11 @@ PATHS = {"source": told("A record of a source"), "sink": told("A record of a sin
 CARRIERS = told("Below these")
 AT_TIMES = {
     "hearth_execution.retry", "hearth_execution.order", "hearth_execution.column_run", "hearth_stage.absent_module",
+    "hearth_stage.import_path",
 }  # fmt: skip
 """What a batch of one record goes through as well, and one that is cut or has several schemas: the broker hands over
-records as it likes; and what is asked by the import of a module, which some libraries try again and again."""
+records as it likes; what is asked by the import of a module, which some libraries try again and again; and what opens
+the Python of a stage, of which one may be started at any time."""
 
 
 def module_of(path: str) -> str | None:
