@@ -44,8 +44,7 @@ AT_TIMES = {
     "hearth_stage.import_path",
 }  # fmt: skip
 """What a batch of one record goes through as well, and one that is cut or has several schemas: the broker hands over
-records as it likes; what is asked by the import of a module, which some libraries try again and again; and what opens
-the Python of a stage, of which one may be started at any time."""
+records as it likes; and what is asked by the import of a module, which some libraries try again and again."""
 
 
 def module_of(path: str) -> str | None:
