@@ -54,7 +54,7 @@ def test_a_checkout_travels_as_its_packages(tmp_path: Path) -> None:
         "one/__init__.py",
         "one/inner/data.txt",
         "one/__pycache__/x.pyc",
-        "decisions/0001.md",
+        "decisions/README.md",
         "a-b/__init__.py",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
