@@ -19,6 +19,13 @@ def rows_of(batch: Batch) -> Any:
     return _counted(batch.num_rows).to_numpy() if rows is None else rows
 
 
+def are_in(rows: Any, numbers: Sequence[int]) -> Any:
+    """Tell of each row number, of a numpy array, whether it is one of some numbers."""
+    import numpy as np  # only where some rows failed
+
+    return np.isin(rows, np.array(numbers, rows.dtype))
+
+
 def number_rows(batch: Batch) -> Batch:
     """Return the batch with its rows numbered from 0, as every step expects it."""
     return batch.with_columns(row=_counted(batch.num_rows))

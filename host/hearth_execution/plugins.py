@@ -11,12 +11,13 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from hearth_api import Converter, HeaderConverter, PluginError
-from hearth_api.batch import Batch, PartlyFailed, batch_to_sink_records, batch_to_source_records
+from hearth_api.batch import Batch, LateErrors, PartlyFailed, batch_to_sink_records, batch_to_source_records
 from hearth_api.batch import arrow as pa
-from hearth_execution.failure import Failure, is_retriable
+from hearth_execution.failure import ErrorInfo, Failure, is_retriable
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
 
@@ -145,11 +146,10 @@ class Attempts:
             log.error("%s is given records instead of batches from now on: %s", self._class_name, error)
             self._failing[self._role] = True
             return self._recovering(by_records)
-        if partly.errors and (self._retry.is_strict or any(map(is_retriable, partly.errors.values()))):
-            return by_records()
-        for place, named in sorted(partly.errors.items()):
-            self._note(rows[place], named)
-            named.__traceback__ = None  # its frames hold the batch, and this error among others
+        if partly.errors:
+            if self._retry.is_strict or any(map(is_retriable, _made(partly.errors).values())):
+                return by_records()
+            self._note_named(rows, partly.errors)
         return result
 
     def _recovering(self, by_records: Callable[[], T]) -> T:
@@ -252,15 +252,35 @@ class Attempts:
         self.failures += behind
         return [blank] * len(behind)
 
+    def _note_named(self, rows: Any, errors: Mapping[int, Exception]) -> None:
+        """Note the errors of rows by their places; those that are not made yet are made when somebody looks."""
+        import numpy as np  # only where columns are, and some rows of them fail
+
+        made, places = _made(errors), sorted(errors)
+        for place, row in zip(places, np.asarray(rows)[places].tolist()):
+            if (error := made.get(place)) is None:
+                info = ErrorInfo.late(partial(errors.__getitem__, place))
+                self.failures.append(Failure(row, self._phase, self._class_name, info))
+            else:
+                self._note(row, error)
+                error.__traceback__ = None  # its frames hold the batch, and this error among others
+
     def _note(self, row: Any, error: Exception) -> None:
         self.failures.append(Failure.of(int(row), self._phase, self._class_name, error))
 
 
 def _check_errors(errors: Mapping[int, Exception], count: int) -> None:
     """Raise unless errors stand at places of a batch of so many rows."""
-    for place, error in errors.items():
+    for place, error in _made(errors).items():
         if not 0 <= place < count or not isinstance(error, Exception):
             raise PluginError(f"named {error!r} as the error of row {place!r}, of {count} rows")
+    if errors and not 0 <= min(errors) <= max(errors) < count:
+        raise PluginError(f"named errors of rows {min(errors)!r} to {max(errors)!r}, of {count} rows")
+
+
+def _made(errors: Mapping[int, Exception]) -> Mapping[int, Exception]:
+    """Return those of the errors of rows that are there already."""
+    return errors.made if isinstance(errors, LateErrors) else errors
 
 
 def joined(columns: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from hearth_api import PluginError, Predicate, Transformation
 from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, batch_to_sink_records, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.order import are_interleaved, is_numbered, rows_of
+from hearth_execution.order import are_in, are_interleaved, is_numbered, rows_of
 from hearth_execution.plugins import Attempts, Plugins
 
 
@@ -213,8 +213,8 @@ class Transformations:
         def accept(batches: list[Batch], errors: Mapping[int, Exception]) -> list[Batch]:
             if not all(map(is_numbered, batches)):
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
-            failed = {int(rows[place]) for place in errors}
-            if failed and not failed.isdisjoint(row for each in batches for row in rows_of(each).tolist()):
+            failed = rows[list(errors)]
+            if len(failed) and any(are_in(rows_of(each), failed).any() for each in batches):
                 raise PluginError("apply_batch returned a row that it names as failed")
             return batches
 
@@ -325,8 +325,7 @@ def _collected(
 
 def without(batch: Batch, failures: list[Failure]) -> Any:
     """Return a mask of the rows that did not fail."""
-    failed = {failure.row for failure in failures}
-    return pa.array([row not in failed for row in rows_of(batch).tolist()], pa.bool_())
+    return pa.array(~are_in(rows_of(batch), [failure.row for failure in failures]))
 
 
 def _split(batch: Batch, mask: Any) -> tuple[Batch, Batch]:

@@ -39,6 +39,7 @@ from hearth_api.batch.header_list import (
     repeats,
     schema_texts,
 )
+from hearth_api.batch.late_error import LateErrors
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.record_copy import LASTING, copies_of
 from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
@@ -57,6 +58,7 @@ __all__ = [
     "ColumnRun",
     "Declined",
     "HeaderValues",
+    "LateErrors",
     "Many",
     "PartlyFailed",
     "TableColumn",

@@ -34,7 +34,8 @@ class PartlyFailed:
     """Result of a batch method of a converter, transformation or predicate, and the errors of the rows that failed.
 
     `result` is what the method returns otherwise: a converter's has a null and a predicate's `False` in each failed
-    row, a transformation's lacks it. `errors` holds what the form for records raises, by the row's place in the batch.
+    row, a transformation's lacks it. `errors` holds what the form for records raises, by the row's place in the batch;
+    as `LateErrors` it may make them later.
     The host gives the batch to the form for records if such an error is retriable or nothing is tolerated.
     """
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import PluginError, RetriableError
-from hearth_api.batch import PartlyFailed
+from hearth_api import DataError, PluginError, RetriableError
+from hearth_api.batch import LateErrors, PartlyFailed
 from hearth_execution.plugins import Attempts, joined
 from hearth_execution.retry import Retry
 
@@ -194,8 +194,10 @@ def accepted(result: Any, _: Any) -> Any:
 class TwoForms:
     """A step whose form for batches raises, or names the rows that fail, and whose form for records finds them."""
 
-    def __init__(self, bad: set[int], error: type[Exception] = ValueError, *, names_rows: bool = False) -> None:
-        self.bad, self.error, self.names_rows = bad, error, names_rows
+    def __init__(
+        self, bad: set[int], error: type[Exception] = ValueError, *, names_rows: bool = False, is_late: bool = False
+    ) -> None:
+        self.bad, self.error, self.names_rows, self.is_late = bad, error, names_rows, is_late
         self.calls: list[str] = []
 
     def run(self, trying: Attempts, rows: range) -> list[int]:
@@ -208,6 +210,10 @@ class TwoForms:
         if errors and not self.names_rows:
             raise self.error("a row is bad")
         done = [-1 if row in self.bad else row for row in rows]
+        if self.is_late and self.error is not RetriableError:
+            late = LateErrors()
+            late.add(np.array([*errors], np.int64), lambda place: self.error("bad row"))
+            return PartlyFailed(done, late)
         return PartlyFailed(done, errors) if errors else done
 
     def _records(self, trying: Attempts, rows: range) -> list[int]:
@@ -227,13 +233,14 @@ class TwoForms:
     st.sampled_from([ValueError, RetriableError]),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
 def test_a_batch_fails_as_its_records_do(
-    size: int, bad: set[int], error: type[Exception], names_rows: bool, is_strict: bool
+    size: int, bad: set[int], error: type[Exception], names_rows: bool, is_late: bool, is_strict: bool
 ) -> None:
     """Whatever fails, and however the form for batches says so, the outcome is that of the form for records."""
     step, trying, alone = (
-        TwoForms(bad, error, names_rows=names_rows),
+        TwoForms(bad, error, names_rows=names_rows, is_late=is_late),
         attempts(is_strict=is_strict),
         TwoForms(bad, error),
     )
@@ -286,8 +293,30 @@ def test_a_plugin_may_raise_the_host_s_own_error() -> None:
     assert step.calls == ["batch", "records", "records", "batch"]
 
 
+def late(*places: int, error: Any = None) -> LateErrors:
+    """Return errors of rows that are made when somebody looks."""
+    errors = LateErrors()
+    errors.add(np.array(places), lambda place: _raise(place) if error is None else error)
+    return errors
+
+
+def _raise(place: int) -> Exception:
+    raise DataError(f"nothing to be made of {place}")
+
+
 @pytest.mark.parametrize(
-    "errors", [{2: ValueError("x")}, {-1: ValueError("x")}, {0: "no error"}, {"0": ValueError("x")}]
+    ("error", "words"), [(None, "nothing to be made of 1"), ("no error", "named 'no error' as the error of a row")]
+)
+def test_what_cannot_be_made_is_told_in_its_place(error: Any, words: str) -> None:
+    """The row has failed, whatever its error would have been."""
+    trying = attempts()
+    named = PartlyFailed([0, -1], late(1, error=error))
+    assert trying.at_once(range(5, 7), lambda: named, accepted, lambda: [0, 1]) == [0, -1]
+    assert [(each.row, each.error.message) for each in trying.failures] == [(6, words)]
+
+
+@pytest.mark.parametrize(
+    "errors", [{2: ValueError("x")}, {-1: ValueError("x")}, {0: "no error"}, {"0": ValueError("x")}, late(2), late(-1)]
 )
 def test_rows_that_are_named_are_rows_of_the_batch(errors: Any) -> None:
     """A plugin that names others is not believed, and its records are done all the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import Schema, Type, is_logical
-from hearth_api.batch import Many, UnlikeError, arrow_type, column_to_values, values_to_column
+from hearth_api.batch import LateErrors, Many, UnlikeError, arrow_type, column_to_values, values_to_column
 from hearth_api.layout import ManyOfColumn
 from hearth_transforms.casting import cast
-from hearth_transforms.row_error import RowErrors, each
+from hearth_transforms.row_error import RowErrors, each, error_of
 
 _INTEGERS: dict[Type, Any] = {
     Type.INT8: np.int8,
@@ -25,6 +26,9 @@ _FLOATS: dict[Type, Any] = {Type.FLOAT32: np.float32, Type.FLOAT64: np.float64}
 _WHOLE: dict[Type, Any] = {**_INTEGERS, Type.BOOLEAN: np.bool_}
 _NUMBERS: dict[Type, Any] = {**_WHOLE, **_FLOATS}
 _PLAIN_INTEGER = "^-?[0-9]{1,18}$"
+_MAYBE_INTEGER = r"^[+-]?[0-9\x{80}-\x{10FFFF}]+$"
+_MAYBE_FLOAT = r"^[\x00-\x20]*[+-]?[.0-9NI]"
+"""What a text that is a number for Java looks like, at least; any other fails, and nobody has to read it to know."""
 
 
 def cast_column(column: Any, schema: Schema, target: Type) -> Any:
@@ -36,8 +40,10 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
         return column.cast(pa.string())
     if schema.type is Type.STRING and target in _INTEGERS:
         return _cast_texts(column, schema, target)
-    values = each(partial(cast, schema=schema, target=target), column_to_values(schema, column))
-    return values_to_column(Schema(target), values)
+    change = partial(cast, schema=schema, target=target)
+    if schema.type is Type.STRING and target in _FLOATS:
+        _refuse_others(column, _MAYBE_FLOAT, change)
+    return values_to_column(Schema(target), each(change, column_to_values(schema, column)))
 
 
 def cast_many(many: Many, target: Type) -> Many:
@@ -47,10 +53,6 @@ def cast_many(many: Many, target: Type) -> Many:
         raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
     if target is schema.type:
         return many
-    if schema.type is Type.STRING and target in _INTEGERS:
-        whole = pc.fill_null(pc.match_substring_regex(column, _PLAIN_INTEGER), True)
-        if 0 < whole.true_count < len(whole):
-            raise UnlikeError("texts that may be no numbers", whole.to_numpy(zero_copy_only=False))
     found = cast_column(column, schema, target)
     is_printed_alike = target is Type.STRING and schema.type in _WHOLE
     return many.retold(Schema(target), found) if is_printed_alike else ManyOfColumn(Schema(target), found)
@@ -64,18 +66,28 @@ def _cast_numbers(column: Any, target: Type) -> Any:
 
 
 def _cast_texts(column: Any, schema: Schema, target: Type) -> Any:
-    """Return whole numbers; what is no plain one is read value by value."""
+    """Return whole numbers; what may be one and is no plain one is read value by value."""
+    change = partial(cast, schema=schema, target=target)
     plain = pc.fill_null(pc.match_substring_regex(column, _PLAIN_INTEGER), True)
     if plain.true_count < len(plain):
+        _refuse_others(column, _MAYBE_INTEGER, change)
         rows = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
-        odd = column.take(pa.array(rows)).to_pylist()
         try:
-            found = each(partial(cast, schema=schema, target=target), odd)
+            found = each(change, column.take(pa.array(rows)).to_pylist())
         except RowErrors as failed:
-            raise RowErrors({int(rows[place]): error for place, error in failed.errors.items()}) from None
+            raise failed.placed(rows) from None
         column = pc.replace_with_mask(column, pc.invert(plain), pa.array(map(str, found), pa.string()))
     try:
         return column.cast(arrow_type(Schema(target)))
     except pa.ArrowInvalid:  # one is too large: which, and in which words it is refused, `cast` knows
-        values = each(partial(cast, schema=schema, target=target), column.to_pylist())
-        return values_to_column(Schema(target), values)
+        return values_to_column(Schema(target), each(change, column.to_pylist()))
+
+
+def _refuse_others(column: Any, pattern: str, change: Callable[[Any], Any]) -> None:
+    """Raise RowErrors where some texts do not look like a pattern, which say why when somebody asks."""
+    may_be = pc.fill_null(pc.match_substring_regex(column, pattern), True)
+    if may_be.true_count < len(may_be):
+        errors = LateErrors()
+        rows = np.flatnonzero(~may_be.to_numpy(zero_copy_only=False))
+        errors.add(rows, lambda row: error_of(change, column[row].as_py()))
+        raise RowErrors(errors)

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from hearth_api import ConnectError
 from hearth_api.batch import (
     Batch,
+    LateErrors,
     PartlyFailed,
     UnlikeError,
     frameless,
@@ -45,6 +46,7 @@ from hearth_api.layout import (
     join,
     to_texts,
 )
+from hearth_transforms.row_error import RowErrors
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
 
@@ -98,7 +100,7 @@ class PlainColumns:
         are ``touched``, the function makes of a map the same as of them alone, put over a copy of the map. A row for
         which the function raises is left out, and its error stands beside the batch.
         """
-        errors: dict[int, Exception] = {}
+        errors = LateErrors()
         known = moves(next(beside.of_each(_FIRST))) if moves is not None and batch.num_rows else None
         (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, known, touched)
         changed = side.regrouped(batch, made)
@@ -115,7 +117,7 @@ class PlainColumns:
         change: Change,
         count: int,
         beside: Beside = _NOTHING,
-        errors: dict[int, Exception] | None = None,
+        errors: LateErrors | None = None,
         moves: Moves | None = None,
         touched: Collection[str] = (),
     ) -> list[Grouped]:
@@ -168,9 +170,7 @@ class PlainColumns:
 class _Making:
     """Columns in the making, and what makes them."""
 
-    def __init__(
-        self, change: Change, beside: Beside, errors: dict[int, Exception] | None, columns: list[GroupedParts]
-    ) -> None:
+    def __init__(self, change: Change, beside: Beside, errors: LateErrors | None, columns: list[GroupedParts]) -> None:
         self._change, self._beside, self._errors = change, beside, errors
         self.columns = columns
 
@@ -183,11 +183,24 @@ class _Making:
             parts = () if error.rows is None else (group.part(error.rows), group.part(~error.rows))
             taken = [self.take(part) for part in parts if not are_few(len(part.rows))]
             return np.concatenate([group.rows[:0], *taken])
+        except RowErrors as failed:
+            return group.rows[:0] if self._errors is None else self._take_others(group, failed.errors)
         except ConnectError:
             return group.rows[:0]  # what is wrong with which, they are asked one by one
         for made, value, column in zip(self.columns, changed, texts):
             made.add_alike(Alike(group.rows, value), column)
         return group.rows
+
+    def _take_others(self, group: Alike, errors: LateErrors) -> Any:
+        """Take errors of rows of a group, change the others, and return which rows these are together."""
+        assert self._errors is not None
+        self._errors.add_part(errors, group.rows)
+        are_left = np.ones(len(group.rows), bool)
+        are_left[list(errors)] = False
+        failed = group.rows[~are_left]
+        for made in self.columns:
+            made.add(failed, pa.nulls(len(failed), pa.string()))
+        return np.concatenate([failed, self.take(group.part(are_left))]) if are_left.any() else failed
 
     def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
         """Move the members of the maps of some rows, and return which of these that was done to."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from hearth_api import ConnectError, DataError
-from hearth_api.batch import frameless
+from hearth_api.batch import LateErrors, frameless
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -15,16 +15,22 @@ Y = TypeVar("Y")
 class RowErrors(DataError):
     """Some rows of a column fail, each with an error of its own; what becomes of the others is not told."""
 
-    def __init__(self, errors: Mapping[int, Exception]) -> None:
+    def __init__(self, errors: LateErrors) -> None:
         """Take the errors by the places of their rows."""
         super().__init__(str(errors[min(errors)]))
         self.errors = errors
+
+    def placed(self, places: Any) -> RowErrors:
+        """Return the errors where the column is a part of another one, in which its rows have these places."""
+        errors = LateErrors()
+        errors.add_part(self.errors, places)
+        return RowErrors(errors)
 
 
 def each(change: Callable[[X], Y], values: Iterable[X]) -> list[Y]:
     """Return what a function makes of each value; raises RowErrors with all that fail."""
     made: list[Any] = []
-    errors: dict[int, Exception] = {}
+    errors = LateErrors()
     for place, value in enumerate(values):
         try:
             made.append(change(value))
@@ -33,3 +39,12 @@ def each(change: Callable[[X], Y], values: Iterable[X]) -> list[Y]:
     if errors:
         raise RowErrors(errors)
     return made
+
+
+def error_of(change: Callable[[Any], Any], value: Any) -> Exception:
+    """Return the error with which a function fails for a value."""
+    try:
+        change(value)
+    except ConnectError as error:
+        return frameless(error)
+    raise AssertionError(f"{value!r} does not fail")

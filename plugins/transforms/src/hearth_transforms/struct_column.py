@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, Field, Schema, Struct, Type
-from hearth_api.batch import Batch, Declined, PartlyFailed, arrow_type, column_to_values, values_to_column
+from hearth_api.batch import Batch, Declined, LateErrors, PartlyFailed, arrow_type, column_to_values, values_to_column
 from hearth_api.layout import constant
 from hearth_transforms.attribute import Attribute
 from hearth_transforms.mask import mask
@@ -65,13 +65,13 @@ def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | Part
     if column.null_count:
         pieces = list(runs(batch, column.is_null()))
         return _together(pieces, [with_present(side, piece, change) for piece in pieces])
-    errors: dict[int, Exception] = {}
+    errors = LateErrors()
     places = np.arange(len(column))
     while len(places):
         try:
             changed = change(batch, schema, side_column(side, batch))
         except RowErrors as failed:
-            errors |= {int(places[place]): error for place, error in failed.errors.items()}
+            errors.add_part(failed.errors, places)
             kept = np.ones(len(places), bool)
             kept[list(failed.errors)] = False
             places, batch = places[kept], batch.filter(pa.array(kept))

@@ -10,14 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import OPTIONAL_STRING_SCHEMA, DataError, SchemaBuilder, Struct
-from hearth_api.batch import Batch, values_to_column
+from hearth_api.batch import Batch, LateErrors, PartlyFailed, records_to_batches, values_to_column
+from hearth_api.layout import template
 from hearth_execution.order import number_rows
 from hearth_transforms.cast import CastValue
-from hearth_transforms.row_error import RowErrors, each
+from hearth_transforms.row_error import RowErrors, each, error_of
+from tests.unit.plugins.transforms.sample import check_forms, numbered, sink_record
 from tests.unit.plugins.two_forms import messages, transformed
 
 TEXTS = st.none() | st.sampled_from(["1", "-7", "+5", "no", "", "2147483648", "9" * 30, "1.5", "٣"])
 FIELDS = SchemaBuilder.struct().field("a", OPTIONAL_STRING_SCHEMA).field("b", OPTIONAL_STRING_SCHEMA).build()
+NUMBERS = st.sampled_from(["1", "-7", "300", "12"])
+WORDS = st.sampled_from(["no 5", "five", "", "x" * 5000, "größe", "1\n", 'one"two'])
+ODD = st.sampled_from(
+    [" 4", "+5", "007", "٣", "\U0001d7d7", "9" * 19, "9" * 5000, "1.5", "NaN", "-Infinity", "0x1p3", ".5f"]
+)
+TYPES = st.sampled_from(["int8", "int32", "int64", "float32", "float64", "boolean"])
 
 
 def test_all_values_that_fail_are_named_together() -> None:
@@ -80,3 +88,43 @@ def test_a_row_fails_by_the_first_of_its_fields() -> None:
     }
     (left,) = outcome.batches
     assert left.column("row").to_pylist() == [0]
+
+
+def test_nobody_makes_an_error_that_nobody_sees() -> None:
+    """A text that looks like no number fails without a cast; who asks is told what the cast says."""
+    made = cast("n:int32")
+    batch = batch_of(None, [{"n": "no number"}, {"n": 5}] * 50)
+    found = made.apply_batch(batch)
+    assert isinstance(found, PartlyFailed)
+    assert isinstance(found.errors, LateErrors)
+    assert (sorted(found.errors), found.errors.made) == ([*range(0, 100, 2)], {})
+    assert str(found.errors[2]) == "Value (no number) was out of range for requested data type"
+
+
+def test_a_value_that_does_not_fail_has_no_error() -> None:
+    """To ask for one is a mistake of the plugin."""
+    with pytest.raises(AssertionError, match="'5' does not fail"):
+        error_of(int, "5")
+
+
+def rows_of_texts(data: st.DataObject, other: st.SearchStrategy[Any]) -> list[Any]:
+    """Draw objects whose members are numbers as texts, words, both or others, absent, null, or no objects at all."""
+    kinds = data.draw(st.lists(st.sampled_from([NUMBERS, WORDS, ODD, st.none(), other]), min_size=1, max_size=4))
+    texts = st.one_of(kinds)
+    inner = st.none() | st.fixed_dictionaries({"b": texts}) | st.fixed_dictionaries({"b": texts})
+    return data.draw(st.lists(st.fixed_dictionaries({"a": inner, "c": texts}), min_size=1, max_size=25))
+
+
+@pytest.mark.parametrize("few", [2, 9])
+@settings(deadline=None)
+@given(data=st.data(), inner=TYPES, outer=TYPES)
+def test_rows_of_maps_fail_as_they_do_alone(few: int, data: st.DataObject, inner: str, outer: str) -> None:
+    """By the same field and in the same words, where some are numbers and others are not, in fields and deeper."""
+    made = CastValue()
+    made.configure({"spec": f"a.b:{inner},c:{outer}", "field.syntax.version": "V2"})
+    other = st.integers(-(1 << 70), 1 << 70) | st.floats() | st.booleans() | st.just([1]) | st.binary(max_size=3)
+    rows = [value if data.draw(st.integers(0, 9)) else {"c": value["c"]} for value in rows_of_texts(data, other)]
+    (batch,) = records_to_batches([sink_record(None, value) for value in rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template, "FEW", few)
+        check_forms(made, numbered(batch))
