@@ -18,6 +18,7 @@ from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.row_error import RowErrors
 from hearth_transforms.side import R, Side
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ class _Within(Alteration):
             return None
         inner, inner_updated = parts[field.index], updated.fields[field.index].schema
         present, of = (inner.drop_null(), batch.filter(inner.is_valid())) if inner.null_count else (inner, batch)
-        made = self._inner.columns(field.schema, inner_updated, present, of)
+        try:
+            made = self._inner.columns(field.schema, inner_updated, present, of)
+        except RowErrors as failed:
+            raise failed.placed(inner.is_valid().to_numpy(zero_copy_only=False).nonzero()[0]) from None
         if not made:
             return None
         altered = columns.struct_column(inner_updated, made)

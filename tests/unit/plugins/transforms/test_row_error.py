@@ -20,6 +20,8 @@ from tests.unit.plugins.two_forms import messages, transformed
 
 TEXTS = st.none() | st.sampled_from(["1", "-7", "+5", "no", "", "2147483648", "9" * 30, "1.5", "٣"])
 FIELDS = SchemaBuilder.struct().field("a", OPTIONAL_STRING_SCHEMA).field("b", OPTIONAL_STRING_SCHEMA).build()
+INNER = SchemaBuilder.struct().optional().field("b", OPTIONAL_STRING_SCHEMA).build()
+OUTER = SchemaBuilder.struct().optional().field("a", INNER).field("c", OPTIONAL_STRING_SCHEMA).build()
 NUMBERS = st.sampled_from(["1", "-7", "300", "12"])
 WORDS = st.sampled_from(["no 5", "five", "", "x" * 5000, "größe", "1\n", 'one"two'])
 ODD = st.sampled_from(
@@ -128,3 +130,18 @@ def test_rows_of_maps_fail_as_they_do_alone(few: int, data: st.DataObject, inner
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(template, "FEW", few)
         check_forms(made, numbered(batch))
+
+
+@settings(deadline=None)
+@given(data=st.data(), inner=TYPES, outer=TYPES)
+def test_rows_of_structs_fail_as_they_do_alone(data: st.DataObject, inner: str, outer: str) -> None:
+    """So they do behind rows whose inner struct is null, and among null values."""
+    made = CastValue()
+    made.configure({"spec": f"a.b:{inner},c:{outer}", "field.syntax.version": "V2"})
+    records = []
+    for value in rows_of_texts(data, st.just("null")):
+        within = None if value["a"] is None else Struct(INNER).put("b", value["a"]["b"])
+        struct = Struct(OUTER).put("a", within).put("c", value["c"])
+        records.append(sink_record(OUTER, struct if data.draw(st.integers(0, 9)) else None))
+    (batch,) = records_to_batches(records)
+    check_forms(made, numbered(batch))
