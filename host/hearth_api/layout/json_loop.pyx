@@ -16,11 +16,6 @@ cdef enum:
     GROWTH = 64  # how much longer a text may become by its numbers
 
 
-cdef struct Frame:
-    int first  # its first member
-    int closing
-
-
 cdef class Rewriter:
     """Writes texts with all objects in the order of HashMaps, or maps with their members moved."""
 
@@ -31,7 +26,7 @@ cdef class Rewriter:
     cdef Name names[MOST_NAMES]
     cdef Over over[MOST_NAMES]
     cdef int count, depth, names_count, taken, over_count, replaced
-    cdef bint is_utf8, is_moving, keeps_others, is_leaving, is_copied, is_tagged
+    cdef bint is_utf8, is_moving, keeps_others, is_leaving, is_copied, is_tagged, is_broken
     cdef list added, owned
     cdef Py_ssize_t growth, grown
     cdef uint8_t *out
@@ -70,11 +65,11 @@ cdef class Rewriter:
 
     def write(
         self, size_t content, size_t offsets, Py_ssize_t count, bint is_utf8, size_t out, size_t spare, size_t ends,
-        size_t sure, size_t over=0, size_t over_offsets=0,
+        size_t states, size_t over=0, size_t over_offsets=0,
     ):
-        """Write so many texts, and to ``ends`` (of 32 bits) 0 and where each ends, to ``sure`` which were written.
+        """Write so many texts, and to ``ends`` (of 32 bits) 0 and where each ends.
 
-        Members of as many other texts, if there are any, are put over those of the maps. ``out`` and ``spare`` have the
+        To ``states`` goes a byte for each: 1 where it was written, 2 where it is no JSON, whoever reads it. Members of as many other texts, if there are any, are put over those of the maps. ``out`` and ``spare`` have the
         ``room``, and that of these texts. Returns how many bytes were written.
         """
         cdef const uint8_t *other = <const uint8_t *>over
@@ -82,17 +77,17 @@ cdef class Rewriter:
         cdef const uint8_t *text = <const uint8_t *>content
         cdef const int64_t *start = <const int64_t *>offsets
         cdef int32_t *end = <int32_t *>ends
-        cdef uint8_t *is_sure = <uint8_t *>sure
+        cdef uint8_t *state = <uint8_t *>states
         cdef Py_ssize_t row
         self.out, self.spare, self.is_utf8, self.at = <uint8_t *>out, <uint8_t *>spare, is_utf8, 0
         end[0] = 0
         for row in range(count):
-            self.over_count = 0
-            is_sure[row] = (
+            self.over_count, self.is_broken = 0, False
+            state[row] = (
                 other == NULL or self.read_over(other + other_start[row], other + other_start[row + 1])
             ) and self.row(text + start[row], text + start[row + 1])
-            if not is_sure[row]:
-                self.at = end[row]
+            if not state[row]:
+                self.at, state[row] = end[row], 2 if self.is_broken else 0
             end[row + 1] = <int32_t>self.at
         return self.at
 
@@ -108,7 +103,7 @@ cdef class Rewriter:
             return False
         while True:
             if at == end:
-                return False
+                return self.ends_here(self.depth > 0)
             byte, is_done = at[0], True
             if byte == 0x7B or byte == 0x5B:
                 if self.depth == DEEPEST:
@@ -119,7 +114,7 @@ cdef class Rewriter:
                 self.put(byte)
                 at = past_space(at + 1, end)
                 if at == end:
-                    return False
+                    return self.ends_here(True)
                 is_done = at[0] != frame.closing
                 if is_done:
                     if byte == 0x7B:
@@ -136,7 +131,7 @@ cdef class Rewriter:
                 if self.depth == 0:
                     return at == end
                 if at == end:
-                    return False
+                    return self.ends_here(True)
                 frame = &self.frames[self.depth - 1]
                 if is_done and frame.closing == 0x7D:
                     self.end_member()
@@ -151,12 +146,17 @@ cdef class Rewriter:
                         at = past_space(at + 1, end)
                     break
                 if at[0] != frame.closing:
-                    return False
+                    return self.ends_here(at[0] != 0)
                 if frame.closing == 0x7D and not self.close(frame):
                     return False
                 self.put(<uint8_t>frame.closing)
                 self.depth -= 1
                 at += 1
+
+    cdef inline bint ends_here(self, bint is_broken) noexcept:
+        """Give up on a text, which may be no JSON; one with zeros may have another encoding."""
+        self.is_broken = is_broken
+        return False
 
     cdef inline void put(self, uint8_t byte) noexcept:
         self.out[self.at] = byte
@@ -170,15 +170,18 @@ cdef class Rewriter:
         """Write a scalar; returns what is behind it."""
         cdef size_t length
         cdef uint8_t *behind
+        cdef const uint8_t *found
         if at[0] == 0x22:
             behind = self.out + self.at
-            at = copy_string(at + 1, end, self.is_utf8, &behind)
+            found = copy_string(at + 1, end, self.is_utf8, &behind)
             self.at = behind - self.out
-            return at
+            self.is_broken = found == NULL and is_open(at + 1, end, self.is_utf8)
+            return found
         if at[0] == 0x2D or is_digit(at[0]):
             return self.number(at, end)
         length = 5 if at[0] == 0x66 else 4
-        if <size_t>(end - at) < length:
+        self.is_broken = 0 < at[0] < 0x80 and not begins_word(at[0])
+        if self.is_broken or <size_t>(end - at) < length:
             return NULL
         if memcmp(at, b"true", length) and memcmp(at, b"null", length) and memcmp(at, b"false", length):
             return NULL
@@ -216,9 +219,11 @@ cdef class Rewriter:
         """Write a name and the colon behind it, and begin a member; returns where its value is."""
         cdef const uint8_t *last
         if at == end or at[0] != 0x22 or self.count == MOST_MEMBERS:
+            self.is_broken = at == end or (at[0] != 0x22 and at[0] != 0)
             return NULL
         at += 1
         last = past_name(at, end)
+        self.is_broken = last == NULL and is_open(at, end, self.is_utf8)
         if last == NULL or not (self.is_utf8 or is_ascii(at, last)):
             return NULL
         if self.is_moving and self.depth == 1:
@@ -233,6 +238,7 @@ cdef class Rewriter:
             self.value_from = self.at
         at = past_space(last + 1, end)
         if at == end or at[0] != 0x3A:
+            self.is_broken = at == end or at[0] != 0
             return NULL
         return past_space(at + 1, end)
 

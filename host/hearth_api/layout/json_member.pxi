@@ -13,6 +13,11 @@ cdef struct Member:
     size_t end
 
 
+cdef struct Frame:
+    int first  # its first member
+    int closing
+
+
 cdef struct Over:
     uint32_t hash
     int32_t length

@@ -157,6 +157,20 @@ cdef const uint8_t *past_name(const uint8_t *at, const uint8_t *end) noexcept:
     return at
 
 
+cdef bint is_open(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
+    """Return whether a string of which the quote was passed has no end, and nothing that needs a closer look."""
+    while at < end:
+        if at[0] == 0x22 or at[0] == 0x5C or at[0] < 0x20 or (at[0] >= 0x80 and not is_utf8):
+            return False
+        at += 1
+    return True
+
+
+cdef inline bint begins_word(uint8_t byte) noexcept:
+    """Return whether a word begins so that some reader of JSON knows: `true`, `false`, `null`, `NaN`, `Infinity`."""
+    return byte == 0x74 or byte == 0x66 or byte == 0x6E or byte == 0x4E or byte == 0x49
+
+
 cdef bint is_ascii(const uint8_t *at, const uint8_t *end) noexcept:
     while at < end:
         if at[0] >= 0x80:

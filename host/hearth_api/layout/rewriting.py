@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,14 @@ class Moves:
     """Whether that HashMap begins as a copy; else it is made for as many members as there were."""
 
 
+class Written(NamedTuple):
+    """The texts of the rows that were written, and masks of these rows and of those that no reader takes for JSON."""
+
+    texts: Any
+    is_written: Any
+    is_broken: Any
+
+
 class Rewriting:
     """Writes texts anew: all objects in the order of new HashMaps, or those that the texts are with members moved."""
 
@@ -50,8 +58,8 @@ class Rewriting:
         if Rewriter is not None and (moves is None or _can_move(moves)):
             self._rewriter = Rewriter(None if moves is None else _encoded(moves))
 
-    def written(self, column: Any, over: Any = None) -> tuple[Any, Any]:
-        """Return the texts of those rows of a binary or string column that it is sure of, and a mask of these.
+    def written(self, column: Any, over: Any = None) -> Written:
+        """Return the texts of those rows of a binary or string column that it is sure of.
 
         The texts are UTF-8 and what the API writes; those of objects that are put ``over`` the maps, one over each,
         are that already.
@@ -64,9 +72,9 @@ class Rewriting:
         is_utf8 = _is_utf8(column, content)
         spare = np.empty(room, np.uint8)
 
-        def write(out: int, ends: int, sure: int) -> int:
+        def write(out: int, ends: int, states: int) -> int:
             own = address_of(spare)
-            texts = address_of(content), address_of(offsets), count, is_utf8, out, own, ends, sure
+            texts = address_of(content), address_of(offsets), count, is_utf8, out, own, ends, states
             return rewriter.write(*texts, *map(address_of, others))
 
         return _written(write, count, room)
@@ -79,26 +87,26 @@ def java_lines(column: Any) -> tuple[Any, Any]:
     """
     count, (content, offsets) = len(column), memory(column)
     if write_lines is None or not len(content):
-        return _nothing(count)
+        return _nothing(count)[:2]
 
-    def write(out: int, ends: int, sure: int) -> int:
-        return write_lines(address_of(content), address_of(offsets), count, out, ends, sure)
+    def write(out: int, ends: int, states: int) -> int:
+        return write_lines(address_of(content), address_of(offsets), count, out, ends, states)
 
-    return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))
+    return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))[:2]
 
 
-def _written(write: Callable[[int, int, int], int], count: int, room: int) -> tuple[Any, Any]:
-    """Return the texts that were written of some rows, and a mask of these."""
+def _written(write: Callable[[int, int, int], int], count: int, room: int) -> Written:
+    """Return the texts that were written of some rows."""
     if room >= _BEHIND:
         return _nothing(count)
-    out, ends, sure = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, bool)
-    size = write(out.address, ends.address, address_of(sure))
-    texts = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0)
-    return texts if sure.all() else texts.filter(pa.array(sure)), sure
+    out, ends, states = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, np.uint8)
+    size = write(out.address, ends.address, address_of(states))
+    texts, is_written = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0), states == 1
+    return Written(texts if is_written.all() else texts.filter(pa.array(is_written)), is_written, states == 2)
 
 
-def _nothing(count: int) -> tuple[Any, Any]:
-    return pa.array([], pa.string()), np.zeros(count, bool)
+def _nothing(count: int) -> Written:
+    return Written(pa.array([], pa.string()), np.zeros(count, bool), np.zeros(count, bool))
 
 
 def _can_move(moves: Moves) -> bool:

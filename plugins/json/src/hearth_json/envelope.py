@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue
-from hearth_api.batch import ColumnRun, PartlyFailed, arrow_type, frameless, values_to_column
+from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, frameless, values_to_column
 from hearth_api.layout import Alike, Grouped, memory
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.setting import JsonConverterSettings
-from hearth_json.tree import read_member
+from hearth_json.tree import read_member, tree_or_error
 from hearth_json.value_reader import ValueReader
 
 _HEAD = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ \t\n\r]*')
@@ -32,8 +32,6 @@ _PAYLOAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload"[ \t\n\r]*:[ \t\n\r]*')
 _TAIL = re.compile(r"[ \t\n\r]*\}[ \t\n\r]*")
 _KINDS_AT_MOST = 128
 """So many different envelopes are looked for in one batch; rows of any others are read one by one."""
-_FIRST = np.zeros(256, bool)
-_FIRST[[*b'{["-0123456789tfn \t\n\r']] = True
 _MISSES_AT_MOST = 8
 """After so many rows without an envelope all that are left are read one by one."""
 
@@ -88,12 +86,15 @@ class BatchReader:
         data = data.cast(pa.binary())
         parts = _Parts(len(data))
         parts.add(None, _null_part(data))
-        for envelope, rows, mine in self._envelopes(data, parts.left):
+        for envelope, rows, mine in self._envelopes(data, parts):
             self._read(envelope, mine, rows, parts)
         rows = np.flatnonzero(parts.left)
         if not len(rows):
             return parts.runs()
-        errors: dict[int, Exception] = {}
+        errors = LateErrors()
+        is_broken = parts.broken[rows]
+        errors.add(rows[is_broken], lambda row: _error_of(data[row].as_py()))
+        rows = rows[~is_broken]
         for row, message in zip(rows.tolist(), data.take(pa.array(rows)).to_pylist()):
             try:
                 found = self._plain_form(message)
@@ -108,9 +109,9 @@ class BatchReader:
         parts.add_failed(list(errors))
         return PartlyFailed(parts.runs(), errors)
 
-    def _envelopes(self, data: Any, left: Any) -> Iterator[tuple[Envelope, Any, Any]]:
+    def _envelopes(self, data: Any, parts: _Parts) -> Iterator[tuple[Envelope, Any, Any]]:
         """Return each envelope with the numbers of the rows that start and end like it, and these rows."""
-        rows = np.flatnonzero(left)
+        rows = np.flatnonzero(parts.left)
         data = data if len(rows) == len(data) else data.take(pa.array(rows))
         if self._bare is not None and len(rows):
             yield self._bare, rows, data
@@ -121,8 +122,11 @@ class BatchReader:
             rows, data = groups.pop()
             envelope = self._envelope(data[0].as_py())
             if envelope is None:
-                misses += 1
-                groups += [(rows[1:], data.slice(1))] if len(rows) > 1 else []
+                broken = self._plain.broken(data)
+                parts.broken[rows[broken]] = True
+                misses += not broken[0]
+                broken[0] = True
+                groups += [] if broken.all() else [(rows[~broken], data.filter(pa.array(~broken)))]
                 continue
             alike = pc.and_(pc.starts_with(data, envelope.head), pc.ends_with(data, envelope.tail))
             if alike.true_count == len(rows):
@@ -181,21 +185,27 @@ class BatchReader:
         if envelope.head:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
-            if not (may_be := _may_be_json(payloads)).all():
-                rows, payloads = rows[may_be], payloads.filter(pa.array(may_be))
-            parts, groups = self._plain.parts(payloads)
+            parts, groups, broken = self._plain.parts(payloads)
             found.groups += [Alike(rows[group.rows], group.value) for group in groups]
+            found.broken[rows[broken]] = True
         else:
             parts = self._columns.parts(envelope.schema, payloads)
         for numbers, column in parts:
             found.add(envelope.schema, (rows[numbers], column))
 
 
+def _error_of(message: bytes) -> DataError:
+    """Return what is wrong with a message that is no JSON."""
+    found = tree_or_error(message)
+    assert isinstance(found, DataError), f"{message!r} is JSON"
+    return found
+
+
 class _Parts:
     """Columns of rows here and there in a batch, by schema."""
 
     def __init__(self, length: int) -> None:
-        self.left = np.ones(length, bool)
+        self.left, self.broken = np.ones(length, bool), np.zeros(length, bool)
         self.groups: list[Alike] = []
         """Rows without schema of which it is known what they hold."""
         self._parts: dict[Schema | None, list[Part]] = {}
@@ -266,14 +276,6 @@ def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
                 places, told = places[~taken], told[~taken]
         if len(places):
             yield places
-
-
-def _may_be_json(payloads: Any) -> Any:
-    """Tell which rows begin with a byte that JSON or white space may begin with; to try to parse others costs more."""
-    content, offsets = memory(payloads)
-    if not len(content):
-        return np.ones(len(payloads), bool)
-    return _FIRST[content[np.minimum(offsets[:-1], len(content) - 1)]]
 
 
 def _null_part(data: Any) -> Part:

@@ -53,14 +53,15 @@ class PlainReader:
         self._rewriting = Rewriting()
         self._layouts = Layouts(are_foreign=True)
 
-    def parts(self, payloads: Any) -> tuple[list[Part], list[Alike]]:
-        """Return the texts of the rows it is sure of, and of some what they hold."""
-        texts, written = self._rewriting.written(payloads)
+    def parts(self, payloads: Any) -> tuple[list[Part], list[Alike], Any]:
+        """Return the texts of the rows it is sure of, of some what they hold, and which rows are no JSON."""
+        texts, written, broken = self._rewriting.written(payloads)
         parts: list[Part] = [(np.flatnonzero(written), without_null(texts))]
         groups: list[Alike] = []
-        if written.all():
-            return parts, groups
-        left, clean = ~written, clean_rows(payloads, *memory(payloads))
+        left = ~(written | broken)
+        if not left.any():
+            return parts, groups, np.flatnonzero(broken)
+        clean = clean_rows(payloads, *memory(payloads))
         for group in self._layouts.groups(payloads, left if clean is None else left & clean):
             value = json_ordered(group.value)
             try:
@@ -76,7 +77,11 @@ class PlainReader:
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             found, column = _part(others.slice(first, _ROWS_AT_ONCE))
             parts.append((rows[found + first], column))
-        return parts, groups
+        return parts, groups, np.flatnonzero(broken)
+
+    def broken(self, payloads: Any) -> Any:
+        """Return a mask of rows that are no JSON, whatever else may be."""
+        return self._rewriting.written(payloads).is_broken
 
 
 def _part(payloads: Any) -> Part:

@@ -116,6 +116,8 @@ def _text(data: bytes) -> str:
         encoding = json.detect_encoding(data[:2]) if 0 in data[:2] else encoding
     elif 0 in data[:_QUAD] or data.startswith(_BOM):
         encoding = json.detect_encoding(data)
+    if encoding == "utf-8-sig":  # whose errors count from behind the mark
+        data, encoding = data[len(_BOM[0]) :], "utf-8"
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -147,7 +147,7 @@ class PlainColumns:
         However maps differ, there are few ways in which those of one or two members are laid out.
         """
         moves = Moves(dict(zip(touched, touched)), keeps_others=False)
-        parts, written = self._rewriting(moves).written(_rows(column, rows))
+        parts, written, _ = self._rewriting(moves).written(_rows(column, rows))
         rows = rows[written]
         if not len(rows):
             return rows
@@ -204,7 +204,7 @@ class _Making:
 
     def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
         """Move the members of the maps of some rows, and return which of these that was done to."""
-        texts, written = rewriting.written(_rows(column, rows), over)
+        texts, written, _ = rewriting.written(_rows(column, rows), over)
         (made,) = self.columns
         made.add(rows[written], texts)
         return rows[written]
