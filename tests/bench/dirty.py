@@ -34,6 +34,8 @@ _LARGEST = 6_000_000
 _POLL = 0.005
 _ASK_EVERY = 2.0
 _TOLERATED = {"errors.tolerance": "all"}
+_LOGGED = {**_TOLERATED, "errors.log.enable": "true", "errors.log.include.messages": "true"}
+"""With the records, lines are not alike, and Hearth tells them all as Java does."""
 _PLAIN = converter("value", "json", schemas_enable=False)
 _DEAD = {
     **_TOLERATED,
@@ -102,6 +104,9 @@ def _rows() -> Iterator[Row]:
         goal = 2.0 if percent <= 1 else 1.0
         title = f"{percent} % are no JSON, tolerated"
         yield Row(f"bad-{percent}", "bad", title, data.broken(percent / 100), goal, {**_PLAIN, **_TOLERATED})
+    for percent in (1, 10):
+        title = f"{percent} % are no JSON, tolerated and logged"
+        yield Row(f"log-{percent}", "bad", title, data.broken(percent / 100), 1.0, {**_PLAIN, **_LOGGED})
     for percent in (1, 10):
         goal = 2.0 if percent == 1 else 1.0
         title = f"{percent} % are no JSON, into dead letters"
