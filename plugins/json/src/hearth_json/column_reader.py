@@ -61,7 +61,7 @@ class ColumnReader:
         self._known.move_to_end(schema)
         if len(self._known) > self._size:
             self._known.popitem(last=False)
-        for layout in known.tried(left, lambda: self._learned(schema, column, left)):
+        for layout in known.tried(left, lambda: self._learned(schema, column, left), _FEWEST):
             part = payloads.part(np.flatnonzero(left if clean is None else left & clean))
             found = cut(layout.template, part)
             yield self._columns(schema, layout, Fitting(part, found, found.fits))
