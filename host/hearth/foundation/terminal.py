@@ -19,7 +19,10 @@ Step = Callable[[str], AbstractContextManager[object]]
 
 def printable(text: str, keep: str = "\n\t") -> str:
     """Return a text in which whatever could steer a terminal, or cannot be written to one, is spelled out."""
-    if text.isprintable():
+    others = text
+    for each in keep:
+        others = others.replace(each, "")
+    if others.isprintable():
         return text
     return "".join(
         each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text

@@ -84,6 +84,7 @@ def test_step_that_fails_says_so_and_raises() -> None:
     [
         ("plain, naïve, 日本", "plain, naïve, 日本"),
         ("a\tb\nc", "a\tb\nc"),
+        ("a\t\x07b\n", "a\t\\x07b\n"),
         ("\x1b[2J\x07\x9b\x7f", "\\x1b[2J\\x07\\x9b\\x7f"),
         ("right \u202e left", "right \\u202e left"),
         ("name \udcff", "name \\udcff"),
