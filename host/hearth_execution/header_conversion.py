@@ -47,6 +47,11 @@ class HeaderConversion:
         self._plugins = plugins
         self._converter: HeaderConverter = plugins[_ROLE]
 
+    @property
+    def reads_any_bytes(self) -> bool:
+        """Return whether the converter reads all headers without a failure."""
+        return isinstance(self._converter, BatchHeaderConverter) and self._converter.reads_any_bytes
+
     def write(self, topic: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Return the headers of a batch as a raw column (see ``raw_header``)."""
         column = batch.column("headers")

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Annotated, Any
 
 from hearth_api import OPTIONAL_BYTES_SCHEMA
-from hearth_api.batch import Batch, ColumnRun
+from hearth_api.batch import Batch, ColumnRun, headers_to_column
 from hearth_api.batch import arrow as pa
 from hearth_execution.column_run import by_schema
 from hearth_execution.converter import Converters
@@ -257,10 +257,15 @@ class DeserializeHeaders(PluginCall[DeserializedHeaders], op="deserialize_header
 
     topic: str
     column: TravellingHeaders
+    are_ignored: bool = False
+    """Whether no plugin looks at them: then they are read only if that may fail."""
 
     def run(self, plugins: Plugins) -> DeserializedHeaders:
         """Have the converter read."""
-        return DeserializedHeaders(*HeaderConversion(plugins).read(self.topic, self.column))
+        conversion = HeaderConversion(plugins)
+        if self.are_ignored and conversion.reads_any_bytes:
+            return DeserializedHeaders(pa.nulls(len(self.column), headers_to_column([]).type))
+        return DeserializedHeaders(*conversion.read(self.topic, self.column))
 
     def verify(self, reply: DeserializedHeaders) -> DeserializedHeaders:
         """Refuse a column of another length."""

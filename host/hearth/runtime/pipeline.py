@@ -87,6 +87,8 @@ class Pipeline:
         """Whether converters or transformations are in stages, which work while others do."""
         self.is_apart = self.has_stages and self._chain.places.isdisjoint(converters)
         """Whether there are stages, and none with both converters and transformations: these work at once."""
+        self.wants_headers = True
+        """Whether what follows the converters may look at the headers of consumed records."""
         self._reading = threading.Lock()
 
     @property
@@ -144,7 +146,8 @@ class Pipeline:
                 reads.append(place.begin(Deserialize(roles, incoming.topic, cells)))
             if incoming.headers is not None:
                 place = self._places["header.converter"]
-                headers = place.begin(DeserializeHeaders(incoming.topic, incoming.headers))
+                call = DeserializeHeaders(incoming.topic, incoming.headers, are_ignored=not self.wants_headers)
+                headers = place.begin(call)
         return partial(_deserialized, incoming, first, reads, headers)
 
     def unread(self, batch: Batch) -> Incoming:

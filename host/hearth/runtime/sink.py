@@ -90,6 +90,7 @@ class SinkLoop:
         self._is_replaced = False
         # Transformations may look at any column, so only a task right behind the converters does without some.
         consumer.wants_timestamps = bool(pipeline.hops) or tolerance.is_reporting or intake.wants("timestamp")
+        pipeline.wants_headers = bool(pipeline.hops) or intake.wants("headers")
         consumer.listen(self)
 
     def execute(self) -> None:

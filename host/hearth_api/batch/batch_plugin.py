@@ -177,6 +177,8 @@ class BatchHeaderConverter(HeaderConverter):
     is_blind_to_names: bool = False
     """Whether the name of a header makes no difference: headers of several names may then be given together, as those
     of one of the names."""
+    reads_any_bytes: bool = False
+    """Whether `to_connect_header` returns a value for any bytes. Headers that no plugin looks at are not read then."""
 
     @abstractmethod
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:

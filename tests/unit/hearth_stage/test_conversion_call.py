@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -11,8 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, Header, Headers, SchemaAndValue, SchemaBuilder
-from hearth_api.batch import Batch, ColumnRun, column_to_headers, headers_to_column
+from hearth_api import (
+    OPTIONAL_BYTES_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    DataError,
+    Header,
+    Headers,
+    Schema,
+    SchemaAndValue,
+    SchemaBuilder,
+)
+from hearth_api.batch import Batch, BatchHeaderConverter, ColumnRun, column_to_headers, headers_to_column
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
@@ -68,6 +78,28 @@ class Raw:
         if key == "bad":
             raise ValueError("bad header")
         return SimpleNamespace(schema=OPTIONAL_BYTES_SCHEMA, value=data)
+
+
+class Failing(BatchHeaderConverter):
+    """A header converter that reads nothing."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Need nothing."""
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Write nothing."""
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Fail."""
+        raise DataError("unreadable")
+
+    def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
+        """Leave them to the form for one."""
+        return NotImplemented
+
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> Any:
+        """Leave them to the form for one."""
+        return NotImplemented
 
 
 class Maps:
@@ -161,6 +193,18 @@ def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:
     read = wire.do(DeserializeHeaders("t", raw_column([[], raw])))
     assert column_to_headers(read.column) == [None, headers]
     assert read.failures == []
+
+
+@pytest.mark.parametrize("reads_any_bytes", [True, False])
+def test_headers_that_no_plugin_looks_at_are_read_if_that_may_fail(reads_any_bytes: bool) -> None:
+    """A failure has its row fail, whoever looks at headers."""
+    plugins = Plugins("sink")
+    plugins.load("header.converter", "sample.Failing", f"{__name__}:Failing", {})
+    plugins["header.converter"].reads_any_bytes = reads_any_bytes
+    column = raw_column([[("a", b"1")], [], [("b", b"2")]])
+    done = Wire(plugins).do(DeserializeHeaders("t", column, are_ignored=True))
+    assert column_to_headers(done.column) == [None, None, None]
+    assert [each.row for each in done.failures] == ([] if reads_any_bytes else [0, 2])
 
 
 def test_headers_that_cannot_be_read_are_named(wire: Wire) -> None:

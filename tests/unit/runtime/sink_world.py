@@ -328,7 +328,7 @@ class FakeStage:
     def call(self, call: StartSink) -> SinkStarted:
         """Answer a call at once: only ``sink.start`` is made so."""
         assert isinstance(call, StartSink)
-        return SinkStarted(is_batch=True, takes_next=self._world.takes_next)
+        return SinkStarted(is_batch=True, columns=self._world.columns, takes_next=self._world.takes_next)
 
     def begin(self, call: Call[Any]) -> Answer:
         """Take a call; the task answers one after the other."""
@@ -457,6 +457,7 @@ class FakePipeline:
     """Reads values as text; some records are filtered, and some cannot be read."""
 
     hops: tuple[Any, ...] = ()
+    wants_headers = True
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -560,6 +561,8 @@ class World:
         self._polls_until_told: int | None = None
         """How many polls a member goes on that the group has forgotten, before it hears of that."""
         self.agrees = "all"
+        self.columns: list[str] | None = None
+        """Those that the task reads."""
         self.deliveries: list[list[Place]] = []
         self._expected: dict[TopicPartition, int] = {}
         self.states: list[str] = []

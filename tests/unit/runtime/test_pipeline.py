@@ -41,6 +41,7 @@ from hearth_execution.failure import Failure
 from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
 from hearth_execution.transformation import records_in_turn
+from hearth_stage.plugin_call import Load, WantedPlugin
 from tests.patience import PATIENCE
 from tests.unit.runtime.sample import failure, plugin, task_plan
 
@@ -355,6 +356,21 @@ def test_consumed_rows_become_batches() -> None:
     assert (first.original_topic, second.original_kafka_offset, second.key) == ("t", 101, None)
     assert [(each.key, each.value) for each in second.headers] == [("h", "x")]
     assert not first.has_headers
+
+
+def test_headers_that_nobody_wants_are_left_alone_if_none_can_fail() -> None:
+    """A converter that may fail reads them all the same: a record whose header fails is not put."""
+    incoming = consumed(b"a", b"b", headers=raw_column([[], [("h", b"bad")]]))
+    made = pipeline("sink")
+    made.wants_headers = False
+    assert failed(made.deserializing(incoming)().failures) == [(1, "HEADER_CONVERTER")]
+    simple = "hearth_converters.simple_header:SimpleHeaderConverter"
+    made._places["header.converter"].do(Load([WantedPlugin("header.converter", "simple", simple)]))
+    for is_wanted in (False, True):
+        made.wants_headers = is_wanted
+        outcome = made.deserializing(incoming)()
+        records = [record for batch in outcome.batches for record in batch_to_sink_records(batch)]
+        assert ([each.has_headers for each in records], outcome.failures) == ([False, is_wanted], [])
 
 
 @pytest.mark.parametrize(

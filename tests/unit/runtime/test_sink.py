@@ -833,3 +833,15 @@ def test_a_world_notices_a_broken_promise(world: World) -> None:
         world.consumer.commit({HERE: 8}, 1)
     with pytest.raises(BrokenPromise, match="does not have it"):
         world.consumer.commit({TopicPartition("strange", 0): 0}, 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "are_wanted"), [(None, True), (["value"], False), (["headers", "value"], True)], ids=str
+)
+def test_headers_are_wanted_where_the_task_reads_them(
+    world: World, columns: list[str] | None, are_wanted: bool
+) -> None:
+    """Otherwise a converter that reads any bytes leaves them alone."""
+    world.columns = columns
+    world.start()
+    assert world.loop._pipeline.wants_headers is are_wanted

@@ -21,6 +21,7 @@ class SimpleHeaderConverter(BatchHeaderConverter):
     """Kafka's `org.apache.kafka.connect.storage.SimpleHeaderConverter`."""
 
     is_blind_to_names = True
+    reads_any_bytes = True
 
     def version(self) -> str:
         """Return the version of the Kafka class this one stands for."""
