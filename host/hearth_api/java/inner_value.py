@@ -6,11 +6,10 @@ and has a frame for each level.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from hearth_api.errors import DataError
 from hearth_api.java.physical import as_key
@@ -26,7 +25,7 @@ from hearth_api.java.scalar import (
     time_of,
     timestamp_of,
 )
-from hearth_api.java.scalar_text import LITERALS, NULL, SPACE, Found, read_number
+from hearth_api.java.scalar_text import LITERALS, SPACE, Found, read_number, whole_number
 from hearth_api.java.temporal import parse_temporal
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import (
@@ -43,7 +42,7 @@ from hearth_api.schema import (
 from hearth_api.text import number_text
 
 _WIDENING = {
-    type_: rank
+    id(type_): rank
     for rank, type_ in enumerate((Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64))
 }
 _BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = {
@@ -57,9 +56,13 @@ _BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = 
     (Type.FLOAT32, None): convert_to_float32,
     (Type.FLOAT64, None): convert_to_float64,
 }
+_FLOAT32, _ARRAY, _MAP = Type.FLOAT32, Type.ARRAY, Type.MAP  # members of an Enum are looked up slowly
 _MOST_LEVELS = 100
 """Of what is nested deeper, Python's stack decides how much of it can be read."""
 TOKEN = re.compile(r'(?:[^\\:,{}\[\]"]+|\\(?:.|\Z))+|.', re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LONG = 19
+"""Of less digits, a number has 64 bits."""
 _NOT_HELD: dict[str | None, str] = {Date.LOGICAL_NAME: Time.LOGICAL_NAME, Time.LOGICAL_NAME: Date.LOGICAL_NAME}
 
 
@@ -69,53 +72,148 @@ def read_json(text: str) -> Found | None:
     Without escapes Kafka Connect reads it as JSON says, though it loses blank parts of texts. A DataError says that it
     is a text.
     """
-    if "\\" in text or text.count("[") + text.count("{") > _MOST_LEVELS:
-        return None
-    try:
-        value, end = _SIMPLE.raw_decode(text)
-    except ValueError:
-        return None
-    return _found(value) if end == len(text) else None
+    scanner = _Scanner(text)
+    found = scanner.value()
+    return found if scanner.at == len(text) else None
 
 
-def _found(value: Any) -> Found:
-    """Return a value of JSON with its schema; a number has come with it, and so has a map."""
-    kind = type(value)
-    if kind is tuple:
-        found: Found = value
+class _Scanner:
+    """Reads the values of JSON without escapes; None stands for what is none."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = self.level = 0
+
+    def value(self) -> Found | None:
+        """Read the next value."""
+        char = self._visible()
+        if char == '"':
+            return self._text()
+        if char == "[":
+            return self._array()
+        if char == "{":
+            return self._map()
+        if char == "-" or "0" <= char <= "9":
+            return self._number()
+        literal = "true" if char == "t" else "false" if char == "f" else "null"
+        if not self.text.startswith(literal, self.at):
+            return None
+        self.at += len(literal)
+        return LITERALS[literal]
+
+    def _opens(self, closing: str) -> bool:
+        """Go into an array or a map; tell whether something is in it, and can be read."""
+        self.at += 1
+        self.level += 1
+        return self.level <= _MOST_LEVELS and self._visible() != closing
+
+    def _goes_on(self) -> bool:
+        """Go past a comma; tell whether there is one."""
+        if self._visible() != ",":
+            return False
+        self.at += 1
+        return True
+
+    def _closes(self, closing: str) -> bool:
+        """Go out of an array or a map; tell whether it ends here."""
+        if self.level > _MOST_LEVELS or self._visible() != closing:
+            return False
+        self.at += 1
+        self.level -= 1
+        return True
+
+    def _visible(self) -> str:
+        """Go to the next character that is not blank, and return it; at the end it is none of JSON's."""
+        text, at, end = self.text, self.at, len(self.text)
+        while at < end and text[at] in " \t\n\r":
+            at += 1
+        self.at = at
+        return text[at] if at < end else "\0"
+
+    def _text(self) -> Found | None:
+        """Read a text; it has no character that JSON wants to be escaped."""
+        text, start = self.text, self.at + 1
+        end = text.find('"', start)
+        if end < 0:
+            return None
+        self.at = end + 1
+        is_blank, has_dash, has_delimiter = start < end, False, False
+        for place in range(start, end):
+            char = text[place]
+            if char < " " or char == "\\":
+                return None
+            if char > " ":
+                is_blank = False
+                has_dash = has_dash or char == "-"
+                has_delimiter = has_delimiter or char in ":,[]{}"
+        content = "" if is_blank else text[start:end]
+        if has_delimiter:
+            content = "".join([part for part in TOKEN.findall(content) if part.strip(SPACE)])
+        return quoted(content) if has_dash or has_delimiter else (STRING_SCHEMA, content)
+
+    def _number(self) -> Found | None:
+        text, start, end = self.text, self.at, len(self.text)
+        first = start + 1 if text[start] == "-" else start
+        most, at, number, char = min(end, first + _LONG), first, 0, "\0"
+        while at < most:
+            char = text[at]
+            if not "0" <= char <= "9":
+                break
+            number = 10 * number + ord(char) - ord("0")
+            at += 1
+        if first < at < most and char not in ".eE" and (text[first] != "0" or at == first + 1):
+            self.at = at
+            return whole_number(-number if first > start else number)
+        match = _NUMBER.match(text, start)
+        if match is None:
+            return None
+        self.at = match.end()
+        if (found := read_number(match[0])) is None:
+            raise DataError("Failed to parse embedded value")
         return found
-    if kind is str:
-        if value.isalnum():
-            return STRING_SCHEMA, value
-        return quoted(
-            value if value.isidentifier() else "".join([part for part in TOKEN.findall(value) if part.strip(SPACE)])
-        )
-    if kind is list:
-        return array_of([_found(item) for item in value])
-    return NULL if value is None else LITERALS["true" if value else "false"]
+
+    def _array(self) -> Found | None:
+        elements: list[Found] = []
+        is_more = self._opens("]")
+        while is_more:
+            found = self.value()
+            if found is None:
+                return None
+            elements.append(found)
+            is_more = self._goes_on()
+        return array_of(elements) if self._closes("]") else None
+
+    def _map(self) -> Found | None:
+        keys: list[Found] = []
+        items: list[Found] = []
+        is_more = self._opens("}")
+        while is_more:
+            key = self._text() if self._visible() == '"' else None
+            if key is None or self._visible() != ":":
+                return None
+            self.at += 1
+            item = self.value()
+            if item is None:
+                return None
+            keys.append(key)
+            items.append(item)
+            is_more = self._goes_on()
+        return _map_of_texts(keys, items) if self._closes("}") else None
 
 
-def _found_number(token: str) -> Found:
-    if (found := read_number(token)) is None:
-        raise DataError("Failed to parse embedded value")
-    return found
-
-
-def _found_map(pairs: list[tuple[str, Any]]) -> Found:
-    names = [name for name, _ in pairs]
-    if len(set(names)) == len(names) and "".join(names).replace("_", "").isalnum():
-        items, values = _shared([_found(item) for _, item in pairs])
-        return _map_schema(STRING_SCHEMA, items), dict(zip(names, values))
-    return map_of([(_found(name), _found(item)) for name, item in pairs])
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-_SIMPLE = json.JSONDecoder(
-    object_pairs_hook=_found_map, parse_int=_found_number, parse_float=_found_number, parse_constant=_refuse
-)
+def _map_of_texts(keys: list[Found], items: list[Found]) -> Found:
+    """Return the map of several entries; nearly always the keys are texts that differ."""
+    made: dict[str, Any] = {}
+    for place in range(len(keys)):
+        schema, name = keys[place]
+        if schema is STRING_SCHEMA:
+            made[name] = None
+    if not 0 < len(made) == len(keys):
+        return map_of([*zip(keys, items)])
+    common, values = _shared(items)
+    for place in range(len(keys)):
+        made[keys[place][1]] = values[place]
+    return _map_schema(STRING_SCHEMA, common), made
 
 
 def quoted(content: str) -> Found:
@@ -147,7 +245,10 @@ def map_of(entries: list[tuple[Found, Found]]) -> Found:
 def _shared(found: list[Found]) -> tuple[Schema | None, list[Any]]:
     """Return the schema that values share, if there is one, and what they are then."""
     common = _held(_common_schema(found), found)
-    return common, [value if schema is common else _aligned(common, schema, value) for schema, value in found]
+    values = []
+    for schema, value in found:
+        values.append(value if schema is common else _aligned(common, schema, value))
+    return common, values
 
 
 def _array_schema(elements: Schema | None) -> Schema:
@@ -172,6 +273,13 @@ def _other_map(keys: Schema | None, items: Schema | None) -> Schema:
 _PLAIN = (None, BOOLEAN_SCHEMA, STRING_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA)
 _ARRAYS = {id(each): _other_array(each) for each in _PLAIN}
 _MAPS = {id(each): _other_map(STRING_SCHEMA, each) for each in _PLAIN}
+_UNTYPED = {
+    id(schema)
+    for each in _PLAIN
+    if each is not FLOAT32_SCHEMA
+    for schema in (each, _other_array(each), _other_map(STRING_SCHEMA, each))
+}
+"""Schemas whose values are printed the same without them."""
 
 
 def _aligned(common: Schema | None, schema: Schema | None, value: Any) -> Any:
@@ -181,22 +289,22 @@ def _aligned(common: Schema | None, schema: Schema | None, value: Any) -> Any:
     if common is None:
         return _untyped(schema, value)
     value = _brought_to(common, value)
-    is_other = common.type in (Type.ARRAY, Type.MAP) and common != schema
+    is_other = (common.type is _ARRAY or common.type is _MAP) and common != schema
     return _untyped(schema, value) if is_other else value
 
 
 def _untyped(schema: Schema | None, value: Any) -> Any:
     """Return a value that is printed without its schema as with it: 32-bit floats as the shortest of 64 bits."""
-    if schema is None or value is None:
+    if schema is None or value is None or id(schema) in _UNTYPED:
         return value
     type_ = schema.type
-    if type_ is Type.FLOAT32 and isinstance(value, float):
+    if type_ is _FLOAT32 and isinstance(value, float):
         return float(number_text(value, schema))
     # Where Kafka Connect let the last of several inner schemas win, a value may be none of it.
-    if type_ is Type.ARRAY and isinstance(value, (list, tuple)):
+    if type_ is _ARRAY and isinstance(value, (list, tuple)):
         inner = schema.value_schema
         return value if inner is None else type(value)(_untyped(inner, item) for item in value)
-    if type_ is Type.MAP and isinstance(value, dict):
+    if type_ is _MAP and isinstance(value, dict):
         keys, items = schema.key_schema, schema.value_schema
         return {_untyped(keys, key): _untyped(items, item) for key, item in value.items()}
     return value
@@ -222,15 +330,19 @@ def _common_schema(values: list[Found]) -> Schema | None:
 
 
 def _merged(first: Schema, other: Schema) -> Schema | None:
-    if first.type is other.type:
+    type_, another = first.type, other.type
+    if type_ is another:
         return other  # Kafka Connect lets the last one win, unseen what is inside
-    if first.type in _WIDENING and other.type in _WIDENING:
-        return first if _WIDENING[first.type] > _WIDENING[other.type] else other
-    return None
+    rank, wider = _WIDENING.get(id(type_)), _WIDENING.get(id(another))
+    if rank is None or wider is None:
+        return None
+    return first if rank > wider else other
 
 
 def _held(common: Schema | None, values: list[Found]) -> Schema | None:
     """Return the common schema, but not a Date's for a Time nor the reverse: Java has one class for both."""
+    if id(common) in _ARRAYS:
+        return common
     other = None if common is None or common.name is None else _NOT_HELD.get(common.name)
     return (
         None if other is not None and other in [schema.name for schema, _ in values if schema is not None] else common

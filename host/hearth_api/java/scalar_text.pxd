@@ -14,7 +14,7 @@ cdef tuple _with_rest(str text, str rest)
 
 cpdef tuple read_number(str token)
 
-cdef tuple _whole_number(number)
+cpdef tuple whole_number(long long number)
 
 cdef tuple _any_number(str token)
 

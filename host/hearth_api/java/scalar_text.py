@@ -75,13 +75,13 @@ def read_scalar(text: str) -> Found | None:
     if first in _DIGITS:
         rest = text.lstrip(_DIGITS)
         if not rest:
-            return _whole_number(int(text)) if len(text) < _LONG else _any_number(text)
+            return whole_number(int(text)) if len(text) < _LONG else _any_number(text)
         if rest[0] == "-" or rest[0] == ":":
             return parse_iso(text) or (_no_iso(text) if rest[0] == "-" else None)
     elif first in _SIGNS:
         rest = text[1:].lstrip(_DIGITS)
         if not rest and len(text) > 1:
-            return _whole_number(int(text)) if len(text) < _LONG else _any_number(text)
+            return whole_number(int(text)) if len(text) < _LONG else _any_number(text)
     else:
         return None
     return _with_rest(text, rest)
@@ -118,7 +118,7 @@ def _no_iso(text: str) -> Found | None:
     return (STRING_SCHEMA, text) if found is None or found[0] is STRING_SCHEMA else found
 
 
-def _whole_number(number: int) -> Found:
+def whole_number(number: int) -> Found:
     """Return a number of 64 bits with the narrowest of the schemas that hold it."""
     if -0x80 <= number < 0x80:
         return INT8_SCHEMA, number
@@ -131,7 +131,7 @@ def read_number(token: str) -> Found | None:
     """Return the number a token is; None where it is none."""
     digits = token[1:] if token[:1] in _SIGNS else token
     if len(token) < _LONG and digits.isdecimal() and digits.isascii():
-        return _whole_number(int(token))
+        return whole_number(int(token))
     if (match := _DECIMAL.fullmatch(token)) is not None:
         return _decimal(token, match[1], match[2])
     return _any_number(token)
@@ -146,7 +146,7 @@ def _any_number(token: str) -> Found | None:
     if (number == 0 or 1 <= number.copy_abs() <= 10**19) and number == number.to_integral_value():
         whole = int(number)
         if -(1 << 63) <= whole < 1 << 63:
-            return _whole_number(whole)
+            return whole_number(whole)
     exponent = int(number.as_tuple().exponent)
     if exponent != 0:
         narrow = decimal_to_float32(number)
@@ -165,7 +165,7 @@ def _decimal(text: str, whole: str, fraction: str) -> Found | None:
     64-bit float is in the middle of two of them, or too small.
     """
     if not fraction.strip("0"):
-        return _whole_number(int(whole))
+        return whole_number(int(whole))
     wide = float(text)
     if abs(wide) < 1e-30:
         return _any_number(text)

@@ -55,6 +55,23 @@ def test_json_is_read_as_its_tokens_are(value: Any, separators: tuple[str, str],
         assert (found.schema, deep_key(found.value)) == (wanted[0], deep_key(wanted[1]))
 
 
+WORDS = ["0", "-0", "7", "01", "300", "9223372036854775808", "1e5", "1E-5", "-1.50", "1.", ".5", "NaN", "1e400", "null"]
+WORDS += ["true", "fals", '"a"', '"b": ', '"2026-01-01"', '"12:34:56.789Z"', '" "', '"é\U0001f600"', "\0"]
+PIECES = st.sampled_from([*'[]{},:" \\\t\n-', *WORDS])
+
+
+@given(st.sampled_from("[{"), st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["", "]", "}", "]}", "}]"]))
+@example("[", "1,", "]")
+@example("{", '"a": null, "a": 1', "}")
+@example("{", '" ": 1, "": "2"', "}")
+@example("[", '"\\"', "]")
+def test_pieces_of_json_are_read_as_tokens_are(first: str, pieces: str, last: str) -> None:
+    """Whatever is missing between them, or too much."""
+    text = first + pieces + last
+    found, wanted = parse_string(text), _Parser(text).parse()
+    assert (found.schema, deep_key(found.value)) == (wanted[0], deep_key(wanted[1]))
+
+
 @pytest.mark.parametrize("inner", ["t", 5, True, None])
 def test_a_value_that_is_not_what_the_last_of_several_schemas_says_is_kept(inner: Any) -> None:
     """Kafka Connect compares types without what is inside of them."""
