@@ -55,8 +55,8 @@ def test_json_is_read_as_its_tokens_are(value: Any, separators: tuple[str, str],
         assert (found.schema, deep_key(found.value)) == (wanted[0], deep_key(wanted[1]))
 
 
-WORDS = ["0", "-0", "7", "01", "300", "9223372036854775808", "1e5", "1E-5", "-1.50", "1.", ".5", "NaN", "1e400", "null"]
-WORDS += ["true", "fals", '"a"', '"b": ', '"2026-01-01"', '"12:34:56.789Z"', '" "', '"é\U0001f600"', "\0"]
+WORDS = ["0", "-0", "7", "01", "300", "9223372036854775808", "1e5", "1E-5", "-1.50", "1.", ".5", "NaN", "1e400"]
+WORDS += ["null", "true", "fals", '"a"', '"b": ', '"2026-01-01"', '"12:34:56.789Z"', '" "', '"é\U0001f600"', "\0"]
 PIECES = st.sampled_from([*'[]{},:" \\\t\n-', *WORDS])
 
 
