@@ -16,10 +16,11 @@ from typing import Any
 
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.column import are_all, numbers, values_to_column
-from hearth_api.batch.wire import plain_texts, strict_json, value_from_json, value_to_json
+from hearth_api.batch.plain_value import is_plain
+from hearth_api.batch.wire import plain_texts, plain_values, strict_json, value_to_json
 from hearth_api.errors import DataError
 from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers_of_each, headers_of_values
-from hearth_api.java.physical import to_physical
+from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import Schema, Type
@@ -182,7 +183,9 @@ def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]
         except DataError:
             pass  # which value it is, and why, is told below
     if schema is None or schema.type is Type.ARRAY or schema.type is Type.MAP:
-        physical = values if schema is None else [to_physical(schema, value) for value in values]
+        physical = [
+            value if schema is None or is_plain(schema, value) else to_physical(schema, value) for value in values
+        ]
         return [None if value is None else text for value, text in zip(values, plain_texts(physical))]
     return [header_text(schema, value) for value in values]
 
@@ -200,7 +203,8 @@ def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:
             to_logical = _MOMENTS[schema.name][0].to_logical
             return [to_logical(schema, number) for number in found]
         return found
-    return [None if text is None else value_from_json(schema, text) for text in texts]
+    found = plain_values(["null" if text is None else text for text in texts])
+    return [value if schema is None or is_plain(schema, value) else from_physical(schema, value) for value in found]
 
 
 def _numbers(texts: list[str | None]) -> list[Any] | None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any, NoReturn
 
+from hearth_api.batch.plain_value import is_plain
 from hearth_api.errors import DataError
 from hearth_api.java.physical import as_key, from_physical, to_physical
 from hearth_api.java.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
@@ -51,7 +52,7 @@ def plain_to_json(value: Any) -> str:
 
 def plain_texts(values: Sequence[Any]) -> list[str]:
     """Return the texts that `plain_to_json` makes of several values, written at once."""
-    tagged = [value if type(value) in _AS_THEY_ARE else _tag(value) for value in values]
+    tagged = [value if is_plain(None, value) else _tag(value) for value in values]
     apart = [_BETWEEN] * (2 * len(tagged))
     apart[::2] = tagged
     texts = _encode_apart(apart)[1:-5].split(_SEPARATOR)
@@ -64,6 +65,19 @@ def plain_from_json(text: str) -> Any:
     if text[0] == '"' and "\\" not in text:
         return text[1:-1]
     return _decode(text) if '"@' in text else strict_json(text)
+
+
+def plain_values(texts: Sequence[str]) -> list[Any]:
+    """Return the values that `plain_from_json` makes of several texts, read at once."""
+    joined = _SEPARATOR.join(texts)
+    if '"@' not in joined and joined.count("NaN") == len(texts) - 1:
+        try:
+            found: list[Any] = _decode_apart(f"[{joined}]")
+        except (DataError, ValueError):
+            found = []  # which text is none of JSON's is told below
+        if len(found) == 2 * len(texts) - 1 and found[1::2].count(_BETWEEN) == len(texts) - 1:
+            return found[::2]
+    return [*map(plain_from_json, texts)]
 
 
 def value_to_json(schema: Schema | None, value: Any) -> str:
@@ -163,6 +177,11 @@ def _refuse(constant: str) -> NoReturn:
     raise DataError(f"{constant} is no JSON")
 
 
+def _between(constant: str) -> float:
+    return _BETWEEN if constant == "NaN" else _refuse(constant)
+
+
+_decode_apart = json.JSONDecoder(parse_constant=_between).decode
 _decode = json.JSONDecoder(object_hook=_untag, parse_constant=_refuse).decode
 _STRICT = json.JSONDecoder(parse_constant=_refuse)
 

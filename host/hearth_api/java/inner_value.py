@@ -80,6 +80,8 @@ def read_json(text: str) -> Found | None:
 class _Scanner:
     """Reads the values of JSON without escapes; None stands for what is none."""
 
+    __slots__ = ("at", "level", "text")
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = self.level = 0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hearth_api import INT32_SCHEMA, DataError, Decimal, Schema, SchemaBuilder, Struct, Timestamp
 from hearth_api.batch import plain_from_json, plain_to_json, value_from_json, value_to_json
-from hearth_api.batch.wire import plain_texts, strict_json
+from hearth_api.batch.wire import plain_texts, plain_values, strict_json
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
@@ -119,6 +119,39 @@ def test_misfits_are_refused(value: Any) -> None:
 def test_texts_written_at_once_are_those_of_each(own: list[Any]) -> None:
     """Also where a value has in it what stands between them."""
     assert plain_texts(own) == [plain_to_json(value) for value in own]
+
+
+TEXTS = st.sampled_from(
+    [
+        "1",
+        '"a"',
+        "[1,NaN,2]",
+        "[1",
+        "2]",
+        '{"@date":1}',
+        '{"a":"@b"}',
+        '"\\n"',
+        " 1 ",
+        "NaN",
+        '"',
+        "1,2",
+        "x",
+        '"NaN"',
+        "",
+    ]
+)
+
+
+@given(st.lists(SCHEMALESS.map(plain_to_json), max_size=4) | st.lists(TEXTS, max_size=4))
+def test_texts_read_at_once_are_read_as_each_by_itself(texts: list[str]) -> None:
+    """Also those that are no JSON, alone or together."""
+    try:
+        wanted = [plain_from_json(text) for text in texts]
+    except (ValueError, IndexError, DataError) as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            plain_values(texts)
+    else:
+        assert deep_key(plain_values(texts)) == deep_key(wanted)
 
 
 @pytest.mark.parametrize("text", [" 1 ", '\n{"a": [1, 2]}\t', "1", "1 2", "", " ", "[1,", "x", "1]"])
