@@ -5,7 +5,7 @@ cdef Py_ssize_t _LONG, _MOST_LEVELS
 
 cpdef tuple read_json(str text)
 
-cdef class _Scanner:
+cdef class JsonScanner:
     cdef str text
     cdef Py_ssize_t at
     cdef int level

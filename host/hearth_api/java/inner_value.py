@@ -72,12 +72,12 @@ def read_json(text: str) -> Found | None:
     Without escapes Kafka Connect reads it as JSON says, though it loses blank parts of texts. A DataError says that it
     is a text.
     """
-    scanner = _Scanner(text)
+    scanner = JsonScanner(text)
     found = scanner.value()
     return found if scanner.at == len(text) else None
 
 
-class _Scanner:
+class JsonScanner:
     """Reads the values of JSON without escapes; None stands for what is none."""
 
     __slots__ = ("at", "level", "text")
