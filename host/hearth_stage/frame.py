@@ -120,8 +120,14 @@ def _bodies(content: memoryview, lengths: Any) -> tuple[memoryview, ...]:
 
 
 def _read(sock: socket.socket, size: int) -> memoryview:
-    """Read so many bytes, if they are there soon into memory that nobody has cleared before."""
-    begun = sock.recv(min(size, BUFFER_BYTES), socket.MSG_WAITALL) if size else b""
+    """Read so many bytes into memory that nobody clears before; its pages are taken as they arrive.
+
+    What was announced may be more than this process may have, and not what comes.
+    """
+    try:
+        begun = sock.recv(size, socket.MSG_WAITALL) if size else b""
+    except MemoryError:
+        begun = b""
     return memoryview(begun if len(begun) == size else _grown(sock, begun, size))
 
 

@@ -356,8 +356,10 @@ def test_announced_length_takes_no_memory(header_length: int) -> None:
     assert (result.stdout, result.stderr) == ("broken off\n", "")
 
 
-def test_long_frame_arrives_whole(pair: Pair) -> None:
-    """Memory that grows while a frame arrives keeps what is there already."""
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_long_frame_arrives_whole(pair: Pair, timeout: float | None) -> None:
+    """In one piece, or where a call returns a part of it: memory that grows keeps what is there already."""
+    pair[1].settimeout(timeout)
     values = [str(number) * 2000 for number in range(3000)]
     thread = threading.Thread(target=write_frame, args=(pair[0], {"re": 1, "args": {}}, [sample(*values)]))
     thread.start()
