@@ -16,10 +16,9 @@ from hearth_api.batch import (
     BatchHeaderConverter,
     ColumnRun,
     Declined,
-    HeaderValues,
+    HeaderColumns,
     arrow_type,
     column_to_values,
-    header_columns,
     header_lists,
     header_text,
     header_texts,
@@ -101,7 +100,8 @@ class HeaderConversion:
             return self._read_at_once(topic, together)
         encoded = values.dictionary_encode("encode")
         columns = self._read_at_once(topic, replace(together, values=encoded.dictionary))
-        return columns if columns is NotImplemented else [column.take(encoded.indices) for column in columns]
+        is_own = columns is NotImplemented or len(encoded.dictionary) == len(values)
+        return columns if is_own else [column.take(encoded.indices) for column in columns]
 
     def _written(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any]:
         if (cells := self._written_at_once(topic, alike)) is not NotImplemented:
@@ -148,7 +148,7 @@ class HeaderConversion:
     def _read_at_once(self, topic: str, alike: _Alike) -> Any:
         return _columns(self._converted_at_once(topic, alike))
 
-    def _converted_at_once(self, topic: str, alike: _Alike) -> ColumnRun | HeaderValues | Declined:
+    def _converted_at_once(self, topic: str, alike: _Alike) -> ColumnRun | HeaderColumns | Declined:
         """Return what the form for columns makes of headers, unless that cannot be."""
         converter = self._converter
         if not isinstance(converter, BatchHeaderConverter):
@@ -157,7 +157,7 @@ class HeaderConversion:
             found = converter.to_connect_headers(topic, alike.key, alike.values)
         except Exception:
             return NotImplemented
-        if isinstance(found, HeaderValues):
+        if isinstance(found, HeaderColumns):
             return found if alike.is_each(found) else NotImplemented
         if found is NotImplemented or not alike.is_whole(found.column, arrow_type(found.schema)):
             return NotImplemented
@@ -190,14 +190,15 @@ class _Alike:
         """Tell whether a column that was made of these is one of that type, with an element for each of them."""
         return bool(column.type == type_) and len(column) == len(self.values)
 
-    def is_each(self, found: HeaderValues) -> bool:
+    def is_each(self, found: HeaderColumns) -> bool:
         """Tell whether there is a schema and a value for each of these, and a null only where it may be."""
-        if not len(found.schemas) == len(found.values) == len(self.values):
+        columns = (found.schemas, found.values)
+        if not all(column.type == pa.string() and len(column) == len(self.values) for column in columns):
             return False
-        if id(None) not in map(id, found.values):
+        if found.values.null_count == 0:
             return True
-        pairs = zip(found.schemas, found.values)
-        return all(value is not None or schema is None or schema.optional for schema, value in pairs)
+        kinds = found.schemas.filter(found.values.is_null()).unique().to_pylist()
+        return all(kind is None or schema_from_text(kind).optional for kind in kinds)
 
     def failed(self, encoded: Any, code: int, error: Exception) -> Iterator[tuple[int, Exception]]:
         """Yield the places of a value that failed."""
@@ -205,15 +206,12 @@ class _Alike:
             yield place, error
 
 
-def _columns(found: ColumnRun | HeaderValues | Declined) -> Any:
+def _columns(found: ColumnRun | HeaderColumns | Declined) -> Any:
     """Return the schemas and the values of converted headers as they stand in a column."""
     if found is NotImplemented:
         return NotImplemented
-    if isinstance(found, HeaderValues):
-        try:
-            return header_columns(found.schemas, found.values)
-        except Exception:
-            return NotImplemented  # the form for single headers says which value is none of its schema
+    if isinstance(found, HeaderColumns):
+        return [found.schemas, found.values]
     schema, column = found.schema, found.column
     is_text = schema is not None and schema.type is Type.STRING
     texts = column if is_text else header_texts(schema, column_to_values(schema, column))

@@ -17,7 +17,7 @@ from hearth_api.batch.batch_plugin import (
     BatchTransformation,
     ColumnRun,
     Declined,
-    HeaderValues,
+    HeaderColumns,
     PartlyFailed,
     frameless,
 )
@@ -39,6 +39,7 @@ from hearth_api.batch.header_list import (
     repeats,
     schema_texts,
 )
+from hearth_api.batch.header_parsing import parse_headers
 from hearth_api.batch.late_error import LateErrors
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.record_copy import LASTING, copies_of
@@ -57,7 +58,7 @@ __all__ = [
     "BatchTransformation",
     "ColumnRun",
     "Declined",
-    "HeaderValues",
+    "HeaderColumns",
     "LateErrors",
     "Many",
     "PartlyFailed",
@@ -80,6 +81,7 @@ __all__ = [
     "headers_to_column",
     "list_form",
     "map_form",
+    "parse_headers",
     "plain_form",
     "plain_from_json",
     "plain_to_json",

@@ -15,7 +15,7 @@ goes well. What has a struct inside of itself (`SchemaReference`) is given to th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -135,11 +135,11 @@ class ColumnRun:
 
 
 @dataclass(frozen=True)
-class HeaderValues:
-    """Converted values of headers, each with a schema of its own."""
+class HeaderColumns:
+    """Converted values of headers, each with a schema of its own, as `header_columns` writes both."""
 
-    schemas: Sequence[Schema | None]
-    values: Sequence[Any]
+    schemas: Any
+    values: Any
 
 
 class BatchConverter(Converter):
@@ -190,8 +190,10 @@ class BatchHeaderConverter(HeaderConverter):
         """
 
     @abstractmethod
-    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderValues | Declined:
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderColumns | Declined:
         """Return the values of a pyarrow binary array: those of one schema as a column of `arrow_type(schema)`.
+
+        Of several schemas they are as `header_columns` writes them, and as `parse_headers` reads texts.
 
         Called in place of `to_connect_header` and under the same terms. After `NotImplemented`, `to_connect_header` is
         given those that differ, one by one.

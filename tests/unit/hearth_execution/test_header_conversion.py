@@ -21,7 +21,15 @@ from hearth_api import (
     SchemaBuilder,
     Timestamp,
 )
-from hearth_api.batch import Batch, BatchHeaderConverter, ColumnRun, HeaderValues, column_to_headers, headers_to_column
+from hearth_api.batch import (
+    Batch,
+    BatchHeaderConverter,
+    ColumnRun,
+    HeaderColumns,
+    column_to_headers,
+    header_columns,
+    headers_to_column,
+)
 from hearth_execution.header_conversion import HeaderConversion
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
@@ -125,7 +133,8 @@ class Mixed(Blind):
         pairs = [(INT8_SCHEMA, int(text)) if text.isdigit() else (STRING_SCHEMA, text) for text in texts]
         found = [odd.get(text, pair) for text, pair in zip(texts, pairs)]
         count = len(found) - texts.count("few")
-        return HeaderValues([schema for schema, _ in found][:count], [value for _, value in found])
+        schemas, values = header_columns([schema for schema, _ in found], [value for _, value in found])
+        return HeaderColumns(schemas.slice(0, count), values)
 
 
 @pytest.fixture(autouse=True)

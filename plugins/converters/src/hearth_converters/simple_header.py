@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth_api import BYTES_SCHEMA, STRING_SCHEMA, ConfigDef, ConnectError, Schema, SchemaAndValue, Type, is_logical
-from hearth_api.batch import BatchHeaderConverter, ColumnRun, Declined, HeaderValues
-from hearth_api.java import convert_to_string, parse_string, parse_strings
+from hearth_api.batch import BatchHeaderConverter, ColumnRun, Declined, HeaderColumns, parse_headers
+from hearth_api.batch import arrow as pa
+from hearth_api.java import convert_to_string, parse_string
 from hearth_converters.charset import charset
 
 log = logging.getLogger(__name__)
@@ -58,20 +59,17 @@ class SimpleHeaderConverter(BatchHeaderConverter):
             return NotImplemented
         return column.cast("string").view("binary")
 
-    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderValues | Declined:
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderColumns | Declined:
         """Return a column of texts where none stands for anything else, as most often their first letters tell."""
         from hearth_converters.plain import are_words
 
         try:
             column = data.cast("string")
-            if are_words(column):
-                return ColumnRun(STRING_SCHEMA, column)
-            texts = column.to_pylist()
         except ValueError:
-            column, texts = None, [None if cell is None else _UTF8.decode(cell) for cell in data.to_pylist()]
+            column = pa.array([None if cell is None else _UTF8.decode(cell) for cell in data.to_pylist()], pa.string())
+        if are_words(column):
+            return ColumnRun(STRING_SCHEMA, column)
         try:
-            schemas, values = parse_strings(texts)
+            return parse_headers(column)
         except _UNREADABLE:
             return NotImplemented  # the form for one header warns of it
-        is_text = column is not None and {id(STRING_SCHEMA)}.issuperset(map(id, schemas))
-        return ColumnRun(STRING_SCHEMA, column) if is_text else HeaderValues(schemas, values)

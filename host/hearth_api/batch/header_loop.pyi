@@ -1,0 +1,3 @@
+ROOM: int
+
+def read_texts(content: int, offsets: int, count: int, out: int, ends: int, kinds: int, /) -> int: ...

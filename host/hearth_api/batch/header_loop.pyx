@@ -1,0 +1,213 @@
+"""Texts of headers read as Kafka Connect reads them, one behind the other, in one loop.
+
+It tells what is certain and nearly every header: words and identifiers, whole numbers, decimals. `scalar_text` says
+the same of one text.
+"""
+
+from cpython.mem cimport PyMem_Free
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy, strlen
+
+cdef extern from "Python.h":
+    enum: Py_DTSF_ADD_DOT_0
+    char *PyOS_double_to_string(double, char, int, int, int *) except NULL
+
+cdef enum:
+    DIGITS = 20
+    MOST_DIGITS = 18  # of less than that and one more a number has 64 bits
+    EXACT_DIGITS = 15  # of which a 64-bit float has each
+    EXACT_POWER = 22  # and so each power of ten
+
+cdef enum:  # kinds of texts
+    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT
+
+cdef enum:  # kinds of characters
+    OTHER = 1  # no number has it, nor the first part of a date or time
+    LETTER = 2
+    OPENING = 4  # a text that begins with it may stand for something else
+    OF_DASHED = 8  # what may stand around dashes without a second token
+
+ROOM = 32
+"""So many bytes more than a text has may be written for it."""
+
+cdef uint8_t KINDS[256]
+cdef double POWERS[EXACT_POWER + 1]
+
+
+cdef void _prepare() noexcept:
+    cdef int byte, power
+    for byte in range(256):
+        KINDS[byte] = 0
+    for byte in range(0x21, 0x7F):
+        if not is_digit(byte) and chr(byte) not in '+-:,{}[]"eE.\\':
+            KINDS[byte] |= OTHER
+        if is_digit(byte) or 0x41 <= byte <= 0x5A or 0x61 <= byte <= 0x7A:
+            KINDS[byte] |= LETTER | OF_DASHED
+        if chr(byte) in ".+-":
+            KINDS[byte] |= OF_DASHED
+    for byte in range(256):
+        if byte <= 0x20 or byte >= 0x80 or is_digit(byte) or chr(byte) in "+-{[tfn":
+            KINDS[byte] |= OPENING
+    POWERS[0] = 1.0
+    for power in range(EXACT_POWER):
+        POWERS[power + 1] = POWERS[power] * 10.0
+
+
+cdef inline bint is_digit(int byte) noexcept:
+    return 0x30 <= byte <= 0x39
+
+
+_prepare()
+
+
+def read_texts(size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t kinds):
+    """Read so many texts: write the kind of each to ``kinds``, and what stands in a column of headers for it to ``out``.
+
+    Nothing is written for a text of kind 0, which is not told here. ``ends`` takes 0 and where each ends; ``out`` has
+    ``ROOM`` more for each text than these have. Returns how many bytes were written.
+    """
+    cdef const uint8_t *text = <const uint8_t *>content
+    cdef const int32_t *start = <const int32_t *>offsets
+    cdef int32_t *end = <int32_t *>ends
+    cdef uint8_t *kind = <uint8_t *>kinds
+    cdef char *begin = <char *>out
+    cdef char *at = begin
+    cdef Py_ssize_t row
+    end[0] = 0
+    for row in range(count):
+        kind[row] = read_text(text + start[row], text + start[row + 1], &at)
+        end[row + 1] = <int32_t>(at - begin)
+    return at - begin
+
+
+cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -1:
+    """Return the kind of a text, and write what stands for it."""
+    cdef int kind
+    cdef const uint8_t *digits = text
+    cdef const uint8_t *behind
+    if text < end and KINDS[text[0]] & OPENING:
+        if text[0] == c"t" or text[0] == c"f" or text[0] == c"n":
+            if end - text >= 4 and is_literal(text):
+                return UNTOLD
+        else:
+            if text[0] == c"+" or text[0] == c"-":
+                digits += 1
+            elif not is_digit(text[0]):
+                return UNTOLD
+            behind = digits
+            while behind < end and is_digit(behind[0]):
+                behind += 1
+            if behind == end:
+                return write_whole(text, digits, end, out)
+            if behind[0] == c"." and digits < behind:
+                kind = write_decimal(text, digits, behind, end, out)
+                if kind:
+                    return kind
+            if not KINDS[behind[0]] & OTHER and not is_certain(digits, behind, end):
+                return UNTOLD
+    memcpy(out[0], text, end - text)
+    out[0] += end - text
+    return TEXT
+
+
+cdef inline bint is_literal(const uint8_t *text) noexcept:
+    return not memcmp(text, b"true", 4) or not memcmp(text, b"fals", 4) or not memcmp(text, b"null", 4)
+
+
+cdef bint is_certain(const uint8_t *digits, const uint8_t *behind, const uint8_t *end) noexcept:
+    """Tell whether a text that begins like a number, or like a day, is none."""
+    cdef const uint8_t *at = behind
+    if digits == behind:
+        return False
+    if behind[0] == c"e" or behind[0] == c"E" or behind[0] == c".":
+        at += 1
+        while at < end and is_digit(at[0]):
+            at += 1
+        if at == end:
+            return False
+        if behind[0] == c".":
+            return KINDS[at[0]] & OTHER or at[0] == c"."
+        if KINDS[at[0]] & OTHER:
+            return True
+        while at < end and KINDS[at[0]] & LETTER:
+            at += 1
+        if at == end:
+            return True
+        if at == behind + 1:  # there stands an exponent, or may
+            return False
+    if at[0] != c"-":
+        return False
+    while at < end and KINDS[at[0]] & OF_DASHED:
+        at += 1
+    return at == end and end - digits != 10  # without colons only ten characters are a day
+
+
+cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *end, char **out) noexcept:
+    """Write a whole number; its digits end where it ends."""
+    cdef int64_t number = 0
+    cdef uint64_t rest
+    cdef char written[DIGITS]
+    cdef int first = DIGITS
+    cdef const uint8_t *at = digits
+    if not 0 < end - digits <= MOST_DIGITS:
+        return UNTOLD
+    while at < end:
+        number = 10 * number + (at[0] - 0x30)
+        at += 1
+    rest = number
+    if text[0] == c"-" and number:
+        number = -number
+        out[0][0] = c"-"
+        out[0] += 1
+    while True:
+        first -= 1
+        written[first] = <char>(0x30 + rest % 10)
+        rest //= 10
+        if rest == 0:
+            break
+    memcpy(out[0], written + first, DIGITS - first)
+    out[0] += DIGITS - first
+    if -0x80 <= number < 0x80:
+        return BYTE
+    if -0x8000 <= number < 0x8000:
+        return SHORT
+    return INT if -0x80000000 <= number < 0x80000000 else LONG
+
+
+cdef int write_decimal(
+    const uint8_t *text, const uint8_t *digits, const uint8_t *point, const uint8_t *end, char **out
+) except -1:
+    """Write a number with a point between digits; the quotient of two exact 64-bit floats is the nearest one."""
+    cdef const uint8_t *at = digits
+    cdef int64_t number = 0
+    cdef uint64_t bits
+    cdef int length = 0, power = <int>min(end - point - 1, EXACT_POWER + 1)
+    cdef bint is_whole = True
+    cdef double wide
+    cdef char *written
+    if power == 0:
+        return UNTOLD
+    while at < end:
+        if at != point:
+            if not is_digit(at[0]):
+                return UNTOLD
+            length += number != 0 or at[0] != 0x30
+            if length <= EXACT_DIGITS:
+                number = 10 * number + (at[0] - 0x30)
+            is_whole = is_whole and (at < point or at[0] == 0x30)
+        at += 1
+    if is_whole:
+        return write_whole(text, digits, point, out)
+    if length > EXACT_DIGITS or power > EXACT_POWER:
+        return UNTOLD
+    wide = number / POWERS[power]
+    memcpy(&bits, &wide, 8)
+    if bits & 0x1FFFFFFF == 0x10000000:  # in the middle of two 32-bit floats
+        return UNTOLD
+    wide = <float>(-wide if text[0] == c"-" else wide)
+    written = PyOS_double_to_string(wide, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+    length = <int>strlen(written)
+    memcpy(out[0], written, length)
+    out[0] += length
+    PyMem_Free(written)
+    return FLOAT
