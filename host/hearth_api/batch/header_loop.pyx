@@ -19,13 +19,20 @@ cdef enum:
     EXACT_POWER = 22  # and so each power of ten
 
 cdef enum:  # kinds of texts
-    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT
+    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY
 
 cdef enum:  # kinds of characters
     OTHER = 1  # no number has it, nor the first part of a date or time
     LETTER = 2
     OPENING = 4  # a text that begins with it may stand for something else
     OF_DASHED = 8  # what may stand around dashes without a second token
+
+cdef enum:
+    FIRST_YEAR = 1583
+    EPOCH = 719163  # 1970-01-01, where 0001-01-01 is day 1
+
+cdef int *LENGTHS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+cdef int *BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 
 ROOM = 32
 """So many bytes more than a text has may be written for it."""
@@ -103,6 +110,8 @@ cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -
                 kind = write_decimal(text, digits, behind, end, out)
                 if kind:
                     return kind
+            if behind[0] == c"-" and end - text == 10:
+                return write_day(text, out)
             if not KINDS[behind[0]] & OTHER and not is_certain(digits, behind, end):
                 return UNTOLD
     memcpy(out[0], text, end - text)
@@ -144,19 +153,32 @@ cdef bint is_certain(const uint8_t *digits, const uint8_t *behind, const uint8_t
 
 cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *end, char **out) noexcept:
     """Write a whole number; its digits end where it ends."""
-    cdef int64_t number = 0
-    cdef uint64_t rest
-    cdef char written[DIGITS]
-    cdef int first = DIGITS
-    cdef const uint8_t *at = digits
+    cdef int64_t number
     if not 0 < end - digits <= MOST_DIGITS:
         return UNTOLD
+    number = number_of(digits, end)
+    number = write_number(-number if text[0] == c"-" else number, out)
+    if -0x80 <= number < 0x80:
+        return BYTE
+    if -0x8000 <= number < 0x8000:
+        return SHORT
+    return INT if -0x80000000 <= number < 0x80000000 else LONG
+
+
+cdef inline int64_t number_of(const uint8_t *at, const uint8_t *end) noexcept:
+    cdef int64_t number = 0
     while at < end:
         number = 10 * number + (at[0] - 0x30)
         at += 1
-    rest = number
-    if text[0] == c"-" and number:
-        number = -number
+    return number
+
+
+cdef int64_t write_number(int64_t number, char **out) noexcept:
+    """Write a number and return it."""
+    cdef uint64_t rest = -number if number < 0 else number
+    cdef char written[DIGITS]
+    cdef int first = DIGITS
+    if number < 0:
         out[0][0] = c"-"
         out[0] += 1
     while True:
@@ -167,11 +189,25 @@ cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *
             break
     memcpy(out[0], written + first, DIGITS - first)
     out[0] += DIGITS - first
-    if -0x80 <= number < 0x80:
-        return BYTE
-    if -0x8000 <= number < 0x8000:
-        return SHORT
-    return INT if -0x80000000 <= number < 0x80000000 else LONG
+    return number
+
+
+cdef int write_day(const uint8_t *text, char **out) noexcept:
+    """Write the number of a day in the form of ISO 8601, since its calendar is the one of Java."""
+    cdef int place
+    cdef int64_t year, month, day, leaps
+    cdef bint is_leap
+    for place in range(10):
+        if (text[place] != c"-") if place == 4 or place == 7 else not is_digit(text[place]):
+            return UNTOLD
+    year, month, day = number_of(text, text + 4), number_of(text + 5, text + 7), number_of(text + 8, text + 10)
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if year < FIRST_YEAR or not 1 <= month <= 12 or not 1 <= day <= LENGTHS[month] + (is_leap and month == 2):
+        return UNTOLD
+    leaps = (year - 1) // 4 - (year - 1) // 100 + (year - 1) // 400
+    day += 365 * (year - 1) + leaps + BEFORE[month] + (is_leap and month > 2)
+    write_number(day - EPOCH, out)
+    return DAY
 
 
 cdef int write_decimal(

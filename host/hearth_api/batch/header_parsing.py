@@ -9,6 +9,7 @@ from hearth_api.batch.batch_plugin import ColumnRun, HeaderColumns
 from hearth_api.batch.header_list import header_columns
 from hearth_api.java.schema_json import schema_to_text
 from hearth_api.java.values import parse_strings
+from hearth_api.logical import Date
 from hearth_api.schema import FLOAT32_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA
 
 try:
@@ -16,7 +17,7 @@ try:
 except ImportError:  # it was not compiled, see hatch_build
     read_texts = None  # type: ignore[assignment]
 
-_KINDS = (STRING_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA)
+_KINDS = (STRING_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA, Date.SCHEMA)
 """The schemas of texts that the loop tells, by its numbers, which begin with 1."""
 _BEHIND = 1 << 31
 """A place behind every text that a column can hold."""

@@ -63,6 +63,10 @@ NUMBERS = st.one_of(
     st.floats(width=32).map(repr),
     st.floats().map(repr),
     st.tuples(st.integers(-(10**18), 10**18), st.integers(0, 30)).map(lambda drawn: f"{drawn[0]}.{'0' * drawn[1]}5"),
+    st.dates().map(str),
+    st.tuples(st.integers(0, 9999), st.integers(0, 13), st.integers(0, 32)).map(
+        lambda day: "{:04}-{:02}-{:02}".format(*day)
+    ),
     st.floats(2**-10, 2**20, width=32).map(lambda number: f"{number * (1 + 2**-24):.17f}"),
 )
 STRING_TEXT = schema_to_text(STRING_SCHEMA)
