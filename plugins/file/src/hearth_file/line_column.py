@@ -19,6 +19,10 @@ _FEED = ord("\n")
 _RETURN = ord("\r")
 _BEFORE = b'{"position":'
 _AFTER = b"}"
+_LONG = 1 << 14
+"""Texts of so many bytes are longer copied than the system takes to look for them."""
+_MOST_APART = 512
+"""As many texts are written with one call, with their ends (half of Linux's ``IOV_MAX``)."""
 
 Places = npt.NDArray[np.int64]
 
@@ -143,12 +147,17 @@ def offset_column(positions: Places) -> Any:
     return pa.Array.from_buffers(pa.string(), len(digits), buffers)
 
 
-def joined_lines(column: Any) -> memoryview:
-    """Return the texts of a column in lines, `null` for a null, without the end of the last one."""
+def line_parts(column: Any) -> list[Any]:
+    """Return the texts of a column in lines, `null` for a null: long ones from where they lie, others as one piece."""
     texts = column.cast(pa.string()).fill_null(constant("null"))
+    count = len(texts)
+    if 0 < count <= _MOST_APART and texts.nbytes >= _LONG * count:
+        ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + count + 1].tolist()
+        data = memoryview(texts.buffers()[2])
+        return [part for start, end in zip(ends, ends[1:]) for part in (data[start:end], b"\n")]
     whole = pa.array([0, len(texts)], pa.int32())
     _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), constant("\n")).buffers()
-    return memoryview(data)[: np.frombuffer(ends, np.int32)[1]]
+    return [memoryview(data)[: np.frombuffer(ends, np.int32)[1]], b"\n"]
 
 
 def text_column(texts: Sequence[str | None]) -> Any:

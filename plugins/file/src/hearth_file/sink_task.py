@@ -51,7 +51,7 @@ class FileStreamSinkTask(BatchSinkTask):
 
     def put_batch(self, batches: list[Batch]) -> Declined | None:
         """Write the batches: as columns where Arrow has the texts, else value by value."""
-        from hearth_file.line_column import joined_lines, woven
+        from hearth_file.line_column import line_parts, woven
 
         batches = [batch for batch in batches if batch.num_rows]
         try:
@@ -61,7 +61,7 @@ class FileStreamSinkTask(BatchSinkTask):
         if len(texts) > 1 and all(batch.column("row") is not None for batch in batches):
             texts = [woven(texts, [batch.column("row") for batch in batches])]
         for each in texts:
-            self._write(joined_lines(each), b"\n")
+            self._write(*line_parts(each))
         return None
 
     def stop(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_file.line import decode, take_lines
-from hearth_file.line_column import LineColumnReader, offset_column
+from hearth_file.line_column import LineColumnReader, line_parts, offset_column
 from hearth_file.stream import Stream
 from hearth_file.window import CHUNK, LEAST, Window
 
@@ -167,3 +168,15 @@ def test_offsets_are_compact_json(positions: list[int]) -> None:
     column = offset_column(np.array(positions, np.int64))
     assert column.to_pylist() == [f'{{"position":{position}}}' for position in positions]
     column.validate(full=True)
+
+
+@given(
+    st.lists(st.none() | st.sampled_from(["", "a", "é", "b" * 20_000, "c" * 100_000]), max_size=6),
+    st.integers(0, 3),
+    st.sampled_from([1, 200]),
+)
+def test_lines_are_the_texts_with_their_ends(texts: list[str | None], start: int, times: int) -> None:
+    """Long ones and short ones, in a part of a column as well."""
+    column = pa.array(texts * times, pa.string()).slice(start)
+    wanted = "".join(f"{'null' if text is None else text}\n" for text in column.to_pylist())
+    assert b"".join(line_parts(column)).decode() == (wanted or "\n")
