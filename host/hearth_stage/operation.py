@@ -21,6 +21,7 @@ _FAMILIES = {
     **dict.fromkeys(("connector", "task_reconfiguration", "raise_error"), "connector_call"),
     "policy": "policy_call",
     "provider": "provider_call",
+    "token": "token_call",
     **dict.fromkeys(("extension", "cluster"), "extension_call"),
 }
 """The module of each operation, by the first part of its name."""

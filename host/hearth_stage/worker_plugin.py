@@ -1,4 +1,4 @@
-"""Plugins of the worker in a stage: an override policy, a config provider, a REST extension."""
+"""Plugins of the worker in a stage: an override policy, a config or token provider, a REST extension."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
 from hearth_stage.provider import StageProvider
 from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.staged_extension import StageExtension
+from hearth_stage.staged_token import StageTokenProvider
+from hearth_stage.token_call import AskToken, LoadTokenProvider
 
 
 class WorkerPlugins:
@@ -21,6 +23,7 @@ class WorkerPlugins:
     def __init__(self, channel: Speaker) -> None:
         self._policy = StagePolicy()
         self._provider = StageProvider()
+        self._tokens = StageTokenProvider()
         self._extension = StageExtension(channel)
 
     def handlers(self) -> dict[type[Message], Callable[[Any], Any]]:
@@ -30,6 +33,8 @@ class WorkerPlugins:
             JudgeOverrides: self._policy.judge,
             LoadProvider: self._provider.load,
             LookUp: self._provider.get,
+            LoadTokenProvider: self._tokens.load,
+            AskToken: self._tokens.get,
             LoadExtension: self._extension.load,
             JudgeRequest: self._extension.judge,
             ServeRequest: self._extension.serve,
@@ -37,4 +42,4 @@ class WorkerPlugins:
 
     def ends(self) -> list[Callable[[], None]]:
         """Return what ends each of them."""
-        return [self._policy.end, self._provider.end, self._extension.end]
+        return [self._policy.end, self._provider.end, self._tokens.end, self._extension.end]

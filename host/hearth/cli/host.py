@@ -27,6 +27,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.token_stage import TokenProviders
 from hearth.herder.plugin.watch import PluginWatch
 from hearth.herder.status import StatusBoard
 from hearth.herder.task_link import TaskLinkServer
@@ -34,6 +35,7 @@ from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
 from hearth.herder.worker_choice import GovernedVariables, find_converters
 from hearth.isolation.environment_store import user_environments
+from hearth.kafka.token import desk
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import Listener, open_listeners, worker_id
 from hearth.rest.server import RestServer
@@ -111,16 +113,18 @@ class Host(ABC):
         """Start everything; the REST API answers when this returns, Spark goes on warming up."""
         worker = self._worker
         raise_limit()
-        cluster = ClusterLookup(worker.originals, self._say)
-        cluster.start()
         trust = trust_of(worker.originals)
         survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit, rules=lambda: trust.stamp)
+        directory = PluginDirectory(survey.look, user_environments(trust))
+        tokens = TokenProviders(directory)
+        self._stops += [tokens.close, desk.offer(tokens.token)]
+        cluster = ClusterLookup(worker.originals, self._say)
+        cluster.start()
         catalogue = _in_background(survey.look)
         identity = _in_background(new_identity)
         self._claim()
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
-        directory = PluginDirectory(survey.look, user_environments(trust))
         find_converters(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)
@@ -141,6 +145,7 @@ class Host(ABC):
             link_host(launcher.application.settings),
             link_listen(launcher.application.settings),
             worker.task_link_port,
+            tokens.token,
         )
         pool = StagePool()
         equipment = Equipment(

@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]
 
 
 class PluginType(str, Enum):
-    """A kind of plugin; the values are those of Kafka's REST API."""
+    """A kind of plugin; the values are those of Kafka's REST API, which knows no token providers."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -24,6 +24,7 @@ class PluginType(str, Enum):
     TRANSFORMATION = "transformation"
     PREDICATE = "predicate"
     CONFIG_PROVIDER = "configprovider"
+    TOKEN_PROVIDER = "token_provider"  # noqa: S105  a type, no secret
     REST_EXTENSION = "rest_extension"
     OVERRIDE_POLICY = "connector_client_config_override_policy"
 
@@ -50,6 +51,7 @@ _GROUPS = {
     PluginType.TRANSFORMATION: "hearth.transformations",
     PluginType.PREDICATE: "hearth.predicates",
     PluginType.CONFIG_PROVIDER: "hearth.config_providers",
+    PluginType.TOKEN_PROVIDER: "hearth.token_providers",
     PluginType.REST_EXTENSION: "hearth.rest_extensions",
     PluginType.OVERRIDE_POLICY: "hearth.client_config_override_policies",
 }
@@ -63,6 +65,7 @@ _SUFFIXES = {
     PluginType.TRANSFORMATION: "Transformation",
     PluginType.PREDICATE: "Predicate",
     PluginType.CONFIG_PROVIDER: "ConfigProvider",
+    PluginType.TOKEN_PROVIDER: "TokenProvider",
     PluginType.REST_EXTENSION: "ConnectRestExtension",
     PluginType.OVERRIDE_POLICY: "ConnectorClientConfigOverridePolicy",
 }

@@ -50,7 +50,7 @@ class ClusterLookup:
         self._reason = "no answer"
         self._told: dict[str, int] = {}
         """What the client heard, and its number."""
-        self._mistake: ConfigError | None = None
+        self._mistake: ConnectError | None = None
         self._thread = threading.Thread(target=self._look_up, name="cluster-id", daemon=True)
 
     def start(self) -> None:
@@ -85,10 +85,15 @@ class ClusterLookup:
         from confluent_kafka.admin import AdminClient
 
         from hearth.kafka.access_mistake import CODE, find_mistake  # which loads librdkafka, too
+        from hearth.kafka.token import authorized
 
         deadline = time.monotonic() + self._seconds
         try:
-            client = AdminClient({**self._config, "error_cb": self._note, "logger": logging.getLogger(CLIENT)})
+            own = {"error_cb": self._note, "logger": logging.getLogger(CLIENT)}
+            client = AdminClient(authorized({**self._config, **own}))
+        except ConnectError as error:
+            self._mistake = error
+            return
         except KafkaException as error:
             text = f"librdkafka makes no client of the worker's settings: {error.args[0].str()}"
             self._mistake = ConfigError(text, code=CODE, hint="correct that key in the file")

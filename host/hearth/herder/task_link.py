@@ -19,6 +19,7 @@ from typing import Any
 from hearth.foundation.certificate import Identity
 from hearth.foundation.log_context import hand_on, label_of
 from hearth.foundation.log_level import Rules, levels
+from hearth.kafka.token import Give, no_tokens
 from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
@@ -33,6 +34,7 @@ from hearth.link.link_call import (
     AskUsage,
     ExecutorUsage,
     ForgetTopics,
+    GetToken,
     Introduce,
     TellStatus,
     WriteOffsets,
@@ -45,6 +47,7 @@ from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import MAX_FRAME
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.token_call import GivenToken
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +143,7 @@ class TaskLinkServer:
     """The host's end of all links; events arrive on the links' own threads.
 
     ``listen`` is the address it listens on, ``host`` the one its tasks are told, which may be another.
+    ``tokens`` gives those by which clients of tasks log in.
     """
 
     def __init__(
@@ -150,9 +154,11 @@ class TaskLinkServer:
         host: str = "127.0.0.1",
         listen: str | None = None,
         port: int = 0,
+        tokens: Give = no_tokens,
     ) -> None:
         self._on_event = on_event
         self._offsets = offsets
+        self._tokens = tokens
         self._host, self._listen, self._port = host, listen or host, port
         self._identity = identity
         self._context = server_context(identity)
@@ -364,6 +370,15 @@ class TaskLinkServer:
             raise LookupError(f"a task that is admitted has no operation {message.op!r}")
         return None
 
+    def token(self, registration: _Registration, asked: GetToken) -> GivenToken:
+        """Return a token for a client of a task, which may take a while; raises ConnectError where there is none."""
+        if asked.source not in registration.plan.token_sources():
+            raise LookupError("no client of that task logs in by such tokens")
+        try:
+            return self._tokens(asked.source)
+        except ConnectError as error:  # of which the text alone travels
+            raise ConnectError(f"{error} ({error.hint})" if error.hint else str(error)) from error
+
     def _write(self, registration: _Registration, offsets: list[tuple[Any, Any]]) -> None:
         with self._lock:
             is_current = self._registrations.get(task_id(registration.connector, registration.task)) is registration
@@ -396,9 +411,16 @@ class _Visitor:
     def _on_request(self, request: Request) -> None:
         with contextlib.suppress(ChannelClosed):  # whoever asked has gone, or was put out meanwhile
             if (registration := self._registration) is not None:
-                request.answer(lambda each: self._server.serve(registration, each))
+                if isinstance(request.message, GetToken):  # the link is not to wait for its provider
+                    threading.Thread(target=self._give_token, args=[request, registration], daemon=True).start()
+                else:
+                    request.answer(lambda each: self._server.serve(registration, each))
             else:
                 self._welcome(request)
+
+    def _give_token(self, request: Request, registration: _Registration) -> None:
+        with contextlib.suppress(ChannelClosed):
+            request.answer(lambda each: self._server.token(registration, each))
 
     def _welcome(self, request: Request) -> None:
         self._server.cross_off(self)

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.kafka_error import KafkaError, is_refusal
+from hearth.kafka.token import authorized
 from hearth_api import ConnectError, RetriableError
 
 LOOK_SECONDS = 10
@@ -34,7 +35,7 @@ class TopicAdmin:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._refusal = _Refusal()
         own = {"logger": logging.getLogger(CLIENT), "error_cb": self._refusal.note}
-        self._client = AdminClient({**config, **own})
+        self._client = AdminClient(authorized({**config, **own}))
         weakref.finalize(self, _forget_answered).atexit = False
 
     def look(self, topic: str) -> Future[Any]:

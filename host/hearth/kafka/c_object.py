@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hearth.kafka.kafka_error import check
+from hearth.kafka.kafka_error import check, check_object
 from hearth.kafka.library import OFFSET_INVALID, OK, MetadataStruct, library
+from hearth.kafka.token import ask_for_tokens
+from hearth.kafka.token_source import SOURCE
 from hearth_api import ConfigError, TopicPartition
 
 
@@ -60,7 +62,10 @@ def new_configuration(config: dict[str, str]) -> int:
     rdkafka = library()
     configuration = rdkafka.conf_new()
     text = ctypes.create_string_buffer(512)
-    for key, value in config.items():
+    settings = dict(config)
+    if (source := settings.pop(SOURCE, None)) is not None:
+        settings |= [ask_for_tokens(configuration, source)]
+    for key, value in settings.items():
         if rdkafka.conf_set(configuration, key.encode(), str(value).encode(), text, len(text)) != OK:
             rdkafka.conf_destroy(configuration)
             raise ConfigError(f"{key}={value!r} is not a setting librdkafka takes: {text.value.decode()}")
@@ -75,4 +80,7 @@ def new_client(kind: int, configuration: int) -> int:
     if not client:
         rdkafka.conf_destroy(configuration)
         raise ConfigError(f"librdkafka does not take this client configuration: {text.value.decode()}")
+    if queue := rdkafka.queue_get_sasl(client):
+        rdkafka.queue_destroy(queue)
+        check_object(rdkafka.sasl_background_callbacks_enable(client))
     return int(client)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from confluent_kafka import KafkaException, Producer
 
+from hearth.kafka.token import authorized
 from hearth_api import ConnectError
 
 FENCE_SECONDS = 90.0
@@ -25,7 +26,7 @@ def fence_producers(config: Mapping[str, str], ids: Sequence[str]) -> None:
 
 def _fence(config: Mapping[str, str], transactional_id: str) -> None:
     try:
-        Producer({**config, "transactional.id": transactional_id}).init_transactions(FENCE_SECONDS)
+        Producer(authorized({**config, "transactional.id": transactional_id})).init_transactions(FENCE_SECONDS)
     except KafkaException as error:
         told = error.args[0].str()
         raise ConnectError(

@@ -21,6 +21,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from hearth.foundation.log_repeat import CLIENT
+from hearth.kafka.token import authorized
 from hearth_api import ConfigError, ConnectError
 
 log = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ class HostGroup:
         }
         self._instance = _ILLEGAL.sub("-", f"hearth-{url.partition('://')[2]}")
         self._on_change = on_change
-        self._admin = AdminClient({**admin, "logger": logging.getLogger(CLIENT)})
+        self._admin = AdminClient(authorized({**admin, "logger": logging.getLogger(CLIENT)}))
         self._joined: Future[None] = Future()
         self._stopping = threading.Event()
         self._holds = False
@@ -170,7 +171,9 @@ class HostGroup:
         Should the host live after all, it is told so by its group, and joins again.
         """
         log.warning("the host at %s has died and is taken out of group %r", host.url, self._group)
-        consumer = Consumer({**self._config, "group.instance.id": host.instance, "client.id": "hearth-stand-in"})
+        consumer = Consumer(
+            authorized({**self._config, "group.instance.id": host.instance, "client.id": "hearth-stand-in"})
+        )
         try:
             consumer.subscribe([self._topic])
             _serve(consumer, lambda: bool(consumer.memberid()), TAKE_OUT_SECONDS)
@@ -186,7 +189,12 @@ class HostGroup:
 
     def _be_member(self) -> None:
         while not self._stopping.is_set():
-            consumer = Consumer({**self._config, "group.instance.id": self._instance})
+            try:
+                consumer = Consumer(authorized({**self._config, "group.instance.id": self._instance}))
+            except (ConnectError, KafkaException) as error:  # there is no token now
+                log.warning("this host cannot join group %r at the moment: %s", self._group, error)
+                self._stopping.wait(_RETRY_SECONDS)
+                continue
             try:
                 consumer.subscribe(
                     [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke

@@ -125,6 +125,7 @@ RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, 
 ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
 StartCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
 SendCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
+TokenCallback = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 
@@ -149,6 +150,15 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "conf_set_error_cb": (None, [c_void_p, ErrorCallback]),
     "conf_interceptor_add_on_new": (c_int, [c_void_p, c_char_p, StartCallback, c_void_p]),
     "interceptor_add_on_send": (c_int, [c_void_p, c_char_p, SendCallback, c_void_p]),
+    "conf_set_oauthbearer_token_refresh_cb": (None, [c_void_p, TokenCallback]),
+    "conf_enable_sasl_queue": (None, [c_void_p, c_int]),
+    "queue_get_sasl": (c_void_p, [c_void_p]),
+    "sasl_background_callbacks_enable": (c_void_p, [c_void_p]),
+    "oauthbearer_set_token": (
+        c_int,
+        [c_void_p, c_char_p, c_int64, c_char_p, c_void_p, c_size_t, c_char_p, c_size_t],
+    ),
+    "oauthbearer_set_token_failure": (c_int, [c_void_p, c_char_p]),
     "conf_set_log_cb": (None, [c_void_p, LogCallback]),
     "new": (c_void_p, [c_int, c_void_p, c_char_p, c_size_t]),
     "destroy_flags": (None, [c_void_p, c_int]),

@@ -16,6 +16,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.admin import TopicAdmin
+from hearth.kafka.token import authorized
 from hearth_api import ConnectError, RetriableError
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class TopicReader:
     def __init__(
         self, config: Mapping[str, Any], admin: TopicAdmin, on_turn: Callable[[], None] = lambda: None
     ) -> None:
-        self._consumer = Consumer({**config, "logger": logging.getLogger(CLIENT)})
+        self._consumer = Consumer(authorized({**config, "logger": logging.getLogger(CLIENT)}))
         self._admin = admin
         self._on_turn = on_turn
         self._takers: dict[str, Taker] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Message, Producer
 
 from hearth.foundation.log_repeat import CLIENT
+from hearth.kafka.token import authorized
 
 _CLOSE_SECONDS = 5.0
 
@@ -29,7 +30,7 @@ class TopicWriter:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._producer = Producer({**config, "logger": logging.getLogger(CLIENT)})
+        self._producer = Producer(authorized({**config, "logger": logging.getLogger(CLIENT)}))
 
     def send(self, topic: str, key: bytes, value: bytes | None, on_sent: Callable[[SendOutcome], None]) -> None:
         """Have a record written; returns at once."""

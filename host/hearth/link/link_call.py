@@ -8,6 +8,7 @@ from typing import Any
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets
+from hearth_stage.token_call import GivenToken
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,13 @@ class WriteOffsets(Call[None], op="offsets.write"):
     """Source offsets to store, each with its partition; answered when they are durable."""
 
     offsets: list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class GetToken(Call[GivenToken], op="tokens.get"):
+    """Asks for a token by which a client of the task logs in; ``source`` stands in that client's settings."""
+
+    source: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -104,4 +112,4 @@ COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, 
 ENDS = (Stop, Replace)
 """Commands that end a task."""
 TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive, AskUsage)}
-TO_HOST = operations(Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, Alive)
+TO_HOST = operations(Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, GetToken, Alive)

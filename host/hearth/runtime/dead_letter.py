@@ -14,6 +14,7 @@ from confluent_kafka import KafkaException, Producer
 
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.producer import DEFAULT_KBYTES
+from hearth.kafka.token import authorized
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.plan import DeadLetterPlan, TaskPlan
 from hearth_api import ConnectError
@@ -52,7 +53,9 @@ class DeadLetterReporter:
         config = dict(producer)
         self._most_bytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES)) * 1024
         # The bound is kept here, where nobody has to wait for it while holding up the stage's reader thread.
-        self._producer = Producer({**config, "queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2097151})
+        self._producer = Producer(
+            authorized({**config, "queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2097151})
+        )
         self._bytes = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()

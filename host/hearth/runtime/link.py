@@ -2,9 +2,9 @@
 
 A task makes one encrypted connection, to nobody but the holder of the certificate it was given, then shows the token
 of its generation and is told its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
-operations: ``hello``, ``status``, ``log``, ``topics.add``, ``offsets.read`` and ``offsets.write`` from the task,
-commands to it and the levels of its log, and ``alive`` both ways. Who hears nothing for a while takes the other for
-lost.
+operations: ``hello``, ``status``, ``log``, ``topics.add``, ``offsets.read``, ``offsets.write`` and ``tokens.get`` from
+the task, commands to it and the levels of its log, and ``alive`` both ways. Who hears nothing for a while takes the
+other for lost.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hearth.foundation.log_level import levels
+from hearth.kafka.token import NoToken
 from hearth.link import heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
@@ -28,6 +29,7 @@ from hearth.link.link_call import (
     Alive,
     AskUsage,
     Command,
+    GetToken,
     Introduce,
     TellStatus,
     WriteOffsets,
@@ -35,13 +37,17 @@ from hearth.link.link_call import (
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.standstill import Standstill
 from hearth_api import ConnectError
+from hearth_execution.failure import RemoteError
 from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets
+from hearth_stage.token_call import GivenToken
 
 R = TypeVar("R")
 
+TOKEN_SECONDS = 35.0
+"""How long a task waits for a token; its host waits a little less for the provider."""
 CONNECT_SECONDS = 5.0
 """How long a task tries to connect: a network that lets nothing through does not say so."""
 
@@ -132,6 +138,13 @@ class TaskLink:
         ``HostLost`` when there is nobody to try it with.
         """
         self._call(WriteOffsets(offsets), timeout)
+
+    def token(self, source: str) -> GivenToken:
+        """Return a token for a client of the task; raises ``ConnectError`` where the host has none now."""
+        try:
+            return self._call(GetToken(source), TOKEN_SECONDS)
+        except RemoteError as error:
+            raise NoToken(error.info.message) from error
 
     def close(self) -> None:
         """End the connection."""

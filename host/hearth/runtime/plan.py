@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.config.topic_key import TopicGroup
+from hearth.kafka.token_source import SOURCE
 from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import TransactionBoundary
 from hearth_stage.form import codec_of
@@ -95,6 +96,17 @@ class TaskPlan(PluginPlan):
     def named(self, client: str, config: Mapping[str, str]) -> dict[str, str]:
         """Return the settings of a client of the task, with Kafka Connect's name for it unless the user named it."""
         return {"client.id": f"connector-{client}-{self.name}", **config}
+
+    def token_sources(self) -> set[str]:
+        """Return the sources of the tokens by which clients of the task log in."""
+        clients: list[Mapping[str, str] | None] = []
+        if self.source is not None:
+            clients += [self.source.producer, self.source.admin]
+        if self.sink is not None:
+            clients.append(self.sink.consumer)
+            if (letters := self.sink.dead_letters) is not None:
+                clients += [letters.producer, letters.admin]
+        return {each[SOURCE] for each in clients if each is not None and SOURCE in each}
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as an object of JSON."""

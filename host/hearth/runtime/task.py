@@ -18,6 +18,7 @@ from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
+from hearth.kafka.token import desk
 from hearth.kafka.transactional_producer import TransactionalProducer
 from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
@@ -79,6 +80,7 @@ def run_task(
             return RunLoss(str(error)) if isinstance(error, HostUnreachable) else None
         opened.callback(link.close)  # behind everything, for by this the host sees that the run has ended
         opened.callback(end.complete)  # before: a link that was closed on purpose is no lost host
+        opened.callback(desk.offer(link.token))
         if task_log is not None:
             opened.enter_context(task_log.through(link))
         environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}

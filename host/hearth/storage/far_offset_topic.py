@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.client import Role
+from hearth.kafka.token import authorized
 from hearth.kafka.topic_reader import TopicReader
 from hearth.storage.fenced_producer import WRITE_SECONDS, Record
 from hearth.storage.offset_rows import OffsetRows
@@ -46,7 +47,7 @@ class FarOffsetTopic:
         self._prepare = prepare
         quiet = {"logger": logging.getLogger(CLIENT)}
         self._admin = TopicAdmin(topic.clients["admin"])
-        self._producer = Producer({**topic.clients["producer"], **quiet})
+        self._producer = Producer(authorized({**topic.clients["producer"], **quiet}))
         self._reader = TopicReader(topic.clients["consumer"], self._admin)
         self._opening = threading.Lock()
         self._is_open = False

@@ -17,6 +17,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from hearth.foundation.log_repeat import CLIENT
+from hearth.kafka.token import authorized
 from hearth.storage.interface import NotLeading
 from hearth_api import ConnectError, RetriableError
 
@@ -96,8 +97,8 @@ class FencedProducer:
     def claim(self, timeout: float = WRITE_SECONDS) -> None:
         """Take the right to write from whoever has it; raises ``ConnectError`` where the broker does not give it."""
         self.relinquish()
-        producer = Producer(self._config)
         try:
+            producer = Producer(authorized(self._config))
             producer.init_transactions(timeout)
         except KafkaException as error:
             raise _unclaimed(error.args[0], self._config["transactional.id"]) from error

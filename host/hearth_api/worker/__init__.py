@@ -1,7 +1,8 @@
 """Plugins of a worker rather than of a connector: for its secrets, its Kafka clients and its REST API.
 
-`config_provider` resolves variables in configurations, `policy` decides which settings of Kafka clients a connector
-may override, `rest_extension` adds to the REST API and reads the state of the cluster (`cluster`).
+`config_provider` resolves variables in configurations, `token_provider` makes tokens by which clients log in, `policy`
+decides which settings of Kafka clients a connector may override, `rest_extension` adds to the REST API and reads the
+state of the cluster (`cluster`).
 """
 
 from hearth_api.worker.cluster import ClusterState, ConnectorHealth, StateInfo
@@ -20,6 +21,7 @@ from hearth_api.worker.rest_extension import (
     RestRequest,
     RestResponse,
 )
+from hearth_api.worker.token_provider import OAuthBearerToken, TokenProvider
 
 __all__ = [
     "ClientType",
@@ -37,4 +39,6 @@ __all__ = [
     "RestRequest",
     "RestResponse",
     "StateInfo",
+    "OAuthBearerToken",
+    "TokenProvider",
 ]

@@ -33,6 +33,7 @@ from hearth_stage import (
     program,
     provider_call,
     task_call,
+    token_call,
     transformation_call,
 )
 from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
@@ -127,7 +128,7 @@ def test_every_message_that_is_declared_may_be_sent() -> None:
     """One that stands in no list would be unknown to whoever is told it."""
     modules = (
         connector_call, conversion_call, extension_call, link_call, log_call, offset_call, operation, plugin_call,
-        policy_call, provider_call, task_call, transformation_call,
+        policy_call, provider_call, task_call, token_call, transformation_call,
     )  # fmt: skip
     declared = {
         kind

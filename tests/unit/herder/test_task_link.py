@@ -10,7 +10,7 @@ import resource
 import socket
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
@@ -20,13 +20,17 @@ import pytest
 from hearth.foundation.certificate import make_identity
 from hearth.herder import task_link
 from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
+from hearth.kafka.token import NoToken
+from hearth.kafka.token_source import SOURCE
 from hearth.link import admission, heartbeat
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.link.link_call import ForgetTopics, Pause, Replace, Stop
+from hearth.runtime.plan import SourcePlan
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.frame import read_frame, write_frame
+from hearth_stage.token_call import GivenToken
 from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
 from tests.unit.link.link_world import Guest, Host, Wire
@@ -47,6 +51,39 @@ def test_topics_reach_the_host(host: Host, guests: list[Guest]) -> None:
     guest = guests[0].join(host.expect("c", 0, 7))
     guest.link.add_topics(["t", "u"])
     assert host.next_event() == TaskEvent("c", 0, 7, "topics", topics=("t", "u"))
+
+
+def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Guest]) -> None:
+    """Which those are says its plan; a provider that hangs holds up nothing else of the task."""
+    plan = replace(task_plan("source"), source=SourcePlan(producer={SOURCE: "its own"}))
+    guest = guests[0].join(host.server.expect(plan, 1, False))
+    token = GivenToken("secret", 5, "ann", {"scope": "all"})
+    asked: list[str] = []
+
+    def give(source: str) -> GivenToken:
+        asked.append(source)
+        return token
+
+    host.give = give
+    assert guest.link.token("its own") == token
+    with pytest.raises(NoToken, match="no client of that task logs in by such tokens"):
+        guest.link.token("another's")
+    assert asked == ["its own"]
+    hangs = threading.Event()
+
+    def hang(source: str) -> GivenToken:
+        hangs.wait(PATIENCE)
+        raise NoToken("the vault is sealed", hint="unseal it")
+
+    host.give = hang
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(guest.link.token, "its own")
+        guest.link.status("RUNNING")
+        assert host.next_event().state == "RUNNING"
+        assert not waiting.done()
+        hangs.set()
+        with pytest.raises(NoToken, match=r"^the vault is sealed \(unseal it\)$"):
+            waiting.result(PATIENCE)
 
 
 def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from hearth.foundation.certificate import make_identity
 from hearth.herder.task_link import TaskEvent, TaskLinkServer
+from hearth.kafka.token import Give, no_tokens
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import Command
 from hearth.runtime.link import TaskLink, Welcome
@@ -24,7 +25,10 @@ class Host:
     def __init__(self) -> None:
         self.events: queue.Queue[TaskEvent] = queue.Queue()
         self.offsets = MemoryOffsetStore()
-        self.server = TaskLinkServer(self.events.put, self.offsets, make_identity())
+        self.server = TaskLinkServer(
+            self.events.put, self.offsets, make_identity(), tokens=lambda source: self.give(source)
+        )
+        self.give: Give = no_tokens
         self.server.start()
 
     def expect(self, connector: str, task: int, generation: int, is_paused: bool = False) -> LinkAddress:

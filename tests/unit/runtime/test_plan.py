@@ -9,6 +9,7 @@ import pytest
 
 from hearth.config import TopicGroup
 from hearth.isolation.environment import Environment
+from hearth.kafka.token_source import SOURCE
 from hearth.runtime.plan import DeadLetterPlan, SourcePlan, TaskPlan
 from tests.unit.runtime.sample import plugin, sink_plan, task_plan
 
@@ -49,6 +50,20 @@ def test_no_text_of_a_plan_shows_a_setting(plan: TaskPlan) -> None:
     assert SECRET in json.dumps(plan.to_json())
     for text in (repr(plan), str(plan), f"{plan}", repr([plan]), repr(plan.plugins), repr(plan.sink or plan.source)):
         assert SECRET not in text
+
+
+def test_the_sources_of_tokens_are_those_of_all_clients() -> None:
+    """Of dead letters, and of topics that are made, as well."""
+
+    def by(name: str) -> dict[str, str]:
+        return {"bootstrap.servers": "h:1", SOURCE: name}
+
+    letters = DeadLetterPlan("dead", 3, True, by("letters"), by("admin"))
+    reads = replace(task_plan("sink"), sink=sink_plan(consumer=by("reads"), dead_letters=letters))
+    assert reads.token_sources() == {"reads", "letters", "admin"}
+    writes = replace(task_plan("source"), source=SourcePlan(by("writes"), (), by("admin")))
+    assert writes.token_sources() == {"writes", "admin"}
+    assert sink().token_sources() == task_plan("source").token_sources() == set()
 
 
 def test_name_is_kafka_connects() -> None:

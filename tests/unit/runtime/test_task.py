@@ -11,6 +11,7 @@ from hearth.foundation.certificate import make_identity
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
+from hearth.kafka.token import no_tokens
 from hearth.link.admission import LinkAddress
 from hearth.runtime import end as end_module
 from hearth.runtime import task as module
@@ -24,6 +25,7 @@ from hearth.runtime.task import TaskRun, run_task
 from hearth.staging.place import OWN_STAGES
 from hearth_api import ConnectError, PluginError, RetriableError
 from hearth_execution.failure import ErrorInfo, RemoteError
+from hearth_stage.token_call import GivenToken
 from tests.patience import PATIENCE
 from tests.unit.link.link_world import Host
 from tests.unit.runtime.sample import sink_plan, task_plan
@@ -57,6 +59,10 @@ class Link:
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
         """Know of none."""
         return [None] * len(partitions)
+
+    def token(self, source: str) -> GivenToken:
+        """Have none."""
+        return no_tokens(source)
 
     def close(self) -> None:
         """End."""

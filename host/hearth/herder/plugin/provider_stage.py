@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from hearth.config.confinement_key import AS_HOST
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.kept_stage import KeptStage
 from hearth.herder.plugin.stage import ANSWER_SECONDS, PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
 from hearth_api import ConfigError, ConfigType, ConnectError, NotFoundError, PluginError
@@ -91,49 +91,30 @@ class ProviderStage(PluginStage):
 
 
 class StagedProvider(ConfigProvider):
-    """Asks a provider of a bundle in its own process (Invariant 6).
-
-    The process lives as long as the host, so that a provider may keep what it has fetched. One that ended, or did not
-    answer in time, is followed by another when the next value is wanted.
-    """
+    """Asks a provider of a bundle in its own process (Invariant 6)."""
 
     def __init__(self, plugin: Plugin, directory: PluginDirectory) -> None:
         self._plugin = plugin
         self._directory = directory
         self._configs: dict[str, str] = {}
-        self._lock = threading.Lock()
-        self._stage: ProviderStage | None = None
+        self._stage = KeptStage(self._begin)
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Start the process, and have the provider configured there."""
         self._configs = dict(configs)
-        self._ready()
+        self._stage.ready()
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
         """Ask the provider for the values of keys."""
-        stage = self._ready()
-        try:
-            answer = stage.look_up(path, keys or ())
-        except PluginError as error:
-            if not isinstance(error, RemoteError):
-                stage.close()
-            raise
+        answer = self._stage.ask(lambda stage: stage.look_up(path, keys or ()))
         return ConfigData(answer.data, answer.ttl)
 
     def close(self) -> None:
         """End the process, which closes the provider."""
-        with self._lock:
-            stage, self._stage = self._stage, None
-        if stage is not None:
-            stage.close()
+        self._stage.close()
 
-    def _ready(self) -> ProviderStage:
-        """Return the process, after starting one where there is none."""
-        with self._lock:
-            if self._stage is None or not self._stage.is_alive:
-                environment = self._directory.environment(self._plugin)
-                self._stage = ProviderStage(self._plugin, environment, self._configs)
-            return self._stage
+    def _begin(self) -> ProviderStage:
+        return ProviderStage(self._plugin, self._directory.environment(self._plugin), self._configs)
 
 
 def _as_said(error: PluginError) -> ConnectError:

@@ -212,11 +212,7 @@ TABLE: tuple[Key, ...] = (
     Key("sasl.login.callback.handler.class", ALL, Together(login)),
     Key("sasl.oauthbearer.jwt.retriever.class", ALL, Together(login)),
     Key("sasl.oauthbearer.token.endpoint.url", ALL, Together(login)),
-    Key(
-        "sasl.client.callback.handler.class",
-        ALL,
-        Refused(_NO_JAVA, "put the credentials into sasl.jaas.config"),
-    ),
+    Key("sasl.client.callback.handler.class", ALL, Together(login)),
     Key("sasl.login.class", ALL, Refused(_NO_JAVA, "put the credentials into sasl.jaas.config")),
     Key("sasl.kerberos.service.name", ALL, Same()),
     Key("sasl.kerberos.min.time.before.relogin", ALL, Number(0, 86_400_000)),

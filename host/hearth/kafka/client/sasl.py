@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hearth.kafka.client.rule import ClientRequest
+from hearth.kafka.token_source import SOURCE, TokenSource
 from hearth_api import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security."
@@ -18,7 +19,12 @@ _RETRIEVERS = {
     f"{_OAUTH}JwtBearerJwtRetriever": _JWT_BEARER,
 }
 _HANDLERS = (f"{_OAUTH}OAuthBearerLoginCallbackHandler", f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+_MSK = "software.amazon.msk.auth.iam."
+_IAM = "AWS_MSK_IAM"
+"""Amazon's own mechanism: its listeners take the same signature as a token of OAUTHBEARER."""
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", _IAM)
+_LOGIN_HANDLER, _CLIENT_HANDLER = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
+_TOKEN_MODULES = (f"{_OAUTH}OAuthBearerLoginModule", f"{_MSK}IAMLoginModule")
 _MODULES = {
     f"{_SECURITY}plain.PlainLoginModule": "password",
     f"{_SECURITY}scram.ScramLoginModule": "password",
@@ -42,21 +48,50 @@ def login(request: ClientRequest, key: str) -> None:
     mechanism = (request.get("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
         raise ConfigError(request.name("sasl.mechanism"), mechanism, f"must be one of {', '.join(_MECHANISMS)}")
-    request.set("sasl.mechanism", mechanism)
+    request.set("sasl.mechanism", "OAUTHBEARER" if mechanism == _IAM else mechanism)
     if mechanism == "GSSAPI" and request.java.get("security.protocol", "").upper().startswith("SASL"):
         _need_kerberos(request, key)
-    handler = request.get("sasl.login.callback.handler.class")
-    if handler is not None and handler not in _HANDLERS:
-        raise request.refuse(
-            "sasl.login.callback.handler.class",
-            f"{handler} cannot be honoured, no Java class runs here",
-            "put user and password into sasl.jaas.config, or use sasl.oauthbearer.token.endpoint.url",
-        )
+    jaas = request.java.get("sasl.jaas.config", "")
+    found = parse_jaas(jaas, request.name("sasl.jaas.config")) if jaas.strip() else None
+    if (provider := _token_provider(request, mechanism)) is not None:
+        request.set(SOURCE, _source(request, provider, found))
+        return
     if mechanism == "OAUTHBEARER":
         _token_endpoint(request)
-    jaas = request.java.get("sasl.jaas.config", "")
-    if jaas.strip():
-        _credentials(request, parse_jaas(jaas, request.name("sasl.jaas.config")))
+    if found is not None:
+        _credentials(request, found)
+
+
+def _token_provider(request: ClientRequest, mechanism: str) -> str | None:
+    """Return the class of the provider that makes the client's tokens, None where it logs in by other means."""
+    if mechanism == _IAM:
+        return request.get(_CLIENT_HANDLER) or request.get(_LOGIN_HANDLER) or f"{_MSK}IAMClientCallbackHandler"
+    for key in (_LOGIN_HANDLER, _CLIENT_HANDLER):
+        handler = request.get(key)
+        if handler is None or (handler in _HANDLERS and key == _LOGIN_HANDLER):
+            continue
+        if mechanism != "OAUTHBEARER":
+            raise request.refuse(
+                key,
+                f"{handler} cannot be honoured, no Java class runs here",
+                "put user and password into sasl.jaas.config; token providers are for the mechanism OAUTHBEARER",
+            )
+        return handler
+    return None
+
+
+def _source(request: ClientRequest, provider: str, found: Login | None) -> str:
+    """Return what the tokens of a provider are made of."""
+    if found is not None and found.module not in _TOKEN_MODULES:
+        raise request.refuse(
+            "sasl.jaas.config",
+            f"the login module {found.module} is for no tokens",
+            f"use one of {', '.join(_TOKEN_MODULES)}",
+        )
+    given = {name: value for name, value in request.java.items() if name.startswith("sasl.") and value.strip()}
+    given.pop("sasl.jaas.config", None)
+    servers = {"bootstrap.servers": request.java.get("bootstrap.servers", "")}
+    return TokenSource(provider, {} if found is None else found.options, servers | given).text()
 
 
 def parse_jaas(text: str, name: str = "sasl.jaas.config") -> Login:
@@ -92,6 +127,8 @@ def _words(text: str) -> list[tuple[str, str]] | None:
 
 
 def _credentials(request: ClientRequest, found: Login) -> None:
+    if found.module == f"{_MSK}IAMLoginModule":
+        raise request.refuse("sasl.jaas.config", f"{found.module} is for {_IAM}", f"set sasl.mechanism={_IAM}")
     kind = _MODULES.get(found.module)
     if kind is None:
         raise request.refuse(

@@ -1,0 +1,81 @@
+"""A token provider in a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hearth_api import ConfigError
+from hearth_api.worker import OAuthBearerToken, TokenProvider
+from hearth_stage.form import codec_of
+from hearth_stage.staged_token import StageTokenProvider
+from hearth_stage.token_call import AskToken, GivenToken, LoadTokenProvider
+
+SAID: list[str] = []
+
+
+class Sample(TokenProvider):
+    """Makes a token of what it is told."""
+
+    def configure(self, configs: Mapping[str, Any], options: Mapping[str, str]) -> None:
+        """Take a scope and a user, or refuse to."""
+        if "user" not in options:
+            raise ConfigError("nobody to log in")
+        self._user, self._scope = options["user"], configs["sasl.oauthbearer.scope"]
+
+    def token(self) -> OAuthBearerToken:
+        """Return it."""
+        return OAuthBearerToken(f"secret of {self._user}", 5, self._user, {"scope": self._scope})
+
+    def close(self) -> None:
+        """Say so."""
+        SAID.append("closed")
+
+
+class Wrong(Sample):
+    """Returns what is no token."""
+
+    def token(self) -> Any:
+        """Return a text alone."""
+        return "secret"
+
+
+def loaded(name: str) -> StageTokenProvider:
+    """Return a stage that has loaded a provider."""
+    stage = StageTokenProvider()
+    stage.load(LoadTokenProvider(f"{__name__}:{name}", {"sasl.oauthbearer.scope": "all"}, {"user": "ann"}))
+    return stage
+
+
+def test_the_provider_that_was_loaded_answers_and_is_closed() -> None:
+    """Once, at the end; a stage that has none has nothing to close."""
+    StageTokenProvider().end()
+    stage = loaded("Sample")
+    given = stage.get(AskToken())
+    assert given == GivenToken("secret of ann", 5, "ann", {"scope": "all"})
+    codec = codec_of(GivenToken)
+    assert codec.read(codec.write(given)) == given
+    stage.end()
+    assert SAID == ["closed"]
+
+
+def test_what_it_refuses_is_raised() -> None:
+    """No client starts without it."""
+    with pytest.raises(ConfigError, match="nobody to log in"):
+        StageTokenProvider().load(LoadTokenProvider(f"{__name__}:Sample", {}, {}))
+
+
+def test_what_is_no_token_is_refused_without_being_shown() -> None:
+    """It may be secret all the same; nor does any of the messages show one."""
+    with pytest.raises(TypeError, match=r"^token\(\) must return an OAuthBearerToken .*, not str$"):
+        loaded("Wrong").get(AskToken())
+    shown = repr(
+        (
+            LoadTokenProvider("r", {"a": "secret"}, {"b": "secret"}),
+            GivenToken("secret", 1),
+            OAuthBearerToken("secret", 1),
+        )
+    )
+    assert "secret" not in shown

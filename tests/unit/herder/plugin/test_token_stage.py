@@ -1,0 +1,159 @@
+"""Token providers of a host: those of its own packages in its process, those of bundles in one of their own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import Catalogue, discover
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.token_stage import TokenProviders
+from hearth.isolation.environment_store import EnvironmentStore
+from hearth.kafka.token_source import SOURCE, TokenSource
+from hearth_api import ConfigError, ConnectError
+from tests.bundles import build
+from tests.patience import PATIENCE, eventually
+
+VAULT = """
+import os, pathlib, time
+from hearth_api import ConfigError
+from hearth_api.worker import OAuthBearerToken, TokenProvider
+
+class Vault(TokenProvider):
+    def configure(self, configs, options):
+        if "key" not in options:
+            raise ConfigError("there is no key")
+        self.key, self.scope = options["key"], configs["sasl.oauthbearer.scope"]
+        self.journal = pathlib.Path(options["journal"])
+        self.say(f"configured {os.getpid()}")
+
+    def token(self):
+        self.say("asked")
+        if self.key == "broken":
+            raise RuntimeError("no vault there")
+        ends = int(time.time() * 1000) + 400
+        return OAuthBearerToken(f"{self.key}/{self.scope}", ends, "ann", {"scope": self.scope})
+
+    def close(self):
+        self.say("closed")
+
+    def say(self, text):
+        with self.journal.open("a") as journal:
+            journal.write(text + "\\n")
+"""
+
+
+class Vault:
+    """Providers of a bundle, and what they wrote down."""
+
+    def __init__(self, root: Path) -> None:
+        site = root / "site"
+        site.mkdir()
+        build.site(site, "vault", groups={"hearth.token_providers": {"org.example.VaultTokenProvider": "vault:Vault"}})
+        (site / "vault.py").write_text(VAULT)
+        found = discover([site])
+        self.providers = TokenProviders(PluginDirectory(lambda: found, EnvironmentStore(root / "environments")))
+        self.journal = root / "journal"
+
+    def source(self, name: str = "Vault", **options: str) -> str:
+        """Return a source of tokens."""
+        return TokenSource(name, {"journal": str(self.journal), **options}, {"sasl.oauthbearer.scope": "all"}).text()
+
+    def said(self) -> list[str]:
+        """Return what the provider wrote, each line's first word."""
+        return [line.split()[0] for line in self.journal.read_text().splitlines()]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    """Provide the providers of a host."""
+    found = Vault(tmp_path)
+    yield found
+    found.providers.close()
+
+
+def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault) -> None:
+    """By its class or an alias; it is asked again as its token ends, and closed with the host."""
+    source = vault.source(key="k")
+    token = vault.providers.token(source)
+    assert (token.value, token.principal, token.extensions) == ("k/all", "ann", {"scope": "all"})
+    assert f"configured {os.getpid()}" not in vault.journal.read_text()
+
+    def is_asked_again() -> bool:
+        vault.providers.token(source)
+        return vault.said().count("asked") >= 3
+
+    assert eventually(is_asked_again, PATIENCE)
+    assert vault.said().count("configured") == 1
+    vault.providers.close()
+    assert vault.said()[-1] == "closed"
+    with pytest.raises(ConnectError, match="the host stops"):
+        vault.providers.token(source)
+
+
+def test_a_process_that_ended_is_followed_by_another(vault: Vault) -> None:
+    """What is told meanwhile is that it ended."""
+    source = vault.source(key="k")
+    vault.providers.token(source)
+    os.kill(int(vault.journal.read_text().split()[1]), signal.SIGKILL)
+    time.sleep(0.5)  # until the token has ended
+
+    told: list[str] = []
+
+    def gives() -> bool:
+        try:
+            return vault.providers.token(source).value == "k/all"
+        except ConnectError as error:
+            told.append(str(error))
+            return False
+
+    assert eventually(gives, PATIENCE)
+    assert all("killed by signal 9" in text for text in told)
+    assert vault.said().count("configured") == 2
+
+
+def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureFixture) -> None:
+    """In its own words, without what it was told; other clients have tokens all the same."""
+    with caplog.at_level(logging.DEBUG):
+        with pytest.raises(ConnectError, match=r"VaultTokenProvider gives no token: .*there is no key"):
+            vault.providers.token(vault.source(other="geheim"))
+        with pytest.raises(ConnectError, match="RuntimeError: no vault there"):
+            vault.providers.token(vault.source(key="broken"))
+        assert vault.providers.token(vault.source(key="geheim")).value == "geheim/all"
+    assert "geheim" not in caplog.text
+
+
+def test_a_provider_that_is_not_there_is_told_with_the_nearest_names(vault: Vault) -> None:
+    """Before anybody waits for a token of it."""
+    settings = {SOURCE: vault.source("org.example.Valt")}
+    for ask in (vault.providers.token, lambda source: vault.providers.check({SOURCE: source})):
+        with pytest.raises(ConfigError, match=r"handler\.class='org\.example\.Valt': no token provider") as caught:
+            ask(settings[SOURCE])
+        assert "Vault" in str(caught.value.hint)
+    vault.providers.check({SOURCE: vault.source()})
+    vault.providers.check({"bootstrap.servers": "h:1"})
+    assert not vault.journal.exists()
+
+
+@pytest.mark.parametrize("name", ["IAMClientCallbackHandler", "IAMOAuthBearerLoginCallbackHandler"])
+def test_amazons_handlers_are_the_hosts_own(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the classes of Amazon's library, in the process of the host."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "geheim")
+    found: Catalogue = discover([])
+    providers = TokenProviders(PluginDirectory(lambda: found, EnvironmentStore(tmp_path)))
+    source = TokenSource(f"software.amazon.msk.auth.iam.{name}", {"awsRegion": "eu-central-1"})
+    with caplog.at_level(logging.DEBUG):
+        token = providers.token(source.text())
+    assert 800 < token.lifetime_ms / 1000 - time.time() <= 900
+    assert "geheim" not in caplog.text
+    assert token.value not in caplog.text
+    providers.close()
