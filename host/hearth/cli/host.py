@@ -33,7 +33,7 @@ from hearth.herder.status import StatusBoard
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
-from hearth.herder.worker_choice import GovernedVariables, find_converters
+from hearth.herder.worker_choice import GovernedVariables, find_converters, find_token_providers
 from hearth.isolation.environment_store import user_environments
 from hearth.kafka.token import desk
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
@@ -126,6 +126,7 @@ class Host(ABC):
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
         find_converters(worker, directory)
+        find_token_providers(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)
         policy = new_policy(worker, directory)

@@ -22,6 +22,7 @@ from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.token_stage import find_token_provider
 from hearth.herder.plugin_planner import PluginPlanner
 from hearth.herder.validation.override import ALL, refuse_overrides
 from hearth.herder.worker_choice import worker_for
@@ -173,10 +174,14 @@ class Planner:
         return self._honoured(config, admin_config(self.worker.originals, config.originals))
 
     def _honoured(self, config: ConnectorConfig, client: Translation) -> dict[str, str]:
-        """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start."""
+        """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start.
+
+        Raises ConfigError where nobody makes the tokens by which it is to log in.
+        """
         for warning in client.warnings:
             if warning not in self._warned:
                 log.warning("%s", warning)
+        find_token_provider(client.config, self.directory)
         return client.config
 
     @cached_property

@@ -15,9 +15,11 @@ from hearth.config.variable import Variables, has_variable
 from hearth.config.worker_configuration import CHOICE, CLIENT_KEYS, DEFAULT, WorkerConfiguration, is_governed
 from hearth.discovery import Plugin, PluginType
 from hearth.foundation.nearest import did_you_mean
+from hearth.herder.cluster_lookup import client_config
 from hearth.herder.password_mask import HIDDEN
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.provider_stage import PROVIDERS, open_providers, provider_plugins
+from hearth.herder.plugin.token_stage import find_token_provider
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.storage import ConfigStore, ConfigurationFolder
@@ -102,6 +104,20 @@ def find_converters(worker: WorkerConfig, directory: PluginDirectory) -> None:
     """Raise ConfigError where a converter of a worker is not there, with the nearest names as the hint."""
     for role in CONVERTER_KEYS:
         _converter(role, worker, directory)
+
+
+def find_token_providers(worker: WorkerConfig, directory: PluginDirectory) -> None:
+    """Raise ConfigError where settings of a worker's clients are wrong, or nobody makes their tokens."""
+    for prefix, client in (
+        ("producer.", producer_config(worker.originals, {})),
+        ("consumer.", consumer_config(worker.originals, {}, "any")),
+        ("admin.", client_config(worker.originals)),
+    ):
+
+        def written(key: str, prefix: str = prefix) -> str:
+            return prefix + key if prefix + key in worker.originals else key
+
+        find_token_provider(client.config, directory, written)
 
 
 def _converter(role: str, worker: WorkerConfig, directory: PluginDirectory) -> Plugin:
@@ -211,8 +227,7 @@ class WorkerConfigurations:
         """Raise ConfigError for keys, values and converters with which no task could run."""
         try:
             worker = self._worker.governed_by(configuration)
-            producer_config(worker.originals, {})
-            consumer_config(worker.originals, {}, "any")
+            find_token_providers(worker, self._directory)
             find_converters(worker, self._directory)
             provider_plugins(configuration.properties, self._directory)
         except ConfigError as error:

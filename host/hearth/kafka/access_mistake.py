@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from hearth.kafka.kafka_error import is_refusal
 from hearth.kafka.listener_probe import BrokerListener, probe
+from hearth.kafka.token_source import HANDLERS, SOURCE, TokenSource
 from hearth_api import ConfigError
 
 SECONDS = 3.0
@@ -126,11 +127,19 @@ class _Mistake:
     def _of_refusal(self) -> ConfigError | None:
         for number, text in self._told:
             if "SASL" in text and is_refusal(number, text, has_worked=False):
+                if (source := self._config.get(SOURCE)) is not None:
+                    return self._of_token(TokenSource.of(source), text)
                 user = self._config.get("sasl.username")
                 who = "the client" if user is None else f"the user {user!r}"
                 fact = f"brokers refuse {who}: {_PLACE.sub('', _PLACE.sub('', text))}"
                 return self._wrong("sasl.jaas.config", None, fact, "correct its user and password")
         return None
+
+    def _of_token(self, source: TokenSource, text: str) -> ConfigError:
+        key = next((each for each in HANDLERS if each in source.configs), "sasl.mechanism")
+        fact = f"brokers refuse the token of {source.class_name}: {_PLACE.sub('', _PLACE.sub('', text))}"
+        remedy = "look who it is made for, and who may connect, and compare the clocks of all machines"
+        return self._wrong(key, source.configs.get(key, "").strip(), fact, remedy)
 
     def _wrong(self, key: str, value: str | None, fact: str, remedy: str) -> ConfigError:
         shown = "" if value is None else f"={value!r}"

@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.kafka_error import KafkaError, is_refusal
-from hearth.kafka.token import authorized
+from hearth.kafka.token import authorized, desk
+from hearth.kafka.token_source import SOURCE
 from hearth_api import ConnectError, RetriableError
 
 LOOK_SECONDS = 10
@@ -33,7 +34,7 @@ class TopicAdmin:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._refusal = _Refusal()
+        self._refusal = _Refusal(config.get(SOURCE))
         own = {"logger": logging.getLogger(CLIENT), "error_cb": self._refusal.note}
         self._client = AdminClient(authorized({**config, **own}))
         weakref.finalize(self, _forget_answered).atexit = False
@@ -110,18 +111,28 @@ class TopicAdmin:
     def _kept(self, answer: Future[Any]) -> Future[Any]:
         _forget_answered()
         _unanswered[answer] = self._client
+        answer.add_done_callback(self._refusal.note_answer)
         return answer
 
 
 class _Refusal:
     """Why a broker refuses a client for good; it is no part of who asks, or that would not go before the client."""
 
-    error: KafkaException | None = None
+    def __init__(self, source: str | None) -> None:
+        self.error: KafkaException | None = None
+        self._source = source
+        self._has_worked = False
 
     def note(self, error: Any) -> None:
         """Take note of an error of the client, where it is one that stays."""
-        if is_refusal(error.code(), error.str(), has_worked=False):
+        waits = self._has_worked and desk.has_ended(self._source)
+        if is_refusal(error.code(), error.str(), has_worked=self._has_worked) and not waits:
             self.error = KafkaException(error)
+
+    def note_answer(self, answer: Future[Any]) -> None:
+        """Take note that brokers have let the client in."""
+        if answer.exception() is None:
+            self._has_worked = True
 
 
 def _forget_answered() -> None:

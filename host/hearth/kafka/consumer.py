@@ -22,6 +22,8 @@ from hearth.kafka.fetched import Incoming, MessageQueue
 from hearth.kafka.kafka_error import KafkaError, check, check_object, is_refusal
 from hearth.kafka.library import CONSUMER, DESTROY_IMMEDIATE, ERR_STATE, OK, ErrorCallback, library
 from hearth.kafka.membership import GroupIdentity, Membership, is_fenced, subscribe
+from hearth.kafka.token import desk
+from hearth.kafka.token_source import SOURCE
 from hearth_api import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ class Consumer:
         self._library = library()
         self._topics: list[str] = []
         self._raised: BaseException | None = None
+        self._source = config.get(SOURCE)
         self._membership = Membership(config, identity)
         self._assignment = Assignment(self._membership, config.get("auto.offset.reset", "largest"), self._fail)
         self._error_callback = ErrorCallback(self._note)
@@ -237,7 +240,10 @@ class Consumer:
     def _note(self, client: int, number: int, reason: bytes | None, _: Any) -> None:
         """Take note of an error of the client as a whole; wrong credentials do not become right by waiting."""
         text = (reason or b"").decode("utf-8", "replace")
-        is_final = is_refusal(number, text, has_worked=self._assignment.has_joined)
+        has_worked = self._assignment.has_joined
+        is_final = is_refusal(number, text, has_worked=has_worked)
+        if has_worked and desk.has_ended(self._source):
+            return  # the next token is waited for
         if is_final and not self._assignment.is_closing:
             self._fail(KafkaError(number, text or None))
 

@@ -22,6 +22,9 @@ _PASSING = frozenset(
 """Java's ``RetriableException``s and their like, and what librdkafka says of brokers that are away for now."""
 
 
+_PASSING_LOGINS = ("Failed to acquire SASL OAUTHBEARER token", "Broker: Request not valid in current SASL state")
+
+
 class KafkaError(ConnectError):
     """librdkafka reported an error; ``number`` is its code, ``name`` its symbol."""
 
@@ -50,11 +53,12 @@ def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
     """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
 
     librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
-    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs.
+    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs. Brokers
+    let nobody log in anew within a second, which clients do as their token ends: they connect again then.
     """
     if number != ERR_AUTHENTICATION:
         return number == ERR_SSL
-    if "Failed to acquire SASL OAUTHBEARER token" in reason:
+    if any(each in reason for each in _PASSING_LOGINS):
         return not has_worked
     return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
 

@@ -40,6 +40,8 @@ from hearth.kafka.message_unit import (
     HeaderCells,
     MessageUnits,
 )
+from hearth.kafka.token import desk
+from hearth.kafka.token_source import SOURCE
 from hearth_execution.failure import cut
 from hearth_execution.raw_header import raw_column
 
@@ -402,7 +404,11 @@ class Producer:
         reason = (self._library.event_error_string(event) or b"").decode(errors="replace")
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
             return fatal_error(self._client, number, reason)
-        return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
+        if not is_refusal(number, reason, has_worked=self._has_worked):
+            return None
+        if self._has_worked and desk.has_ended(self._config.get(SOURCE)):
+            return None  # the next token is waited for
+        return KafkaError(number, reason)
 
 
 def _joined(

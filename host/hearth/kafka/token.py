@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 _CONFIG = "sasl.oauthbearer.config"
 """What librdkafka hands to who is asked for a token: a source by its digest, for the source may hold secrets."""
 _TEXT_BYTES = 512
+CLOCK_SECONDS = 2.0
+"""How much earlier a broker may find that a token has ended: JWTs tell whole seconds, and clocks differ a little."""
 
 Give = Callable[[str], GivenToken]
 """Returns a token of a source; raises ConnectError where there is none to be had now."""
@@ -48,6 +50,8 @@ class TokenDesk:
         self._lock = threading.Lock()
         self._givers: list[Give] = []
         self._sources: dict[str, str] = {}
+        self._ends: dict[str, float] = {}
+        """When the last token of a source ends that was given."""
 
     def offer(self, give: Give) -> Callable[[], None]:
         """Have clients ask ``give`` first from now on; returns what ends that."""
@@ -62,12 +66,18 @@ class TokenDesk:
         first: ConnectError | None = None
         for give in givers:
             try:
-                return checked(give(source))
+                token = checked(give(source))
+                self._ends[source] = token.lifetime_ms / 1000
+                return token
             except ConnectError as error:
                 first = first or error
         if first is None:
             return no_tokens(source)
         raise first
+
+    def has_ended(self, source: str | None) -> bool:
+        """Return whether all tokens of a source that were given have ended, so that who shows one is refused."""
+        return source in self._ends and self._ends[source] <= time.time() + CLOCK_SECONDS
 
     def digest(self, source: str) -> str:
         """Return by what librdkafka knows a source."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 SOURCE = "sasl.hearth.token.source"
 """The key of a client's settings that names the source of its tokens; librdkafka has none of that name."""
+HANDLERS = ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class")
+"""The keys of Java's by which a client names who makes its tokens."""
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,10 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
             "Class EnvVarConfigProvide could not be found.",
         ),
         ({"producer_acks": "2"}, "worker.properties: Invalid value 2 for configuration producer.acks: "),
+        (
+            {"consumer_sasl_mechanism": "OAUTHBEARER", "consumer_sasl_login_callback_handler_class": "Valt"},
+            "consumer.sasl.login.callback.handler.class: no token provider is called 'Valt'",
+        ),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
         ({"producer_interceptor_classes": "X"}, "producer.interceptor.classes"),

@@ -220,6 +220,14 @@ def test_clients_are_translated_on_the_host_and_named_for_no_task(plan: Plan) ->
     assert source(plan(SOURCE, producer_override_client_id="mine")[0]).producer["client.id"] == "mine"
 
 
+def test_clients_whose_tokens_nobody_makes_are_refused(plan: Plan) -> None:
+    """Before a task starts, which would wait for a token."""
+    told = {"mechanism": "OAUTHBEARER", "login_callback_handler_class": "com.example.Vault"}
+    settings = {f"producer_override_sasl_{key}": value for key, value in told.items()}
+    with pytest.raises(ConfigError, match=r"no token provider is called 'com\.example\.Vault'"):
+        plan(SOURCE, **settings)
+
+
 def test_tasks_share_what_is_the_same_for_all_of_them(plan: Plan) -> None:
     """A host has one plan for each task; what a connector says is there once."""
     first, *others = plan(SINK, tasks=100, **{"errors.deadletterqueue.topic.name": "dead"})

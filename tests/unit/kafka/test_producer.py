@@ -481,6 +481,13 @@ def test_a_token_that_was_had_before_is_waited_for() -> None:
     assert not is_refusal(-169, "Failed to acquire SASL OAUTHBEARER token: connection refused", has_worked=True)
 
 
+def test_who_logs_in_anew_too_soon_connects_again() -> None:
+    """A listener without logins says the same of the first one."""
+    text = "b: SASL OAUTHBEARER mechanism handshake failed: Broker: Request not valid in current SASL state: "
+    assert not is_refusal(-169, text, has_worked=True)
+    assert is_refusal(-169, text, has_worked=False)
+
+
 def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
     """A plain listener spoken to with TLS, and a peer that speaks none at all."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -119,6 +119,20 @@ def test_who_offers_last_is_asked_first() -> None:
         own.token_by(own.digest("s"))
 
 
+def test_it_is_known_when_the_last_token_has_ended() -> None:
+    """A moment before, for a broker may find it sooner; nobody has ended that gave none."""
+    own, giver = TokenDesk(), Giver(600.0)
+    own.offer(giver)
+    assert not own.has_ended("s")
+    assert not own.has_ended(None)
+    own.token("s")
+    assert not own.has_ended("s")
+    giver.seconds = 1.0
+    own.token("s")
+    assert own.has_ended("s")
+    assert not own.has_ended("t")
+
+
 def test_a_token_that_has_ended_is_none() -> None:
     """By this machine's clock, which may be the one that is wrong."""
     with pytest.raises(NoToken, match="the token ended 90 s ago by the clock of this machine") as caught:

@@ -12,13 +12,11 @@ from hearth.herder.plugin.kept_stage import KeptStage
 from hearth.herder.plugin.stage import PluginProcess, PluginStage
 from hearth.herder.plugin.token_keeper import ANSWER_SECONDS, TokenKeeper
 from hearth.isolation.environment import Environment
-from hearth.kafka.token_source import SOURCE, TokenSource
+from hearth.kafka.token_source import HANDLERS, SOURCE, TokenSource
 from hearth_api import ConfigError, ConnectError, NotFoundError
 from hearth_api.worker import TokenProvider
 from hearth_execution.load import load_class
 from hearth_stage.token_call import AskToken, GivenToken, LoadTokenProvider
-
-HANDLER = "sasl.login.callback.handler.class"
 
 
 class TokenProviders:
@@ -37,11 +35,6 @@ class TokenProviders:
         """Return a token; raises ConfigError where there is no such provider, ConnectError where it gives none."""
         return self._of(source).keeper.token()
 
-    def check(self, settings: Mapping[str, str]) -> None:
-        """Raise ConfigError where a client's settings name a provider that is not there."""
-        if (source := settings.get(SOURCE)) is not None:
-            self._plugin(TokenSource.of(source))
-
     def close(self) -> None:
         """Ask no provider any more, and close those that were."""
         with self._lock:
@@ -55,21 +48,34 @@ class TokenProviders:
             if (found := self._opened.get(source)) is not None:
                 return found
         wanted = TokenSource.of(source)
-        opened = _open(self._plugin(wanted), wanted, self._directory)
+        opened = _open(_plugin(wanted, self._directory), wanted, self._directory)
         with self._lock:
             if self._is_closed:
                 raise ConnectError("the host stops and gives no more tokens", code="client.token")
             return self._opened.setdefault(source, opened)
 
-    def _plugin(self, source: TokenSource) -> Plugin:
-        try:
-            return self._directory.plugin(source.class_name, None, PluginType.TOKEN_PROVIDER)
-        except NotFoundError as error:
-            raise ConfigError(
-                f"{HANDLER}={source.class_name!r}: no token provider is called that",
-                code="client.unsupported",
-                hint=f"put the bundle that has it on plugin.path; {error.hint}",
-            ) from error
+
+def find_token_provider(
+    settings: Mapping[str, str], directory: PluginDirectory, name: Callable[[str], str] = str
+) -> None:
+    """Raise ConfigError where a client's settings name a provider that is not there.
+
+    ``name`` returns a key as the user wrote it.
+    """
+    if (source := settings.get(SOURCE)) is not None:
+        _plugin(TokenSource.of(source), directory, name)
+
+
+def _plugin(source: TokenSource, directory: PluginDirectory, name: Callable[[str], str] = str) -> Plugin:
+    try:
+        return directory.plugin(source.class_name, None, PluginType.TOKEN_PROVIDER)
+    except NotFoundError as error:
+        key = next((each for each in HANDLERS if each in source.configs), HANDLERS[0])
+        raise ConfigError(
+            f"{name(key)}: no token provider is called {source.class_name!r}",
+            code="client.unsupported",
+            hint=f"put the bundle that has it on plugin.path; {error.hint}",
+        ) from error
 
 
 class _Opened:

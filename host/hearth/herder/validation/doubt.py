@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.foundation.nearest import did_you_mean
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.token_stage import find_token_provider
 from hearth.herder.validation.framework_definition import type_of
 from hearth.herder.validation.override import override_prefix, used_clients
 from hearth.kafka.client import admin_config, consumer_config, producer_config
@@ -81,18 +82,23 @@ class Doubts:
             prefix = override_prefix(client)
             try:
                 if client is ClientType.CONSUMER:
-                    warnings = consumer_config(worker, self._config, name).warnings
+                    found_client = consumer_config(worker, self._config, name)
                 else:
                     made = producer_config if client is ClientType.PRODUCER else admin_config
-                    warnings = made(worker, self._config).warnings
+                    found_client = made(worker, self._config)
+                find_token_provider(found_client.config, self._directory, self._written(prefix))
             except ConfigError as error:
                 key, _, text = str(error).partition(": ")
                 is_of_key = key.startswith(prefix)
                 found.append(Doubt(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
             else:
-                said = (each.partition(": ") for each in warnings if each.startswith(prefix))
+                said = (each.partition(": ") for each in found_client.warnings if each.startswith(prefix))
                 found += [Doubt(key, text, is_of_client=True) for key, _, text in said]
         return found
+
+    def _written(self, prefix: str) -> Callable[[str], str]:
+        """Return what tells how the configuration has a key of a client."""
+        return lambda key: prefix + key if prefix + key in self._config else key
 
     def _of(self, name: str) -> Iterator[str]:
         """Yield what is to be said of a key."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hearth.kafka.client.rule import ClientRequest
-from hearth.kafka.token_source import SOURCE, TokenSource
+from hearth.kafka.token_source import HANDLERS, SOURCE, TokenSource
 from hearth_api import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security."
@@ -23,7 +23,7 @@ _MSK = "software.amazon.msk.auth.iam."
 _IAM = "AWS_MSK_IAM"
 """Amazon's own mechanism: its listeners take the same signature as a token of OAUTHBEARER."""
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", _IAM)
-_LOGIN_HANDLER, _CLIENT_HANDLER = "sasl.login.callback.handler.class", "sasl.client.callback.handler.class"
+_LOGIN_HANDLER, _CLIENT_HANDLER = HANDLERS
 _TOKEN_MODULES = (f"{_OAUTH}OAuthBearerLoginModule", f"{_MSK}IAMLoginModule")
 _MODULES = {
     f"{_SECURITY}plain.PlainLoginModule": "password",

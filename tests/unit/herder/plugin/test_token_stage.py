@@ -13,7 +13,7 @@ import pytest
 
 from hearth.discovery import Catalogue, discover
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.token_stage import TokenProviders
+from hearth.herder.plugin.token_stage import TokenProviders, find_token_provider
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.token_source import SOURCE, TokenSource
 from hearth_api import ConfigError, ConnectError
@@ -58,7 +58,8 @@ class Vault:
         build.site(site, "vault", groups={"hearth.token_providers": {"org.example.VaultTokenProvider": "vault:Vault"}})
         (site / "vault.py").write_text(VAULT)
         found = discover([site])
-        self.providers = TokenProviders(PluginDirectory(lambda: found, EnvironmentStore(root / "environments")))
+        self.directory = PluginDirectory(lambda: found, EnvironmentStore(root / "environments"))
+        self.providers = TokenProviders(self.directory)
         self.journal = root / "journal"
 
     def source(self, name: str = "Vault", **options: str) -> str:
@@ -131,13 +132,12 @@ def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureF
 
 def test_a_provider_that_is_not_there_is_told_with_the_nearest_names(vault: Vault) -> None:
     """Before anybody waits for a token of it."""
-    settings = {SOURCE: vault.source("org.example.Valt")}
-    for ask in (vault.providers.token, lambda source: vault.providers.check({SOURCE: source})):
-        with pytest.raises(ConfigError, match=r"handler\.class='org\.example\.Valt': no token provider") as caught:
-            ask(settings[SOURCE])
+    for ask in (vault.providers.token, lambda source: find_token_provider({SOURCE: source}, vault.directory)):
+        with pytest.raises(ConfigError, match=r"^sasl\S+\.class: no token provider is called 'org\.exam") as caught:
+            ask(vault.source("org.example.Valt"))
         assert "Vault" in str(caught.value.hint)
-    vault.providers.check({SOURCE: vault.source()})
-    vault.providers.check({"bootstrap.servers": "h:1"})
+    find_token_provider({SOURCE: vault.source()}, vault.directory)
+    find_token_provider({"bootstrap.servers": "h:1"}, vault.directory)
     assert not vault.journal.exists()
 
 

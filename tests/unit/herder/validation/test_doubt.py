@@ -126,6 +126,16 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             "producer.override.ssl.truststore.location",
             "'/none.pem' cannot be read: No such file or directory",
         ),
+        (
+            SOURCE,
+            {
+                "producer.override.security.protocol": "SASL_SSL",
+                "producer.override.sasl.mechanism": "OAUTHBEARER",
+                "producer.override.sasl.login.callback.handler.class": "com.example.Vault",
+            },
+            "producer.override.sasl.login.callback.handler.class",
+            "no token provider is called 'com.example.Vault'",
+        ),
         (SOURCE, {"producer.override.acks": "7"}, "producer.override.", "String must be one of: all, -1, 0, 1"),
         (
             SINK,
