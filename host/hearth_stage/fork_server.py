@@ -27,7 +27,7 @@ from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest
 from hearth_stage.forked import ITS_END, die_with, entitle
 from hearth_stage.limit import LimitNotKept
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
-from hearth_stage.peer_user import user_of
+from hearth_stage.peer_user import is_own
 from hearth_stage.preload import LoadedFiles
 from hearth_stage.shared_memory import share_memory
 from hearth_stage.single_thread import single_threaded, threads
@@ -90,6 +90,7 @@ class ForkServer:
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._limit[1], self._limit[1]))  # each stage takes two
         entitle(b"fork-server")
         share_memory()
+        self._listener.listen(socket.SOMAXCONN)  # who connects sees whose this is: its owner may have ended
         self._poll.register(self._life, ITS_END)
         self._poll.register(self._listener, select.POLLIN)
         while True:
@@ -137,7 +138,7 @@ class ForkServer:
             self._retire()
             control.close()
             return
-        if user_of(control) != os.geteuid():
+        if not is_own(control):
             control.close()
             return
         self._asking[control.fileno()] = control
@@ -154,6 +155,7 @@ class ForkServer:
         with contextlib.ExitStack() as given:
             try:
                 wanted, descriptors = _wanted(control, given)
+                wanted.limits.load()
                 pid, descriptor = _fork()
             except (OSError, NotForkable) as error:
                 with contextlib.suppress(OSError):
@@ -186,9 +188,10 @@ class ForkServer:
             die_with(lifeline)
             resource.setrlimit(resource.RLIMIT_NOFILE, self._limit)
             entitle(wanted.name.encode())
-            wanted.limits.impose()
+            pid = os.getpid()
+            wanted.limits.impose(kept=[lifeline])
             begin_anew()
-            ForkAnswer(pid=os.getpid()).send(control)
+            ForkAnswer(pid=pid).send(control)
             control.close()
             return socket.socket(fileno=connection)
         except LimitNotKept as error:

@@ -8,18 +8,14 @@ matter of its control group, or watched by whoever owns the stage (``hearth.isol
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
+import functools
 import json
+import operator
 import os
 import platform
 import resource
-import socket
-import stat
-import struct
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 MEMORY = "plugin.limits.memory.bytes"
@@ -27,13 +23,7 @@ CPUS = "plugin.limits.cpus"
 FILES = "plugin.limits.open.files"
 TEMPORARY = "plugin.limits.temporary.bytes"
 NETWORK, HOST, NONE = "plugin.network", "host", "none"
-
-_NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK = 0x00020000, 0x10000000, 0x40000000
-_FOLLOWING, _NO_SETUID, _NO_DEVICES, _ALL_BELOW = 1 << 19, 2, 4, 1 << 14
-_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
-_REQUEST = struct.Struct("16sH14x")
-_PAGE = 4096
-_LEAST_FILES = 1024
+PROCESSES, SHARED, OWN = "plugin.processes", "shared", "own"
 
 
 class LimitNotKept(Exception):
@@ -58,6 +48,8 @@ class Limits:
     """What the files in its directory for temporary ones may take; that is empty, and its own, then."""
     has_network: bool = True
     """Whether it reaches more than itself."""
+    has_own_processes: bool = False
+    """Whether it sees, signals and looks into no process but those it has started, which end with it."""
     control_group: str | None = None
     """The control group that was made for it, in which the kernel keeps those of memory and processors."""
 
@@ -81,32 +73,52 @@ class Limits:
             return [*command]
         return [sys.executable, "-I", "-S", __file__, self.to_json(), *command]
 
-    def impose(self) -> None:
-        """Bind this process, which has one thread; raises LimitNotKept for what its machine does not let it."""
+    def impose(self, kept: Collection[int] = ()) -> None:
+        """Bind this process, which has one thread; raises LimitNotKept for what its machine does not let it.
+
+        One with processes of its own goes on in another, for which this one stands outside, with descriptors ``kept``.
+        """
         if self.control_group is not None:
             with _keeping(CPUS if self.memory_bytes is None else MEMORY):
                 _join(self.control_group)
         if self.memory_bytes is not None:
             _be_first_to_go()
-        if self.temporary_bytes is not None or not self.has_network:
-            self._leave_namespaces()
+        if self._needs_namespaces:
+            self._leave_namespaces(kept)
         if self.open_files is not None:
             with _keeping(FILES):
                 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
                 files = self.open_files if most == resource.RLIM_INFINITY else min(self.open_files, most)
                 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
-    def _leave_namespaces(self) -> None:
-        network = 0 if self.has_network else _NEW_NETWORK
-        mounts = 0 if self.temporary_bytes is None else _NEW_MOUNTS
-        with _keeping(NETWORK if network else TEMPORARY):
-            _unshare(network | mounts)
-        if network:
+    def load(self) -> None:
+        """Load what it takes to bind a process, before one is forked for that."""
+        if self._needs_namespaces:
+            from hearth_stage import namespace  # noqa: F401
+
+    @property
+    def _needs_namespaces(self) -> bool:
+        return self.temporary_bytes is not None or not self.has_network or self.has_own_processes
+
+    def _leave_namespaces(self, kept: Collection[int]) -> None:
+        from hearth_stage import namespace  # Linux's
+
+        wanted = {
+            PROCESSES: namespace.PROCESSES | namespace.MOUNTS if self.has_own_processes else 0,
+            NETWORK: 0 if self.has_network else namespace.NETWORK,
+            TEMPORARY: 0 if self.temporary_bytes is None else namespace.MOUNTS,
+        }
+        with _keeping(next(key for key, each in wanted.items() if each)):
+            has_users = namespace.enter(functools.reduce(operator.or_, wanted.values()))
+        if not self.has_network:
             with _keeping(NETWORK):
-                _bring_loopback_up()
+                namespace.bring_loopback_up()
         if self.temporary_bytes is not None:
             with _keeping(TEMPORARY):
-                _take_directory(self.temporary_bytes)
+                namespace.take_directory(self.temporary_bytes)
+        if self.has_own_processes:
+            with _keeping(PROCESSES):
+                namespace.go_on_alone(kept, has_users=has_users)
 
 
 NO_LIMITS = Limits()
@@ -116,7 +128,7 @@ NO_LIMITS = Limits()
 def _keeping(key: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, AttributeError) as error:  # the latter where the system is not Linux
+    except (OSError, AttributeError, ImportError) as error:  # the latter two where the system is not Linux
         raise LimitNotKept(key, getattr(error, "strerror", None) or str(error)) from error
 
 
@@ -131,50 +143,6 @@ def _be_first_to_go() -> None:
         score.write("1000")
 
 
-def _unshare(namespaces: int) -> None:
-    """Have namespaces of its own; whoever may not have them, as root may, has its own view of users with them."""
-    try:
-        _call("unshare", namespaces)
-    except PermissionError:
-        user, group = os.geteuid(), os.getegid()
-        _call("unshare", namespaces | _NEW_USERS)
-        for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(text)
-
-
-def _bring_loopback_up() -> None:
-    """Let the process reach itself: there are programs that speak with their own parts so."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        _, flags = _REQUEST.unpack(fcntl.ioctl(any_socket, _GET_FLAGS, _REQUEST.pack(b"lo", 0)))
-        fcntl.ioctl(any_socket, _SET_FLAGS, _REQUEST.pack(b"lo", flags | _UP))
-
-
-def _take_directory(size: int) -> None:
-    """Have an empty directory for temporary files, in memory, which nobody else sees and which ends with the process.
-
-    It lies over one that all processes of a user have, where each sees its own.
-    """
-    place = os.path.join(tempfile.gettempdir(), f"hearth-temporary-{os.geteuid()}")
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(place, 0o700)
-    found = os.lstat(place)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise PermissionError(1, f"{place!r} is not a directory of this user")
-    _call("mount", b"none", b"/", None, _FOLLOWING | _ALL_BELOW, None)  # what others unmount it does not hold
-    options = f"size={size},nr_inodes={max(_LEAST_FILES, size // _PAGE)},mode=700"
-    _call("mount", b"tmpfs", os.fsencode(place), b"tmpfs", _NO_SETUID | _NO_DEVICES, options.encode())
-    os.environ.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), place))
-    tempfile.tempdir = place
-
-
-def _call(name: str, *arguments: object) -> None:
-    library = ctypes.CDLL(None, use_errno=True)
-    if getattr(library, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-
-
 def become(limits: str, *command: str) -> None:
     """Bind this process and become the program of a command; says why it may not, and ends."""
     try:
@@ -185,4 +153,5 @@ def become(limits: str, *command: str) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     become(*sys.argv[1:])

@@ -22,7 +22,20 @@ from hearth_api import (
     ValidString,
     key,
 )
-from hearth_stage.limit import CPUS, FILES, HOST, MEMORY, NETWORK, NO_LIMITS, NONE, TEMPORARY, Limits
+from hearth_stage.limit import (
+    CPUS,
+    FILES,
+    HOST,
+    MEMORY,
+    NETWORK,
+    NO_LIMITS,
+    NONE,
+    OWN,
+    PROCESSES,
+    SHARED,
+    TEMPORARY,
+    Limits,
+)
 
 PASSED = "plugin.environment"
 VARIABLE = "plugin.environment."
@@ -39,6 +52,8 @@ LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.05, 64, 1 <
 """With less no stage process would start: it has 30 MB, and takes half a second of a processor for that."""
 CREDENTIALS = ("AWS_*", "AZURE_*", "GOOGLE_*", "GCP_*", "*_TOKEN", "*PASSWORD*", "*SECRET*", "*_KEY", "*_CREDENTIALS")
 """What variables are called by which libraries of services find out who they are."""
+_WIDER = {NETWORK: HOST, PROCESSES: SHARED}
+"""Of the limits that are not numbers, the wider value."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@|^[^/\s:]+:[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
@@ -144,6 +159,15 @@ class LimitConfig(Settings):
         doc="Whether processes of a connector's plugins have the network of their machine, host, or none. Records go "
         "to and from Kafka all the same: that is not the plugins' part.",
     )
+    plugin_processes: str = key(
+        PROCESSES,
+        default=SHARED,
+        check=ValidString(SHARED, OWN),
+        importance=Importance.MEDIUM,
+        doc="Whether processes of a connector's plugins have those of their machine beside them, shared, or see, "
+        "signal and look into their own alone, own: the host, its variables and other plugins are out of their reach. "
+        "Those it starts end with it. It has none of root's rights then, also where the host is run by root.",
+    )
 
     @property
     def limits(self) -> Limits:
@@ -154,6 +178,7 @@ class LimitConfig(Settings):
             self.plugin_open_files,
             self.plugin_temporary,
             self.plugin_network == HOST,
+            self.plugin_processes == OWN,
         )
 
 
@@ -224,9 +249,12 @@ def _excess(limit: ConfigKey, value: Any, most: Any) -> ConfigError | None:
         own = limit.parse(value)
     except ConfigError:
         return None
-    is_network = limit.name == NETWORK
-    is_more = (own, most) == (HOST, NONE) if is_network else None not in (own, most) and own > most
-    text = f"its worker allows {most}" if is_network else f"its worker allows at most {most}"
+    if limit.name in _WIDER:
+        is_more = own == _WIDER[limit.name] != most
+        text = f"its worker allows {most}"
+    else:
+        is_more = None not in (own, most) and own > most
+        text = f"its worker allows at most {most}"
     return ConfigError(limit.name, value, text) if is_more else None
 
 

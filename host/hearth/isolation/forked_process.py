@@ -32,7 +32,7 @@ from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
 from hearth_stage.fork_answer import ForkAnswer, ForkRequest
-from hearth_stage.peer_user import user_of
+from hearth_stage.peer_user import is_own, user_of
 
 FORK_SECONDS = 10.0
 """How long a fork server may take to answer; most of that is its own start."""
@@ -254,7 +254,8 @@ def connected(address: str) -> socket.socket | None:
     except BaseException:
         control.close()
         raise
-    if (user := user_of(control)) != os.geteuid():
+    if not is_own(control):
+        user = user_of(control)
         control.close()
         raise NotForked(f"somebody else, of the user id {user}, listens where its fork server would")
     return control

@@ -6,14 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from hearth.isolation.control_group import delegated_group
-from hearth_stage.limit import CPUS, FILES, MEMORY, NETWORK, TEMPORARY, Limits
+from hearth_stage.limit import CPUS, FILES, MEMORY, NETWORK, PROCESSES, TEMPORARY, Limits
 
 _TRIED = (
     (FILES, "RLIMIT_NOFILE", Limits(open_files=64)),
     (TEMPORARY, "a file system in memory, in a mount namespace", Limits(temporary_bytes=1 << 16)),
     (f"{NETWORK}=none", "a network namespace", Limits(has_network=False)),
+    (f"{PROCESSES}=own", "a namespace of processes, with a /proc of its own", Limits(has_own_processes=True)),
 )
 _WATCHED = {MEMORY: "its owner looks at it, and ends it", CPUS: "its owner looks at it, and holds it up"}
 
@@ -37,6 +39,22 @@ def kept_limits() -> Iterator[KeptLimit]:
             yield KeptLimit(key, by if group is None else f"a control group in {group}")
     for key, by, limits in _TRIED:
         yield KeptLimit(key, by, _refusal(limits))
+
+
+def unkept(limits: Limits) -> dict[str, str]:
+    """Return why this machine does not keep one of these limits, by its key; each is tried once."""
+    asked = {
+        TEMPORARY: limits.temporary_bytes is not None,
+        NETWORK: not limits.has_network,
+        PROCESSES: limits.has_own_processes,
+    }
+    tried = {label.partition("=")[0]: tried for label, _, tried in _TRIED}
+    return {key: why for key, is_asked in asked.items() if is_asked and (why := _known_refusal(tried[key]))}
+
+
+@cache
+def _known_refusal(limits: Limits) -> str:
+    return _refusal(limits)
 
 
 def _refusal(limits: Limits) -> str:

@@ -32,7 +32,7 @@ from hearth.runtime.task import run_task
 from hearth.runtime.task_log import TaskLog
 from hearth_execution.failure import cut
 from hearth_stage.forked import ITS_END, die_with, entitle
-from hearth_stage.peer_user import user_of
+from hearth_stage.peer_user import is_own
 from hearth_stage.single_thread import threads
 
 log = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ class SharedRuntime:
             log.error("no task can be brought to the process that tasks share: %s", error)
             time.sleep(_PAUSE_SECONDS)
             return
-        if user_of(visitor) != os.geteuid():
+        if not is_own(visitor):
             visitor.close()
             return
         self._visitors[visitor.fileno()] = visitor

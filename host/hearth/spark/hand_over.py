@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 
-from hearth_stage.peer_user import user_of
+from hearth_stage.peer_user import is_own
 
 ADDRESS, LIFE = "HEARTH_SPARE_DAEMON", "HEARTH_SPARE_LIFE"
 """Where Spark's daemon finds the spare, and by which descriptor the spare sees that nobody wants it any more."""
@@ -26,7 +26,7 @@ def hand_over() -> None:
     with socket.socket(socket.AF_UNIX) as control:
         try:
             control.connect(address.replace("@", "\0", 1))
-            if user_of(control) != os.geteuid():
+            if not is_own(control):
                 return
             told = json.dumps([os.getppid(), sys.argv, dict(os.environ)]).encode()
             socket.send_fds(control, [told[:1]], STANDARD)

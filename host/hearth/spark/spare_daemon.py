@@ -21,7 +21,7 @@ import threading
 from collections.abc import Mapping
 
 from hearth.spark.hand_over import ADDRESS, LIFE, STANDARD, TAKEN
-from hearth_stage.peer_user import user_of
+from hearth_stage.peer_user import is_own
 
 MODULE = "hearth.spark.daemon"
 _READ_BYTES = 1 << 16
@@ -86,7 +86,7 @@ def take_place() -> int:
         if any(number == life for number, _ in watch.poll()):
             os._exit(0)
         control, _ = listener.accept()
-        if user_of(control) == os.geteuid():
+        if is_own(control):
             with contextlib.suppress(OSError, ValueError):
                 parent = _take(control)
                 break

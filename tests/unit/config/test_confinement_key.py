@@ -76,15 +76,18 @@ LIMITS = {
     "plugin.limits.open.files": "512",
     "plugin.limits.temporary.bytes": "1048576",
     "plugin.network": "none",
+    "plugin.processes": "own",
 }
 
 
 def test_a_connector_may_take_less_than_its_worker_says() -> None:
     """What it does not say its worker says; without any of both nothing is limited."""
     limited, free = StandaloneConfig({**MINIMAL, **LIMITS}), StandaloneConfig(MINIMAL)
-    assert limited.confinement({}).limits == Limits(512 << 20, 1.5, 512, 1 << 20, has_network=False)
+    assert limited.confinement({}).limits == Limits(
+        512 << 20, 1.5, 512, 1 << 20, has_network=False, has_own_processes=True
+    )
     less = limited.confinement({"plugin.limits.memory.bytes": " 67108864 ", "plugin.limits.cpus": "0.5"}).limits
-    assert less == Limits(64 << 20, 0.5, 512, 1 << 20, has_network=False)
+    assert less == Limits(64 << 20, 0.5, 512, 1 << 20, has_network=False, has_own_processes=True)
     assert free.confinement({}).limits == NO_LIMITS
     assert free.confinement(LIMITS) == limited.confinement({})
 
@@ -97,6 +100,7 @@ def test_a_connector_may_take_less_than_its_worker_says() -> None:
         ("plugin.limits.open.files", "513", "its worker allows at most 512"),
         ("plugin.limits.temporary.bytes", "1048577", "its worker allows at most 1048576"),
         ("plugin.network", "host", "its worker allows none"),
+        ("plugin.processes", "shared", "its worker allows own"),
     ],
 )
 def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: str, says: str) -> None:
@@ -121,6 +125,7 @@ def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: st
         ("plugin.limits.open.files", "10", "Value must be at least 64"),
         ("plugin.limits.temporary.bytes", "-1", "Value must be at least 65536"),
         ("plugin.network", "no", "String must be one of: host, none"),
+        ("plugin.processes", "none", "String must be one of: shared, own"),
     ],
 )
 def test_a_limit_that_is_none_is_told_to_worker_and_connector(name: str, value: str, says: str) -> None:
@@ -137,8 +142,9 @@ def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
     """What one of many takes would be ended for all."""
     worker = StandaloneConfig({**MINIMAL, **ALLOWED, "task.isolation": "environment"})
     configs = [{}, {"plugin.environment.APP_X": "1"}, {"plugin.limits.cpus": "1"}, {"plugin.network": "none"}]
-    assert [worker.is_apart(each) for each in configs] == [False, False, True, True]
-    assert [worker.shares_processes(each) for each in configs] == [True, True, False, False]
+    configs.append({"plugin.processes": "own"})
+    assert [worker.is_apart(each) for each in configs] == [False, False, True, True, True]
+    assert [worker.shares_processes(each) for each in configs] == [True, True, False, False, False]
 
 
 def test_a_value_that_no_variable_can_have_is_refused() -> None:

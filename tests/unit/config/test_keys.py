@@ -34,6 +34,7 @@ OWN: list[list[Any]] = [
     ["plugin.limits.open.files", "INT", None, "LOW"],
     ["plugin.limits.temporary.bytes", "LONG", None, "LOW"],
     ["plugin.network", "STRING", "host", "MEDIUM"],
+    ["plugin.processes", "STRING", "shared", "MEDIUM"],
     ["plugin.rest.install.enable", "BOOLEAN", "false", "LOW"],
     ["plugin.trust", "STRING", "any", "MEDIUM"],
     ["plugin.trust.keys", "LIST", "", "MEDIUM"],

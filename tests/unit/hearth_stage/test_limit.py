@@ -90,10 +90,11 @@ def test_who_has_no_rights_has_namespaces_with_his_own_view_of_users() -> None:
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])
 from hearth_stage.limit import Limits
-from tests.patience import PATIENCE
+limits = Limits(has_network=False, temporary_bytes=1 << 20)
+limits.load()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE: as for one who was nobody from the start
-Limits(has_network=False, temporary_bytes=1 << 20).impose()
+limits.impose()
 names = [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]]
 print(names, os.geteuid(), os.listdir(os.environ["TMPDIR"]))
 """

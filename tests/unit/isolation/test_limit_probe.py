@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import hearth.isolation.limit_probe as module
-from hearth.isolation.limit_probe import kept_limits
+from hearth.isolation.limit_probe import kept_limits, unkept
+from hearth_stage.limit import NO_LIMITS, Limits
 
 
 def test_every_limit_is_told_with_what_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +20,28 @@ def test_every_limit_is_told_with_what_keeps_it(tmp_path: Path, monkeypatch: pyt
     assert list(found) == [
         "plugin.limits.memory.bytes", "plugin.limits.cpus", "plugin.limits.open.files",
         "plugin.limits.temporary.bytes", "plugin.network=none",
+        "plugin.processes=own",
     ]  # fmt: skip
     assert found["plugin.limits.open.files"].refusal == ""
     assert found["plugin.limits.temporary.bytes"].refusal.startswith("plugin.limits.temporary.bytes cannot be kept on")
     monkeypatch.setattr(module, "delegated_group", lambda: tmp_path)
     assert next(kept_limits()).by == f"a control group in {tmp_path}"
+
+
+def test_a_limit_that_is_not_kept_is_told_by_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once: each is tried on a process. Others, and none, are not tried at all."""
+    tried: list[Limits] = []
+
+    def refusal(limits: Limits) -> str:
+        tried.append(limits)
+        return "no"
+
+    monkeypatch.setattr(module, "_refusal", refusal)
+    module._known_refusal.cache_clear()
+    for _ in range(2):
+        assert unkept(NO_LIMITS) == unkept(Limits(64 << 20, 1.0, 100)) == {}
+        assert unkept(Limits(has_network=False, has_own_processes=True)) == {
+            "plugin.network": "no", "plugin.processes": "no",
+        }  # fmt: skip
+    assert tried == [Limits(has_network=False), Limits(has_own_processes=True)]
+    module._known_refusal.cache_clear()

@@ -27,6 +27,7 @@ from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, disguise, merge, prefixed_section
 from hearth.herder.worker_choice import UnusableConfiguration, worker_for
+from hearth.isolation.limit_probe import unkept
 from hearth.kafka.client.client_definition import client_definition
 from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
 from hearth_api.java import config_def_to_json, config_key_to_json, hash_ordered
@@ -130,6 +131,7 @@ class ConnectorValidator:
         worker, complaints = self._governing(config)
         maker = self._maker if worker is self._worker else DefinitionMaker(self._directory, worker)
         plugins = PluginValidator(self._directory, self._describer, self._pool, worker, config)
+        _check_kept(worker, config)
         said = self._said(plugin, config)
         definition = maker.definition(plugin.type, config)
         complaints |= _complaints(worker, config)
@@ -259,6 +261,12 @@ def _complaints(worker: WorkerConfig, config: Config) -> dict[str, ConfigValue]:
     """Return what the configuration says of what its plugins may see that it may not say."""
     found = refused(worker, config)
     return {name: ConfigValue(name, config[name], error_messages=[str(error)]) for name, error in found.items()}
+
+
+def _check_kept(worker: WorkerConfig, config: Config) -> None:
+    """Object to a limit that this machine does not keep: nothing of the connector could be asked."""
+    for name, why in unkept(confinement_of(worker, config).limits).items():
+        raise ConfigError(name, config.get(name, worker.parsed[name]), why, hint="`hearth limits` tries each of them")
 
 
 def _framework_values(

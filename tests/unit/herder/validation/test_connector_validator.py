@@ -17,6 +17,7 @@ from hearth.herder.plugin.pool import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
 from hearth.herder.validation.result import complaint
+from hearth.isolation import limit_probe
 from hearth_api import ConfigError, NotFoundError, PluginError
 from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
 
@@ -192,6 +193,20 @@ def test_limits_are_defined_for_those_who_use_them(validator: ConnectorValidator
     ]
     del config["plugin.limits.memory.bytes"]
     assert "plugin.limits" not in str(validator.validate(config))
+
+
+def test_a_limit_that_this_machine_does_not_keep_is_refused_with_what_to_allow(
+    validator: ConnectorValidator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any plugin is asked, which would die of it."""
+    monkeypatch.setattr(limit_probe, "_refusal", lambda limits: "allow namespaces" if limits.has_own_processes else "")
+    limit_probe._known_refusal.cache_clear()
+    config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.network": "none"}
+    with pytest.raises(ConfigError) as told:
+        validator.validate({**config, "plugin.processes": "own"})
+    assert str(told.value) == "Invalid value own for configuration plugin.processes: allow namespaces"
+    assert told.value.hint == "`hearth limits` tries each of them"
+    limit_probe._known_refusal.cache_clear()
 
 
 def test_variables_that_a_connector_may_not_set_are_errors(validator: ConnectorValidator) -> None:

@@ -1,0 +1,214 @@
+"""Processes that see no others: what they can do, how they end, and what this machine has to allow, by real ones."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hearth_stage
+from tests.crash.process import find, tree
+from tests.patience import PATIENCE
+from tests.unit.isolation.test_stage import wait_for_end
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+
+HOST = str(Path(hearth_stage.__file__).parents[1])
+AS_NOBODY = """
+import ctypes, os, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE: as for one who was nobody from the start
+"""
+LOADED = f"""
+import signal, subprocess, sys
+sys.path.insert(0, {HOST!r})
+from hearth_stage.limit import LimitNotKept, Limits
+Limits(has_own_processes=True).load()
+"""
+ALONE = """
+try:
+    Limits(has_own_processes=True).impose()
+except LimitNotKept as error:
+    sys.exit(str(error))
+"""
+USERS = [pytest.param("", id="as who tests"), pytest.param(AS_NOBODY, id="as nobody")]
+
+
+def begun(code: str, *, before: str = "", stdin: int | None = None) -> subprocess.Popen[str]:
+    """Begin a program of Python with processes of its own."""
+    command = [sys.executable, "-c", LOADED + before + ALONE + code]
+    environment = {**os.environ, "VISIBLE": "to who may look"}
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+
+
+def ended(code: str, *, before: str = "") -> tuple[int, str]:
+    """Return how such a program ended and what it printed."""
+    with begun(code, before=before) as process:
+        told, _ = process.communicate(timeout=PATIENCE)
+    return process.returncode, told
+
+
+@pytest.mark.parametrize("before", USERS)
+def test_no_other_process_is_seen_signalled_or_looked_into(before: str) -> None:
+    """Neither by a number, nor as one of all that there are; it is who it was, with no rights of root."""
+    code = f"""
+import os, signal
+print(os.getpid(), sorted(int(each) for each in os.listdir("/proc") if each.isdigit()))
+for number in ({os.getpid()}, os.getppid() + 100000):
+    try: os.kill(number, 0)
+    except ProcessLookupError: print("no such process")
+    try: open(f"/proc/{{number}}/environ").read()
+    except FileNotFoundError: print("no such file")
+os.kill(os.getppid(), signal.SIGTERM); os.kill(os.getppid(), signal.SIGKILL)
+try: os.kill(-1, signal.SIGTERM)
+except ProcessLookupError: print("nobody else")
+rights = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print({{rights[name].strip() for name in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")}}, os.geteuid())
+"""
+    nothing = "no such process\nno such file\n" * 2
+    user = 65534 if before else os.geteuid()
+    assert ended(code, before=before if os.geteuid() == 0 else "") == (
+        0, f"2 [1, 2]\n{nothing}nobody else\n{{'0000000000000000'}} {user}\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("before", USERS)
+def test_what_was_mounted_cannot_be_taken_away(before: str) -> None:
+    """Below its ``/proc`` there is still the machine's; in it nothing can be looked into, for users are its own."""
+    code = """
+import ctypes, os
+library = ctypes.CDLL(None, use_errno=True)
+print(library.umount2(b"/proc", 2) != 0, library.unshare(0x10020000) == 0 and library.umount2(b"/proc", 2) == 0)
+print(library.ptrace(16, 1, 0, 0))
+"""
+    assert ended(code, before=before if os.geteuid() == 0 else "") == (0, "True False\n-1\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("sys.exit(7)", 7),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", -signal.SIGSEGV),
+        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+        ("os.abort()", -signal.SIGABRT),
+        ("raise SystemExit('no more')", 1),
+    ],
+)
+def test_its_end_is_told_to_the_bit_and_is_that_of_all_it_has_started(how: str, status: int) -> None:
+    """Also of those with a session of their own, and of those whose parent has ended."""
+    code = f"""
+import os, signal, subprocess, sys
+nothing = {{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}}
+subprocess.Popen(["sleep", "1000.32"], start_new_session=True, **nothing)
+subprocess.run("setsid sleep 1000.32 & setsid sh -c 'sleep 1000.32; true' &", shell=True, **nothing)
+{how}
+"""
+    assert ended(code)[0] == status
+    shown = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 1000.32" not in shown
+
+
+def test_whoever_of_the_three_is_killed_all_end() -> None:
+    """The one that stands outside for the process, the init of its namespace, and the process itself."""
+    code = (
+        "import subprocess, sys; subprocess.Popen(['sleep', '1000.33'], start_new_session=True); print(1, flush=True)"
+    )
+    for victim in range(3):
+        with begun(f"{code}; sys.stdin.read()", stdin=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "1\n"
+            everyone = [each.pid for each in tree(process.pid)]
+            assert len(everyone) == 4
+            os.kill(everyone[victim], signal.SIGKILL)
+            assert process.wait(PATIENCE) == -signal.SIGKILL
+            assert all(map(wait_for_end, everyone))
+
+
+def test_orphans_are_waited_for() -> None:
+    """None of them stays as a zombie, however many there are."""
+    code = """
+import os, subprocess, time
+for _ in range(20): subprocess.run(["sh", "-c", "true & true &"])
+until = time.monotonic() + 20
+while len([each for each in os.listdir("/proc") if each.isdigit()]) > 2 and time.monotonic() < until: time.sleep(0.01)
+print(sorted(each for each in os.listdir("/proc") if each.isdigit()))
+"""
+    assert ended(code) == (0, "['1', '2']\n")
+
+
+def test_what_ends_a_service_is_left_to_the_process() -> None:
+    """Those beside it go on when all are told to end: the process may have to drain something first."""
+    code = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
+print(1, flush=True)
+time.sleep(60)
+"""
+    with begun(code) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        outside, init, inside = (each.pid for each in tree(process.pid))
+        for _ in range(3):
+            os.kill(outside, signal.SIGTERM)
+            os.kill(init, signal.SIGINT)
+            time.sleep(0.05)
+        assert process.poll() is None
+        os.kill(inside, signal.SIGTERM)
+        assert process.wait(PATIENCE) == 9
+
+
+def test_nobody_beside_it_holds_what_is_its_own() -> None:
+    """A pipe that it closes is closed."""
+    reads, writes = os.pipe()
+    with begun("import os; os.dup2(1, 0); print(1, flush=True); os.read(1, 1)", stdin=writes) as process:
+        os.close(writes)
+        assert process.stdout is not None
+        process.stdout.readline()
+        watch = select.poll()
+        watch.register(reads, select.POLLHUP)
+        assert watch.poll(PATIENCE * 1000)
+        assert find(process.pid).pid == process.pid
+        process.kill()
+    os.close(reads)
+
+
+NESTED = """
+import ctypes, os, subprocess
+library = ctypes.CDLL(None, use_errno=True)
+user, group = os.geteuid(), os.getegid()
+assert library.unshare(0x10020000) == 0
+open("/proc/self/setgroups", "w").write("deny")
+open("/proc/self/uid_map", "w").write(f"1000 {user} 1")
+open("/proc/self/gid_map", "w").write(f"1000 {group} 1")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [
+        (
+            'open("/proc/sys/user/max_pid_namespaces", "w").write("0")',
+            "No space left on device; allow namespaces in the container's seccomp profile, or CAP_SYS_ADMIN",
+        ),
+        (
+            'assert library.mount(b"none", b"/proc/sys", b"tmpfs", 0, None) == 0\n'
+            'assert library.capset(b"\\x22\\x05\\x08\\x20\\0\\0\\0\\0", bytes(24)) == 0',
+            "/proc cannot be mounted: Operation not permitted; allow CAP_SYS_ADMIN, "
+            "or a /proc of which nothing is masked",
+        ),
+    ],
+)
+def test_a_machine_that_forbids_it_is_told_what_to_allow(before: str, says: str) -> None:
+    """As in a container: too few namespaces, or a ``/proc`` of which a part is masked."""
+    status, told = ended("print('it runs')", before=f"{NESTED}{before}\n")
+    assert status == 1
+    assert told.startswith("plugin.processes cannot be kept on ")
+    assert told.strip().endswith(f": {says}")
