@@ -26,6 +26,7 @@ from hearth_stage.call import prepare
 from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest
 from hearth_stage.forked import ITS_END, die_with, entitle
 from hearth_stage.limit import LimitNotKept
+from hearth_stage.lineage import end_lineage, found, new_lineage
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.peer_user import is_own
 from hearth_stage.preload import LoadedFiles
@@ -65,6 +66,14 @@ class Fork:
     descriptor: int
     """What tells of its end: a process descriptor (``pidfd_open``)."""
     control: socket.socket
+    lineage: int
+
+    def kill(self) -> None:
+        """Kill it with all that it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)  # it may not lead a group yet
+            os.killpg(self.pid, signal.SIGKILL)
+        end_lineage(self.lineage)
 
     def close(self) -> None:
         """Close what this process has of it."""
@@ -156,6 +165,7 @@ class ForkServer:
             try:
                 wanted, descriptors = _wanted(control, given)
                 wanted.limits.load()
+                lineage = new_lineage()
                 pid, descriptor = _fork()
             except (OSError, NotForkable) as error:
                 with contextlib.suppress(OSError):
@@ -164,18 +174,19 @@ class ForkServer:
                 return None
             if pid == 0:
                 given.pop_all()
-                return self._become(control, wanted, *descriptors)
-        self._forks[descriptor] = Fork(pid, descriptor, control)
+                return self._become(control, wanted, lineage, *descriptors)
+        self._forks[descriptor] = Fork(pid, descriptor, control, lineage)
         self._poll.register(descriptor, select.POLLIN)
         self._poll.register(control, ITS_END)
         return None
 
     def _become(
-        self, control: socket.socket, wanted: ForkRequest, connection: int, output: int, lifeline: int
+        self, control: socket.socket, wanted: ForkRequest, lineage: int, connection: int, output: int, lifeline: int
     ) -> socket.socket:
         """Be a stage's process, from which everything of the fork server and of its other stages is gone."""
         try:
             os.setsid()
+            found(lineage)
             self._listener.close()
             os.close(self._life)
             for fork in self._forks.values():
@@ -206,7 +217,7 @@ class ForkServer:
         self._poll.unregister(fork.descriptor)
         with contextlib.suppress(KeyError):  # its owner may be gone as well
             self._poll.unregister(fork.control)
-        _kill_group(fork.pid)
+        fork.kill()
         _, status = os.waitpid(fork.pid, 0)
         with contextlib.suppress(OSError):
             ForkAnswer(status=os.waitstatus_to_exitcode(status)).send(fork.control)
@@ -217,11 +228,11 @@ class ForkServer:
         self._poll.unregister(descriptor)
         for fork in self._forks.values():
             if fork.control.fileno() == descriptor:
-                _kill_group(fork.pid)
+                fork.kill()
 
     def _end(self) -> None:
         for fork in self._forks.values():
-            _kill_group(fork.pid)
+            fork.kill()
         _leave()
 
 
@@ -255,12 +266,6 @@ def _fork() -> tuple[int, int]:
     pid = os.fork()
     os.close(spare)
     return pid, os.pidfd_open(pid) if pid else 0
-
-
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)  # it may not lead a group yet
-        os.killpg(pid, signal.SIGKILL)
 
 
 def begin_anew() -> None:

@@ -32,6 +32,7 @@ from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
 from hearth_stage.fork_answer import ForkAnswer, ForkRequest
+from hearth_stage.lineage import end_lineage, lineage_of
 from hearth_stage.peer_user import is_own, user_of
 
 FORK_SECONDS = 10.0
@@ -178,7 +179,7 @@ class ForkedProcess:
 
     It has a session, a group and descriptors of its own, and ends with its owner: Linux kills it when nobody holds the
     pipe ``_lifeline``, and its fork server kills all of its group when nobody holds ``_control``. The fork server may
-    be killed; then nobody knows how the process ended, and what it started is left.
+    be killed; then nobody knows how the process ended.
     """
 
     def __init__(self, control: socket.socket, connection: int, wanted: ForkRequest) -> None:
@@ -190,6 +191,7 @@ class ForkedProcess:
             held, self._lifeline = _pipe(given, kept)
             self.pid = self._forked(wanted, [connection, printed.fileno(), held.fileno()])
             self._process = _watched(kept, self.pid)
+            self.lineage = lineage_of(self.pid)
             kept.pop_all()
         self._lock = threading.Lock()
         self.has_ended = False
@@ -240,6 +242,8 @@ class ForkedProcess:
                 return answer.status
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # which the fork server would have done
+        if self.lineage is not None:
+            end_lineage(self.lineage)
         return None
 
 

@@ -13,6 +13,7 @@ from io import BufferedIOBase
 from typing import Protocol, cast
 
 from hearth.foundation.lasting_thread import on_lasting_thread
+from hearth_stage.lineage import end_lineage, found, new_lineage
 
 
 class StageProcess(Protocol):
@@ -23,9 +24,11 @@ class StageProcess(Protocol):
     """Where all that it writes can be read."""
     has_ended: bool
     """Whether it is known to have ended; asked for again and again."""
+    lineage: int | None
+    """By which it and all that it has started are told from others, where that can be done."""
 
     def end(self, grace: float) -> int | None:
-        """Wait for its end, by force after ``grace`` seconds, and kill what is left of its group.
+        """Wait for its end, by force after ``grace`` seconds, and kill what is left of what it has started.
 
         Returns its exit status, the number of a signal below zero, or ``None`` where nobody knows. May be called from
         any thread, again.
@@ -50,6 +53,8 @@ class StartedProcess:
         self._is_group_ended = False
         self._process = on_lasting_thread(lambda: _spawn(command, variables, connection))
         self.pid = self._process.pid
+        self.lineage = new_lineage()
+        found(self.lineage, self.pid)
         self.output = cast(BufferedIOBase, self._process.stdout)
         self.has_ended = False
 
@@ -57,21 +62,22 @@ class StartedProcess:
         """Wait for its end, by force after ``grace`` seconds; returns its status."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(grace)
-        self._end_group()
+        self._end_lineage()
         status = self._process.wait()
         self.has_ended = True
         if self._claim is not None:
             self._claim.close()
         return status
 
-    def _end_group(self) -> None:
-        """Kill what is left of the process's group, once: later the number may be that of somebody else's group."""
+    def _end_lineage(self) -> None:
+        """Kill what is left of what it has started, once: later the number may be that of somebody else's group."""
         with self._group:
             if self._is_group_ended:
                 return
             self._is_group_ended = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            end_lineage(self.lineage)
 
 
 def _spawn(command: Sequence[str], variables: Mapping[str, str], connection: int) -> subprocess.Popen[bytes]:
