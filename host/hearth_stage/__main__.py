@@ -16,6 +16,8 @@ from types import ModuleType
 
 _TO_ALL = (signal.SIGINT, signal.SIGTERM)
 """What tells every process of a service to end."""
+_KEPT_FROM_HOST = (*_TO_ALL, signal.SIGHUP)
+"""What a host blocks in its threads, and whoever it starts inherits."""
 
 
 def die_with_parent() -> None:
@@ -33,6 +35,7 @@ def leave_signals_to_runtime() -> None:
     """
     for number in _TO_ALL:
         signal.signal(number, lambda _number, _frame: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _KEPT_FROM_HOST)
 
 
 def give_signals_back_to_forks() -> None:
@@ -95,8 +98,11 @@ def be_nobody() -> None:
 
 
 def _started() -> socket.socket:
-    """Take over the connection of this process, which ends with it, and its parent."""
+    """Take over the name and the connection of this process, which ends with it, and its parent."""
+    from hearth_stage.forked import NAME, entitle
+
     die_with_parent()
+    entitle(os.environ.pop(NAME, "").encode())
     return socket.socket(fileno=_standard_input())
 
 

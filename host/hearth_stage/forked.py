@@ -1,4 +1,4 @@
-"""What a process does that was forked to go on by itself: it takes a name, and ends with those it is for."""
+"""What a process does that is to go on by itself: it takes a name, and ends with those it is for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import os
 import select
 import signal
 
+NAME = "HEARTH_STAGE_NAME"
+"""The variable that tells a stage its name which was not forked; plugins do not see it."""
 ITS_END = 0
 """What of a descriptor is watched where nothing else is."""
 

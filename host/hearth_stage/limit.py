@@ -14,6 +14,7 @@ import operator
 import os
 import platform
 import resource
+import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -144,7 +145,11 @@ def _be_first_to_go() -> None:
 
 
 def become(limits: str, *command: str) -> None:
-    """Bind this process and become the program of a command; says why it may not, and ends."""
+    """Bind this process and become the program of a command; says why it may not, and ends.
+
+    The program hears the signals that the host keeps from its own threads.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     try:
         Limits.from_json(limits).impose()
     except LimitNotKept as error:

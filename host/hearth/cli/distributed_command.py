@@ -11,6 +11,7 @@ import click
 from hearth.cli.distributed_host import DistributedHost
 from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
+from hearth.cli.signal_end import interrupt_on_signals
 from hearth.cli.worker_file import Mode, read_worker
 from hearth.config import DistributedConfig
 
@@ -35,5 +36,6 @@ def distributed(worker: Path, free_port: bool, **log_as: Any) -> None:
     key. All hosts that name one group.id and one Kafka cluster stand in for each other; connectors are created over
     the REST API of any of them.
     """
+    interrupt_on_signals()
     begin(**log_as)
     run_host(DistributedHost(read_worker(worker, DISTRIBUTED), click.echo, free_port))

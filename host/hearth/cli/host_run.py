@@ -1,4 +1,4 @@
-"""A host from its start to its end, as its command runs it: connectors of files, signals, an orderly end."""
+"""A host from its start to its end, as its command runs it: connectors of files, an orderly end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hearth.cli.connector_file import ConnectorFile
-from hearth.cli.signal_end import interrupt_on_signals
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
     """Start a host, create the connectors of the files, and stop everything in order at the end."""
-    interrupt_on_signals()
     try:
         host.start()
         for file in files:

@@ -43,10 +43,10 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_
     WORKER.properties holds the settings of the host: those of Kafka Connect's standalone worker, and any spark.*
     key. Each further file is a connector to create: Java properties, or JSON as the REST API takes it.
     """
+    interrupt_on_signals()
     begin(**log_as)
     config = read_worker(worker, STANDALONE)
     files = [read_connector_file(path) for path in connectors]
-    interrupt_on_signals()
     launcher = preparing_launcher(config)
     try:
         from hearth.cli.host import StandaloneHost  # which takes as long to be loaded as a third of Spark's JVM

@@ -28,6 +28,7 @@ from functools import cache
 from io import BufferedIOBase
 from typing import cast
 
+from hearth.foundation.child_signal import OwnProgram
 from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
@@ -160,7 +161,7 @@ class ForkPlan:
             if (control := connected(address)) is None:
                 return None
             failed.enter_context(control)
-            server = subprocess.Popen(
+            server = OwnProgram(
                 [*self.environment.start_line(), "--", str(IDLE_SECONDS), str(life), *self.modules],
                 env=self.variables,
                 stdin=listener.fileno(),

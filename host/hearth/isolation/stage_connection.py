@@ -18,8 +18,10 @@ from hearth.isolation.environment import Environment
 from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
 from hearth.isolation.output import ProcessOutput
 from hearth.isolation.stage_error import EnvironmentMissing, StageNotStarted
+from hearth.isolation.stage_lineage import forget, note
 from hearth.isolation.stage_process import StageProcess, StartedProcess
 from hearth_stage.channel import Channel, ChannelClosed, Request
+from hearth_stage.forked import NAME
 from hearth_stage.frame import widen
 from hearth_stage.limit import NO_LIMITS
 from hearth_stage.log_call import LogLine, SetLevels
@@ -86,6 +88,7 @@ class StageConnection:
         except BaseException:
             self._enforcement.end()
             raise
+        note(self.process.lineage, name)
         self._enforcement.begin(self.process)
         self._is_brief = more_follow
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
@@ -127,6 +130,7 @@ class StageConnection:
         """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
         self._enforcement.rest()
         status = self.process.end(grace)
+        forget(self.process.lineage)
         self._enforcement.end()
         self._listener.join(timeout=1)
         return status
@@ -175,24 +179,27 @@ def _begun(
         if environment.is_forkable and is_able():
             plan = ForkPlan(environment, variables, modules)
             if not more_follow and (claim := plan.claim_first()) is not None:
-                return _started(environment, variables, claim)
+                return _started(environment, name, variables, claim)
             try:
                 return _connected(lambda connection: plan.fork(connection, name))
             except NotForked as error:
                 log.warning("the stage process of %s is started anew, and shares no memory: %s", name, error)
-        return _started(environment, variables)
+        return _started(environment, name, variables)
     except OSError as error:
         raise StageNotStarted(name, error) from error
 
 
 def _started(
-    environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
+    environment: Environment, name: str, variables: Mapping[str, str], claim: socket.socket | None = None
 ) -> tuple[socket.socket, StageProcess]:
-    command = environment.confinement.limits.bound(environment.start_line())
+    limits = environment.confinement.limits
+    command, is_ours = limits.bound(environment.start_line()), environment.is_forkable or limits != NO_LIMITS
+    if environment.is_forkable:
+        variables = {**variables, NAME: name.replace("\0", " ")}
     with contextlib.ExitStack() as failed:
         if claim is not None:
             failed.push(claim)
-        begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim))
+        begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim, is_ours=is_ours))
         failed.pop_all()
         return begun
 

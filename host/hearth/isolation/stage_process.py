@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from io import BufferedIOBase
 from typing import Protocol, cast
 
+from hearth.foundation.child_signal import OwnProgram
 from hearth.foundation.lasting_thread import on_lasting_thread
 from hearth_stage.lineage import end_lineage, found, new_lineage
 
@@ -24,8 +25,10 @@ class StageProcess(Protocol):
     """Where all that it writes can be read."""
     has_ended: bool
     """Whether it is known to have ended; asked for again and again."""
-    lineage: int | None
-    """By which it and all that it has started are told from others, where that can be done."""
+
+    @property
+    def lineage(self) -> int | None:
+        """Return by which number it and all that it has started are told from others, where that can be done."""
 
     def end(self, grace: float) -> int | None:
         """Wait for its end, by force after ``grace`` seconds, and kill what is left of what it has started.
@@ -38,7 +41,8 @@ class StageProcess(Protocol):
 class StartedProcess:
     """A process that was started for one stage; raises ``OSError`` where that cannot be done.
 
-    It keeps its ``claim`` to be the first of its environment, if it has one, until its end.
+    One that ``is_ours`` lets signals in by itself. It keeps its ``claim`` to be the first of its environment, if it
+    has one, until its end.
     """
 
     def __init__(
@@ -47,11 +51,13 @@ class StartedProcess:
         variables: Mapping[str, str],
         connection: int,
         claim: socket.socket | None = None,
+        *,
+        is_ours: bool = True,
     ) -> None:
         self._claim = claim
         self._group = threading.Lock()
         self._is_group_ended = False
-        self._process = on_lasting_thread(lambda: _spawn(command, variables, connection))
+        self._process = on_lasting_thread(lambda: _spawn(command, variables, connection, is_ours=is_ours))
         self.pid = self._process.pid
         self.lineage = new_lineage()
         found(self.lineage, self.pid)
@@ -80,8 +86,10 @@ class StartedProcess:
             end_lineage(self.lineage)
 
 
-def _spawn(command: Sequence[str], variables: Mapping[str, str], connection: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+def _spawn(
+    command: Sequence[str], variables: Mapping[str, str], connection: int, *, is_ours: bool
+) -> subprocess.Popen[bytes]:
+    return (OwnProgram if is_ours else subprocess.Popen)(
         command,
         env=variables,
         stdin=connection,

@@ -68,6 +68,7 @@ from hearth.cli.host import Host
 from hearth.cli.signal_end import interrupt_on_signals
 
 def hear():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # as in one that was there before
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
 
 interrupt_on_signals()
