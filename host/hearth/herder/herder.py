@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.config import DistributedConfig
 from hearth.config.connector_key import NAME
+from hearth.config.variable import has_variable
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
-from hearth.herder.instance import TransitionFailed
 from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
+from hearth.herder.supervisor import Restart
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
 from hearth.herder.worker_choice import WorkerConfigurations
@@ -118,8 +119,8 @@ class Herder:
         return self._queues.submit(name, lambda: self._restart_task(name, task))
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
-        """Restart what a request asks for; the answer shows that as RESTARTING."""
-        return self._queues.submit(request.connector, lambda: self._restart(request), is_impatient=True)
+        """Restart what a request asks for; the answer shows that as RESTARTING, and waits for no plugin."""
+        return self._queues.submit(object(), lambda: self._restart(request))
 
     def want(self, name: str, target: TargetState) -> Future[None]:
         """Say in which state a connector is wanted; the future is done when it was brought there.
@@ -243,9 +244,8 @@ class Herder:
     def _restart_connector(self, name: str) -> None:
         self._entry(name, self._no_connector)
         self._refuse_unless_leading()
-        self._configs.put_restart(RestartRequest(name))
         log.info("the connector is restarted")
-        self.reconciler.reconcile(name)
+        self.reconciler.reconcile(name, Restart(instance=True))
 
     def _restart_task(self, name: str, task: int) -> None:
         """Launch a task anew; no other host could be asked for that in the store, as in Kafka Connect."""
@@ -254,22 +254,23 @@ class Herder:
             raise NotFoundError(self._no_task.format(name, task), code="task.unknown")
         self._refuse_unless_leading()
         log.info("task %d is restarted", task)
-        self.reconciler.reconcile(name, [task])
+        self.reconciler.reconcile(name, Restart(tasks=[task]))
 
     def _restart(self, request: RestartRequest) -> dict[str, Any]:
         name = request.connector
-        self._entry(name, _UNKNOWN)
+        entry = self._entry(name, _UNKNOWN)
         if self._with.board.store.connector(name) is None:
             raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
         self._refuse_unless_leading()
+        wanted = self.reconciler.wanted(request)
+        has_variables = any(has_variable(value) for value in entry.config.values() if value)
+        if (wanted.instance or wanted.tasks) and not has_variables:  # a provider that hangs holds up nobody
+            self._with.plan_or_refuse(entry)
         plan = self.view.connector(name, request)
-        self._configs.put_restart(request)
+        self._configs.put_restart(request)  # the reconciler hears of it from the store
         which = "what failed of the connector" if request.only_failed else "the connector"
-        log.info("%s is restarted%s", which, ", with its tasks" if request.include_tasks else "")
-        try:
-            self.reconciler.reconcile(name)
-        except TransitionFailed:
-            return plan  # which its instance has told
+        with about(label_of(name)):
+            log.info("%s is restarted%s", which, ", with its tasks" if request.include_tasks else "")
         return plan
 
     def _reset_topics(self, name: str) -> None:

@@ -65,17 +65,18 @@ class Queues:
         self._begin(queue)
         return added.future
 
-    def post(self, queue: Hashable, job: Callable[[], Any]) -> None:
+    def post(self, queue: Hashable, job: Callable[[], Any], *, is_impatient: bool = False) -> None:
         """Run a job nobody waits for; what it raises is logged."""
-        self.submit(queue, job).add_done_callback(lambda future: _log_failure(queue, future))
+        future = self.submit(queue, job, is_impatient=is_impatient)
+        future.add_done_callback(lambda done: _log_failure(queue, done))
 
-    def post_once(self, queue: Hashable, what: str, job: Callable[[], Any]) -> None:
+    def post_once(self, queue: Hashable, what: str, job: Callable[[], Any], *, is_impatient: bool = False) -> None:
         """Post a job unless the same still waits in its queue: a plugin may ask without end."""
         with self._lock:
             if (queue, what) in self._asked:
                 return
             self._asked.add((queue, what))
-        self.post(queue, lambda: self._do_asked(queue, what, job))
+        self.post(queue, lambda: self._do_asked(queue, what, job), is_impatient=is_impatient)
 
     def close(self) -> None:
         """Take no more jobs; what has begun may finish, what waits is cancelled."""

@@ -14,7 +14,7 @@ from hearth.foundation.log_level import levels
 from hearth.herder.equipment import Equipment
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
-from hearth.herder.supervisor import Restart, Supervisor
+from hearth.herder.supervisor import NOTHING, Restart, Supervisor
 from hearth.herder.task_link import TaskEvent
 from hearth.storage import ConfigListener, ConfiguredConnector, RestartRequest
 from hearth_api import ConnectError
@@ -42,7 +42,6 @@ class Reconciler(ConfigListener):
         self._lock = threading.Lock()
         self._generations: Iterator[int] | None = None
         self._supervisors: dict[str, Supervisor] = {}
-        self._requests: dict[str, set[RestartRequest]] = {}
         self._changed_classes: dict[str, set[str]] = {}
         equipment.configs.subscribe(self)
 
@@ -75,7 +74,6 @@ class Reconciler(ConfigListener):
         """
         with self._lock:
             self._generations = None
-            self._requests.clear()
             over = list(self._supervisors.values())
         if not over:
             return
@@ -85,8 +83,8 @@ class Reconciler(ConfigListener):
             if error := end.exception():
                 log.error("a connector did not end as it should: %s", error, exc_info=error)
 
-    def reconcile(self, name: str, tasks: Collection[int] = ()) -> None:
-        """Make what runs of a connector what the store says, and begin anew what users asked for, and these tasks.
+    def reconcile(self, name: str, restart: Restart = NOTHING) -> None:
+        """Make what runs of a connector what the store says, and begin anew what a user asked for.
 
         Called on the connector's queue. Raises ConnectError for what is wrong with the instance.
         """
@@ -95,12 +93,11 @@ class Reconciler(ConfigListener):
             return
         entry = self._with.configs.snapshot().find(name)
         if entry is not None:
-            supervisor.reconcile(entry, self._restart(name, tasks))
+            supervisor.reconcile(entry, restart)
             return
         supervisor.end()
         self._with.board.forget(name)
         with self._lock:
-            self._requests.pop(name, None)
             self._supervisors.pop(name, None)
 
     def on_change(self, connector: str) -> None:
@@ -108,12 +105,21 @@ class Reconciler(ConfigListener):
         self._later(connector, "change", lambda: None)
 
     def on_restart(self, request: RestartRequest) -> None:
-        """Take a request along when its connector is reconciled next, which is soon."""
-        with self._lock:
-            if self._generations is None:
-                return
-            self._requests.setdefault(request.connector, set()).add(request)
-        self.on_change(request.connector)
+        """Begin anew what the request wants in the states of that moment; a plugin that hangs is interrupted first."""
+        term, name = self._generations, request.connector
+
+        def restart() -> None:
+            if self._generations is term is not None:  # another term has begun everything anew
+                self._told(lambda: self.reconcile(name, self.wanted(request)))
+
+        self._queues.post_once(name, str(request), restart, is_impatient=True)
+
+    def wanted(self, request: RestartRequest) -> Restart:
+        """Return what begins anew of a connector in the states that it and its tasks have now."""
+        store = self._with.board.store
+        status = store.connector(request.connector)
+        tasks = {each.task for each in store.tasks(request.connector) if request.wants_task(each.state)}
+        return Restart(status is not None and request.wants_connector(status.state), tasks)
 
     def on_logger_level(self, namespace: str, level: str) -> None:
         """Log what a user, perhaps of another host, wants the whole cluster to log; tasks are told as well."""
@@ -206,13 +212,3 @@ class Reconciler(ConfigListener):
                     name, self._with, self._generations, lambda what, act: self._later(name, what, act)
                 )
             return known
-
-    def _restart(self, name: str, tasks: Collection[int]) -> Restart:
-        """Return what begins anew: what the requests want in the states that connector and tasks have now."""
-        with self._lock:
-            requests = self._requests.pop(name, set())
-        store = self._with.board.store
-        status = store.connector(name)
-        wanted = {each.task for each in store.tasks(name) for request in requests if request.wants_task(each.state)}
-        is_wanted = status is not None and any(request.wants_connector(status.state) for request in requests)
-        return Restart(is_wanted, {*wanted, *tasks})

@@ -38,6 +38,9 @@ class Restart:
     tasks: Collection[int] = ()
 
 
+NOTHING = Restart()
+
+
 class Supervisor:
     """The instance and the tasks of one connector, from when this host has to do with it until it has no more.
 
@@ -104,12 +107,12 @@ class Supervisor:
         used = {spec.class_name for task in tasks for spec in task.plan.plugins}
         used |= set() if run is None else {run.plugin.class_name}
         if self._revision is None or entry.target is TargetState.STOPPED or not (run is None or used & {*classes}):
-            return Restart()
+            return NOTHING
         try:
             config = self._with.resolve(entry).config
             worker = self._with.planner.worker_for(config)
             if not worker.follows_upgrades(config):
-                return Restart()
+                return NOTHING
             plugin = self._with.directory.connector(config)
             plans = self._with.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
         except (ConnectError, OSError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partialmethod
@@ -68,7 +69,7 @@ class Moody:
     """A herder whose one bundle hangs where a test says, in calls that may take five minutes."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         (root / "path").mkdir()
         plain_wheel(root / "path", "moody", groups=POINTS, code=CODE.format(flag=str(root)))
         self.bench = Bench(root, None, *discover([root / "path"], include_host=False).plugins)
@@ -77,12 +78,12 @@ class Moody:
 
     def hang(self, where: str) -> None:
         """Hang there from now on."""
-        (self._root / where).touch()
+        (self.root / where).touch()
 
     def behave(self) -> None:
         """Hang nowhere from now on."""
         for where in (*ANYWHERE, "stop"):
-            (self._root / where).unlink(missing_ok=True)
+            (self.root / where).unlink(missing_ok=True)
 
     def run(self, where: str = "") -> None:
         """Bring the connector up that is to hang there."""
@@ -94,7 +95,7 @@ class Moody:
         self.run(where)
         self.hang(where)
         answer = self.herder.restart_connector("c")
-        assert eventually((self._root / "hangs").exists, PATIENCE)
+        assert eventually((self.root / "hangs").exists, PATIENCE)
         return answer
 
     @property
@@ -144,8 +145,33 @@ def test_a_connector_that_hangs_runs_anew_in_time(
     moody.begin_to_hang(where)
     moody.behave()
     act(moody).result(30)
-    assert moody.state == "RUNNING"
+    assert eventually(lambda: moody.state == "RUNNING", PATIENCE)
     moody.bench.await_task("c", State.RUNNING)
+
+
+@pytest.mark.parametrize("tasks", [True, False], ids=["with tasks", "of failed"])
+@pytest.mark.parametrize("where", ANYWHERE)
+def test_a_restart_with_flags_is_answered_before_what_hangs(moody: Moody, where: str, tasks: bool) -> None:
+    """As by Java, whose leader writes the request and answers with the plan; what it asks for comes about later."""
+    moody.begin_to_hang(where)
+    moody.herder._queues._patience = 3600.0
+    for _ in range(2):  # neither waits for what the other has asked for
+        plan = moody.herder.restart(RestartRequest("c", only_failed=not tasks, include_tasks=tasks)).result(5)
+        assert plan["name"] == "c"
+        assert (plan["connector"]["state"], plan["tasks"][0]["state"]) == (
+            ("RESTARTING", "RESTARTING") if tasks else (moody.state, "RUNNING")
+        )
+
+
+@pytest.mark.parametrize("act", ENDING[2:4], ids=["restart", "restart with tasks"])
+def test_a_restart_is_not_cut_short_by_what_it_has_written(moody: Moody, act: Callable[[Moody], Future[Any]]) -> None:
+    """A plugin that is slow to start has its time as long as nobody else waits."""
+    moody.run()
+    moody.hang("start")
+    act(moody)
+    assert eventually((moody.root / "hangs").exists, PATIENCE)
+    time.sleep(3 * moody.herder._queues._patience)
+    assert moody.state == "RESTARTING"
 
 
 @pytest.mark.parametrize("where", ANYWHERE)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ class Vault(ConfigProvider):
         self.ttl: int | None = None
         self.is_broken = False
         self.asked = 0
+        self.opens = Event()
+        self.opens.set()
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take nothing."""
@@ -35,6 +38,7 @@ class Vault(ConfigProvider):
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
         """Return the value of whatever is wanted."""
         self.asked += 1
+        self.opens.wait()
         if self.is_broken:
             raise ConfigError("the vault is sealed")
         return ConfigData(dict.fromkeys(keys or (), self.value), self.ttl)
@@ -105,8 +109,20 @@ def test_a_start_asks_once(bench: Bench, vault: Vault) -> None:
     bench.await_task("c", State.RUNNING, 1)
     vault.asked = 0
     bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+    assert eventually(lambda: len(bench.spark.runs) == 4, PATIENCE)
     assert vault.asked == 1
     assert [run.plan.task_config["file"] for run in bench.spark.runs] == [SECRET] * 4
+
+
+def test_a_restart_with_flags_is_answered_while_a_provider_hangs(bench: Bench, vault: Vault) -> None:
+    """It is looked up when the restart takes place, by which nobody waits any more."""
+    bench.put("c", file="${vault:p:k}")
+    bench.await_task("c", State.RUNNING)
+    vault.opens.clear()
+    plan = bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+    assert plan["tasks"][0]["state"] == "RESTARTING"
+    vault.opens.set()
+    assert eventually(lambda: len(bench.spark.runs) == 2, PATIENCE)
 
 
 def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
