@@ -97,7 +97,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.schema_reference import SchemaReference, holds_itself
+from hearth_api.schema_reference import SchemaReference, needs_records
 from hearth_api.struct import Struct
 from hearth_api.task import (
     ErrantRecordReporter,
@@ -213,8 +213,8 @@ __all__ = [
     "Validator",
     "Width",
     "converter_config_def",
-    "holds_itself",
     "is_logical",
+    "needs_records",
     "key",
     "validate_value",
 ]

@@ -75,6 +75,7 @@ _PARTS = (
     "type_", "optional", "default", "name", "version", "doc", "parameters", "fields", "key_schema", "value_schema",
 )  # fmt: skip
 """What a schema is made of, by the names of the constructor's arguments and in their order."""
+_LEVELS = {Type.ARRAY: 1, Type.MAP: 2}
 _STRUCT = Type.STRUCT  # a member of an Enum is looked up slowly
 
 
@@ -95,7 +96,7 @@ class Schema(SchemaBase):
     """
 
     __slots__ = (
-        "_by_name", "_fields", "_hash", "_is_lasting", "_key_schema", "_kind", "_least", "_most",
+        "_by_name", "_fields", "_hash", "_is_lasting", "_key_schema", "_kind", "_least", "_levels", "_most",
         "_value_schema", "default", "doc", "name", "optional", "parameters", "type", "version",
     )  # fmt: skip
 
@@ -115,6 +116,8 @@ class Schema(SchemaBase):
     """The range of integers; a type without has no most."""
     _is_lasting: bool
     """Whether a value that fits can never cease to: nothing in it is a list or a map."""
+    _levels: int
+    """How many of Arrow's types stand in each other in its column: a map is two, a list of structs."""
     is_reference: ClassVar[bool] = False
     """Whether it stands for a struct inside of which it is: a `SchemaReference`."""
     _reader: ClassVar[Callable[[Any], Schema]]
@@ -159,7 +162,11 @@ class Schema(SchemaBase):
         if self.type is not _STRUCT:
             put(self, "_layout", None)
             put(self, "_is_lasting", self.type is not Type.ARRAY and self.type is not Type.MAP)
+            parts = (self._key_schema, self._value_schema)  # type: ignore[attr-defined]
+            inner = max([0 if part is None else part._levels for part in parts])
+            put(self, "_levels", inner + _LEVELS.get(self.type, 0))
             return
+        put(self, "_levels", 1 + max([field.schema._levels for field in fields], default=0))
         put(self, "_is_lasting", False not in [field.schema._is_lasting for field in fields])
         put(self, "_layout", StructLayout(self._by_name, self._is_lasting))
 

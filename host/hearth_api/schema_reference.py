@@ -28,6 +28,8 @@ class Knot:
         return _tied, (None if self.schema is None else _to_tree(self.schema, Numbers(self.schema)),)
 
 
+MOST_LEVELS = 63
+"""How many types may stand in each other: Arrow neither writes nor reads more between processes."""
 _Pair = tuple[Knot, Schema, Schema]
 
 
@@ -68,7 +70,7 @@ class SchemaReference(Schema):
     is_reference: ClassVar[bool] = True
     type = Type.STRUCT
     _key_schema = _value_schema = _kind = _most = None
-    _least = 0
+    _least = _levels = 0
     _is_lasting = False
 
     def __init__(self, knot: Knot, optional: bool, parameters: Mapping[str, str] | None = None) -> None:
@@ -294,3 +296,16 @@ def holds_itself(schema: Schema | None) -> bool:
     if schema.type is Type.STRUCT:
         return any(holds_itself(field.schema) for field in schema.fields)
     return holds_itself(schema.value_schema) or (schema.type is Type.MAP and holds_itself(schema.key_schema))
+
+
+def is_text(schema: Schema | None) -> bool:
+    """Tell whether a column holds values of the schema as JSON texts, since Arrow has no type for them."""
+    return schema is None or schema.is_reference or schema._levels > MOST_LEVELS
+
+
+def needs_records(schema: Schema | None) -> bool:
+    """Tell whether plugins are given values of the schema as records only.
+
+    That is so where a struct holds itself, and where a schema has more than 63 levels, of which a map is two.
+    """
+    return schema is not None and (schema._levels > MOST_LEVELS or holds_itself(schema))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from hearth_api import Converter, PluginError, SchemaAndValue, holds_itself
+from hearth_api import Converter, PluginError, SchemaAndValue, needs_records
 from hearth_api.batch import (
     BatchConverter,
     ColumnRun,
@@ -67,7 +67,7 @@ def _serialize_column(
     headers: HeaderRows,
 ) -> Any:
     def run() -> Any:
-        return NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, column)
+        return NotImplemented if needs_records(schema) else converter.from_connect_batch(topic, schema, column)
 
     def accept(cells: Any, _: Any) -> Any:
         _check_length("from_connect_batch", len(cells), len(column))

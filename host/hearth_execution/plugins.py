@@ -20,6 +20,7 @@ from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure, is_retriable
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
+from hearth_execution.stack import make_room
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Plugins:
     """The plugins of one environment that one task uses."""
 
     def __init__(self, type_: str, retry: Retry = NO_RETRY) -> None:
+        make_room()
         self._is_source = type_ == "source"
         self.retry = retry
         self._loaded: dict[str, Any] = {}

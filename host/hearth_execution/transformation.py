@@ -208,7 +208,7 @@ class Transformations:
         rows = rows_of(batch)
 
         def run() -> Any:
-            return NotImplemented if batch.holds_itself else transformation.apply_batch(batch)
+            return NotImplemented if batch.needs_records else transformation.apply_batch(batch)
 
         def accept(batches: list[Batch], errors: Mapping[int, Exception]) -> list[Batch]:
             if not all(map(is_numbered, batches)):
@@ -231,7 +231,7 @@ class Transformations:
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run() -> Any:
-            return NotImplemented if batch.holds_itself else predicate.test_batch(batch)
+            return NotImplemented if batch.needs_records else predicate.test_batch(batch)
 
         def accept(mask: Any, _: Any) -> Any:
             count, nulls, wanted = len(mask), mask.null_count, batch.num_rows

@@ -59,11 +59,13 @@ def main(arguments: list[str]) -> None:
     check_interpreter(tag)
     be_nobody()
     leave_signals_to_runtime()
+    from hearth_execution.stack import make_room
     from hearth_stage.absent_module import AbsentFinder
     from hearth_stage.log_output import begin_log
 
     sys.meta_path.insert(1, AbsentFinder())
     begin_log()
+    make_room()
     connection = _forked(sites, *forking[0]) if forking else _started()
     os.register_at_fork(after_in_child=connection.close)
     give_signals_back_to_forks()

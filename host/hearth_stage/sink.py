@@ -309,5 +309,5 @@ def _put_batches(task: BatchSinkTask, batches: list[Batch]) -> None:
         takes_records = sum(batch.num_rows for batch in batches) < FEWEST_ROWS * len(pieces)
     else:
         pieces, takes_records = batches, False
-    if takes_records or any(batch.holds_itself for batch in batches) or task.put_batch(pieces) is NotImplemented:
+    if takes_records or any(batch.needs_records for batch in batches) or task.put_batch(pieces) is NotImplemented:
         task.put(records_in_turn(batches))

@@ -61,13 +61,13 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
 
 
 def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
-    """Beyond what Arrow sends, and beyond Python's stack; those around it arrive."""
+    """Java reads arrays of 998 levels with their schema, which is more than Arrow sends; what is around it arrives."""
 
     def message(depth: int) -> bytes:
         schema = '{"type":"array","items":' * depth + '{"type":"int32"}' + "}" * depth
         return f'{{"schema":{schema},"payload":{"[" * depth}1{"]" * depth}}}'.encode()
 
-    depths, dead, written = (1, 64, 500, 5000, 2), f"{name}-dead", tmp_path / "written"
+    depths, dead, written = (1, 64, 500, 999, 998, 5000, 2), f"{name}-dead", tmp_path / "written"
     topics.create(name)
     topics.produce(name, [Record(None, message(depth)) for depth in depths])
     config = {
@@ -82,9 +82,10 @@ def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, 
         "errors.deadletterqueue.context.headers.enable": "true",
     }
     host.run(config)
-    assert eventually(lambda: written.exists() and written.read_text() == "[1]\n[[1]]\n", PATIENCE), host.rest.status(
-        name
+    lines = [f"{'[' * depth}1{']' * depth}" for depth in depths if depth <= 998]
+    assert eventually(lambda: written.exists() and written.read_text().splitlines() == lines, PATIENCE), (
+        host.rest.status(name)
     )
-    assert eventually(lambda: topics.count(dead) == 3, PATIENCE)
+    assert eventually(lambda: topics.count(dead) == 2, PATIENCE)
     errors = [dict(record.headers)["__connect.errors.exception.class.name"] for record in topics.read(dead)]
-    assert errors == [f"{ERRORS}DataException".encode()] * 3
+    assert errors == [f"{ERRORS}DataException".encode()] * 2

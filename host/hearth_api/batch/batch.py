@@ -24,7 +24,7 @@ from hearth_api.java.offset_json import offset_to_json
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.record import TimestampType
 from hearth_api.schema import Schema
-from hearth_api.schema_reference import holds_itself
+from hearth_api.schema_reference import needs_records
 
 _METADATA_KEY = b"hearth"
 
@@ -75,9 +75,9 @@ class Batch:
         return self.num_rows
 
     @property
-    def holds_itself(self) -> bool:
-        """Tell whether a struct stands inside of itself in a key or a value; plugins are given these as records."""
-        return holds_itself(self.key_schema) or holds_itself(self.value_schema)
+    def needs_records(self) -> bool:
+        """Tell whether plugins are given the batch as records only, for its schemas (`hearth_api.needs_records`)."""
+        return needs_records(self.key_schema) or needs_records(self.value_schema)
 
     def column(self, name: str) -> Any:
         """Return a column as a pyarrow Array, or None when it is missing, which means all null."""

@@ -1,7 +1,8 @@
 """Columns: the values of many records as one Arrow array, there and back.
 
-Columns hold the physical form of values. A column without schema holds the plain JSON text of every value, and one of
-structs that stand inside of themselves the JSON text of their physical form, since Arrow has no types without end.
+Columns hold the physical form of values. A column without schema holds the plain JSON text of every value. One of
+structs that stand inside of themselves, or of a schema of more levels than Arrow sends, holds the JSON text of their
+physical form.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_jso
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
+from hearth_api.schema_reference import is_text
 from hearth_api.struct import Struct, rows_of, schemas_of, structs
 from hearth_api.validation import is_logical, validate_value
 
@@ -30,7 +32,6 @@ _ARROW_NAME = {type_: type_.value for type_ in Type} | {
     Type.FLOAT32: "float32", Type.FLOAT64: "float64", Type.BOOLEAN: "bool_", Type.BYTES: "binary",
 }  # fmt: skip
 _NULL = type(None)
-_MOST_LEVELS = 63  # Arrow neither writes nor reads more between processes
 _EXACT_TYPE: dict[Type, type] = {
     **dict.fromkeys((Type.INT8, Type.INT16, Type.INT32, Type.INT64), int),
     Type.FLOAT32: float, Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: bytes,
@@ -47,11 +48,9 @@ _PACKED = {type_: _LETTER[type_] for type_ in (Type.INT8, Type.INT16, Type.INT32
 
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema | None) -> Any:
-    """Return the Arrow type of a column of values of the schema; one of too many levels raises a DataError."""
-    if schema is None or schema.is_reference:
+    """Return the Arrow type of a column of values of the schema."""
+    if schema is None or is_text(schema):
         return pa.string()
-    if (levels := _levels(schema)) > _MOST_LEVELS:
-        raise DataError(f"a schema of {levels} levels, where a column has no more than {_MOST_LEVELS}")
     if schema.type is Type.ARRAY:
         return pa.list_(arrow_type(schema.value_schema))
     if schema.type is Type.MAP:
@@ -61,18 +60,6 @@ def arrow_type(schema: Schema | None) -> Any:
     return getattr(pa, _ARROW_NAME[schema.type])()
 
 
-@lru_cache(maxsize=1000)
-def _levels(schema: Schema | None) -> int:
-    """Return how many of Arrow's types stand in each other in that of a schema: a map is two, a list of structs."""
-    if schema is None or schema.is_reference or schema.type.is_primitive:
-        return 0
-    if schema.type is Type.STRUCT:
-        return 1 + max((_levels(field.schema) for field in schema.fields), default=0)
-    if schema.type is Type.MAP:
-        return 2 + max(_levels(schema.key_schema), _levels(schema.value_schema))
-    return 1 + _levels(schema.value_schema)
-
-
 def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
     """Return the values as an Arrow array; one that does not fit the schema raises a DataError.
 
@@ -80,7 +67,7 @@ def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
     """
     if schema is None:
         return pa.array([None if value is None else plain_to_json(value) for value in values], pa.string())
-    if schema.is_reference:
+    if is_text(schema):
         return pa.array([None if value is None else value_to_json(schema, value) for value in values], pa.string())
     if schema.type is Type.STRUCT:
         return _struct_column(schema, values)
@@ -97,7 +84,7 @@ def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
     """Return the values of an Arrow array as Python values of the record API."""
     if schema is None:
         return [None if text is None else plain_from_json(text) for text in _texts(column)]
-    if schema.is_reference:
+    if is_text(schema):
         return [None if text is None else value_from_json(schema, text) for text in _texts(column)]
     if schema.type is Type.STRUCT:
         return _struct_values(schema, column)
@@ -224,7 +211,7 @@ def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
 @lru_cache(maxsize=1000)
 def _is_judged(schema: Schema) -> bool:
     """Tell whether what a struct of the schema was given can neither change nor fail to become a column."""
-    if schema.type is not Type.STRUCT or schema.is_reference:
+    if schema.type is not Type.STRUCT or is_text(schema):
         return schema.type.is_primitive and not is_logical(schema)
     return all(_is_judged(field.schema) for field in schema.fields)
 

@@ -10,6 +10,7 @@ from hearth_api.batch.column import arrow_type, values_to_column
 from hearth_api.errors import DataError, UnknownNameError
 from hearth_api.python_value import fitted, members
 from hearth_api.schema import Schema, Type
+from hearth_api.schema_reference import is_text
 from hearth_api.struct import Struct
 
 _BY_PLACE = frozenset((tuple, list))
@@ -24,7 +25,7 @@ def rows_to_column(schema: Schema | None, rows: Iterable[Any]) -> Any:
     values = rows if isinstance(rows, list) else list(rows)
     if schema is None:
         return values_to_column(None, values)
-    if schema.type is not Type.STRUCT or schema.is_reference:
+    if schema.type is not Type.STRUCT or is_text(schema):
         return _fitted_column(schema, values)
     if not schema.fields:
         return values_to_column(schema, [None if row is None else Struct.of(schema, row or {}) for row in values])
@@ -95,7 +96,7 @@ def _nothing(value: Any) -> Any:
 
 def _fitted_column(schema: Schema, values: Sequence[Any]) -> Any:
     """Return values as a column, in the classes that the schema has for them where they are of others."""
-    if schema.type is Type.STRUCT and not schema.is_reference:
+    if schema.type is Type.STRUCT and not is_text(schema):
         return rows_to_column(schema, list(values))
     if schema.type.is_primitive:
         try:

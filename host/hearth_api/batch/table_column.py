@@ -16,6 +16,7 @@ from hearth_api.builder import SchemaBuilder
 from hearth_api.errors import DataError, UnknownNameError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
+from hearth_api.schema_reference import is_text
 
 PRECISION = "connect.decimal.precision"
 """The parameter by which a decimal's schema says how many digits there are, as connectors of databases write it."""
@@ -301,7 +302,7 @@ def table_column(schema: Schema | None, column: Any) -> Any:
 
     A field that must have a value has its default where it is null. What is without schema stays JSON text.
     """
-    if schema is None or schema.is_reference:
+    if schema is None or is_text(schema):
         return column
     if schema.type is Type.STRUCT:
         return _table_struct(schema, column)

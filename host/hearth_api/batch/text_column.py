@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth_api.batch.column import column_to_values
 from hearth_api.schema import Schema, Type
+from hearth_api.schema_reference import is_text
 from hearth_api.text import java_text
 from hearth_api.validation import is_logical
 
@@ -14,7 +15,7 @@ _WHOLE = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 def column_to_texts(schema: Schema, column: Any) -> list[str | None]:
     """Return the text that `java_text` has for each value of a column, None for a null."""
-    if schema.type is Type.STRUCT and not schema.is_reference and schema.fields:
+    if schema.type is Type.STRUCT and not is_text(schema) and schema.fields:
         return _struct_texts(schema, column)
     values = column_to_values(schema, column)
     if schema.type is Type.STRING:

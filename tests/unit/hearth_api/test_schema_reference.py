@@ -19,7 +19,7 @@ from hearth_api import (
     SchemaBuilderError,
     SchemaReference,
     Struct,
-    holds_itself,
+    needs_records,
 )
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_api.java import schema_from_text, schema_to_text
@@ -67,8 +67,8 @@ def test_a_reference_has_what_its_struct_has() -> None:
         "children=[Struct{value=4,next=Struct{value=5}}],named={a=null, b=Struct{value=6}}}"
     )
     TREE.validate()
-    assert holds_itself(NODE)
-    assert not holds_itself(STRING_SCHEMA)
+    assert needs_records(NODE)
+    assert not needs_records(STRING_SCHEMA)
 
 
 @pytest.mark.parametrize("name", ["Node", None])

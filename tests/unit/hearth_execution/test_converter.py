@@ -200,8 +200,8 @@ def test_bad_bytes_are_a_null_of_their_row() -> None:
     assert [each.row for each in failures] == [11]
 
 
-def test_a_schema_that_no_column_has_is_a_failure_of_its_row() -> None:
-    """No message ends a task by what it holds, be it one that Arrow could not send or one beyond Python's stack."""
+def test_a_message_that_is_too_deep_is_a_failure_of_its_row() -> None:
+    """What Arrow has no type for is a text in a column; no message ends a task by what it holds."""
     plugins = Plugins("sink")
     plugins.load("value.converter", "json", "hearth_json.converter:JsonConverter", {})
 
@@ -215,7 +215,7 @@ def test_a_schema_that_no_column_has_is_a_failure_of_its_row() -> None:
     )
     runs, failures = found
     assert sum(len(run.column) for run in runs) == len(cells)
-    assert sorted((each.row, each.error.kind) for each in failures) == [(row, "data") for row in (2, 3, 4, 5)]
+    assert [(each.row, each.error.kind) for each in failures] == [(5, "data")]
 
 
 def test_values_of_equal_schemas_are_one_run_wherever_they_stand() -> None:

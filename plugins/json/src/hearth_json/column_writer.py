@@ -7,18 +7,21 @@ columns. Rows with nulls, and values that JSON writes in an unusual way, are the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
 from hearth_api.batch import column_to_values
 from hearth_api.layout import constant, join
+from hearth_json.depth import NOT_WRITTEN, is_too_deep, too_deep
 from hearth_json.literal import base64_literal, decimal_literal, double_literal, float_literal, string_literal
 from hearth_json.plain_writer import plain_texts
 from hearth_json.row_writer import RowWriter
+from hearth_json.scan import deep_rows
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
 from hearth_json.text_column import escaped, scatter
@@ -53,6 +56,11 @@ class ColumnWriter:
         if self._settings.schemas_enable:
             pieces = [f'{{"schema":{self._schemas.text(schema)},"payload":'.encode(), *pieces, b"}"]
         return join(pieces, length)
+
+    def refuse_too_deep(self, schema: Schema | None, messages: Any) -> None:
+        """Raise a DataError where a message is nested deeper than Jackson writes; most schemas do not let it be."""
+        if _is_open(schema) and any(is_too_deep(messages[row].as_py().decode()) for row in deep_rows(messages)):
+            raise DataError(NOT_WRITTEN) from too_deep("Write")
 
     def pieces(self, schema: Schema | None, column: Any) -> list[Any]:
         """Return the constants and columns that, joined, are the JSON text of every row; none of them has nulls."""
@@ -124,6 +132,18 @@ class ColumnWriter:
 
     def _value_by_value(self, schema: Schema, column: Any) -> Any:
         return _each(column_to_values(schema, column), lambda value: self._values.text(schema, value))
+
+
+@lru_cache(maxsize=1000)
+def _is_open(schema: Schema | None) -> bool:
+    """Tell whether there are values without schema in those of a schema, so that it says not how deep they are."""
+    if schema is None:
+        return True
+    if schema.type is Type.STRUCT:
+        return any(_is_open(field.schema) for field in schema.fields)
+    if schema.type is Type.MAP and _is_open(schema.key_schema):
+        return True
+    return schema.type in _NESTED and _is_open(schema.value_schema)
 
 
 def _each(values: list[Any], text: Callable[[Any], str]) -> Any:

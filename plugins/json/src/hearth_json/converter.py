@@ -16,6 +16,7 @@ from hearth_api import (
     SchemaAndValue,
 )
 from hearth_api.batch import BatchConverter, ColumnRun, PartlyFailed
+from hearth_json.depth import NOT_WRITTEN, is_too_deep, too_deep
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
@@ -31,7 +32,6 @@ _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
     " If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
 )
-_TOO_DEEP = "the value is nested deeper than Python's stack"
 _NO_SCHEMA = "Failed to parse schema in converter config due to serialization error: "
 
 
@@ -74,7 +74,9 @@ class JsonConverter(BatchConverter, HeaderConverter):
             if self._settings.schemas_enable:
                 text = f'{{"schema":{self._schemas.text(schema)},"payload":{text}}}'
         except RecursionError as error:
-            raise DataError(_TOO_DEEP) from error
+            raise DataError(NOT_WRITTEN) from error
+        if is_too_deep(text):
+            raise DataError(NOT_WRITTEN) from too_deep("Write")
         return text.encode()
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
@@ -101,9 +103,11 @@ class JsonConverter(BatchConverter, HeaderConverter):
 
             self._column_writer = ColumnWriter(self._settings, self._values, self._schemas)
         try:
-            return self._column_writer.messages(schema, column)
+            messages = self._column_writer.messages(schema, column)
         except RecursionError as error:
-            raise DataError(_TOO_DEEP) from error
+            raise DataError(NOT_WRITTEN) from error
+        self._column_writer.refuse_too_deep(schema, messages)
+        return messages
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | PartlyFailed:
         """Return the values of a column of JSON, split where the schema changes."""

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import DataError, Schema, SchemaAndValue
+from hearth_api import DataError, Schema, SchemaAndValue, needs_records
 from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, frameless, values_to_column
 from hearth_api.layout import Alike, Grouped, memory
 from hearth_json.column_reader import ColumnReader, Part
@@ -181,6 +181,8 @@ class BatchReader:
 
     def _read(self, envelope: Envelope, data: Any, rows: Any, found: _Parts) -> None:
         """Read the rows of one envelope, which have these numbers in the batch."""
+        if needs_records(envelope.schema):
+            return  # to the plain form
         payloads = data
         if envelope.head:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))

@@ -26,7 +26,7 @@ from hearth_api.java import json_ordered
 from hearth_api.layout import Alike, Layouts, Rewriting, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
-from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
+from hearth_json.scan import deep_rows, may_hold_odd_number
 
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
@@ -155,9 +155,7 @@ def _sure_part(payloads: Any, texts: Any, odd: Any) -> Part:
 
 def _deep_rows(payloads: Any) -> Any:
     """Tell which rows may be nested deeper than Jackson reads; None when none is."""
-    _, offsets = memory(payloads)
-    long = np.flatnonzero(np.diff(offsets) > MAY_BE_DEEP)
-    deep = [row for row in long.tolist() if may_be_deep(payloads[row].as_py())]
+    deep = deep_rows(payloads)
     if not deep:
         return None
     mask = np.zeros(len(payloads), bool)

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from hearth_api.layout import memory
+from hearth_json.depth import MOST_LEVELS
+
 # Pieces of this size stay in the processor's cache with the arrays made from them.
 _PIECE = 1 << 16
 _LONGEST_RUN = 19
-MAY_BE_DEEP = 900
-"""A shorter JSON text than this is not nested too deep for Jackson or Python, and has no number that is too long."""
+MAY_BE_DEEP = MOST_LEVELS - 1
+"""A shorter JSON text than this is not nested too deep for Jackson, also as a payload, nor has too long a number."""
 
 
 def may_hold_odd_number(content: Any) -> bool:
@@ -27,8 +30,15 @@ def may_hold_odd_number(content: Any) -> bool:
 
 
 def may_be_deep(payload: bytes) -> bool:
-    """Tell whether a JSON text may be nested deeper than Jackson or Python read."""
+    """Tell whether a JSON text may be nested deeper than Jackson reads."""
     return payload.count(b"[") + payload.count(b"{") > MAY_BE_DEEP
+
+
+def deep_rows(texts: Any) -> list[int]:
+    """Return which rows of a column of JSON texts may be nested deeper than Jackson reads or writes."""
+    _, offsets = memory(texts)
+    long = np.flatnonzero(np.diff(offsets) > MAY_BE_DEEP)
+    return [row for row in long.tolist() if may_be_deep(texts[row].as_py() or b"")]
 
 
 def _piece_may_hold(content: Any) -> bool:

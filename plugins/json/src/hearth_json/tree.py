@@ -2,9 +2,8 @@
 
 Integers become int, other numbers Decimal with every digit they had. Only the first value of the bytes is read,
 leading zeros are accepted, the last of several equal members wins, and UTF-16 and UTF-32 are recognised. Numbers of
-more than 1000 digits are refused, as is nesting deeper than Python's parser goes, which differs from one Python to the
-next (990 levels on 3.10 and 3.11, more on later ones; Jackson goes to 1000). What is made of the tree takes several
-calls for each level, so some 200 levels pass everywhere, and what does not raises a DataError.
+more than 1000 digits are refused, as are more than 1000 levels. A process whose calls may not nest as deep as in a
+stage refuses fewer levels.
 Unlike Jackson it refuses UTF-8 that is not in its shortest form, and sets no limit to the length of texts.
 """
 
@@ -17,6 +16,7 @@ from json.scanner import make_scanner
 from typing import Any, Final
 
 from hearth_api import DataError
+from hearth_json.depth import is_too_deep, too_deep
 
 
 class _Missing:
@@ -58,6 +58,8 @@ def tree_or_error(data: bytes) -> Any:
     cause: Exception
     if text[start] not in _FIRSTS:
         cause = _no_value(text, start)
+    elif is_too_deep(text, start):
+        cause = too_deep("Read")
     else:
         try:
             return _first_value(text, start)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import DataError, Schema, holds_itself
+from hearth_api import DataError, Schema, needs_records
 from hearth_registry.avro_anything import anything
 from hearth_registry.avro_compatibility import incompatibilities
 from hearth_registry.avro_input import Cursor
@@ -102,7 +102,7 @@ class AvroPayloadReader(PayloadReader):
 
     def values(self, payloads: Any) -> Any:
         """Return the values of a column of payloads, where the form with columns has a way for them."""
-        if len(payloads) < FEW_READ or holds_itself(self.schema):
+        if len(payloads) < FEW_READ or needs_records(self.schema):
             return NotImplemented
         if self._columns is None:
             from hearth_registry.avro_column_reader import ColumnReader  # Arrow only where there are columns

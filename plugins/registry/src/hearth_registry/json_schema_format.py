@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import DataError, Schema, holds_itself
+from hearth_api import DataError, Schema, needs_records
+from hearth_json.depth import is_too_deep, too_deep
 from hearth_registry.json_payload_check import PayloadCheck
 from hearth_registry.json_payload_reader import JsonPayloadReader
 from hearth_registry.json_payload_writer import JsonPayloadWriter, indented
@@ -21,6 +22,8 @@ from hearth_registry.schemaless_writer import SchemalessWriter
 
 if TYPE_CHECKING:
     from hearth_registry.json_payload_column import JsonPayloadColumnReader, JsonPayloadColumns
+
+_TOO_DEEP = "the value is nested too deeply"
 
 
 class JsonSchema(FormatSchema):
@@ -117,7 +120,9 @@ class _Writer(PayloadWriter):
         try:
             text = self._values.text(self._schema, value)
         except RecursionError as error:
-            raise DataError("the value is nested too deeply") from error
+            raise DataError(_TOO_DEEP) from error
+        if is_too_deep(text):
+            raise DataError(_TOO_DEEP) from too_deep("Write")
         if self._check is not None:
             self._check.payload(text.encode())
         return (indented(text) if self._settings.indent_output else text).encode()
@@ -151,7 +156,7 @@ class _Reader(PayloadReader):
 
     def values(self, payloads: Any) -> Any:
         """Return the values of payloads as a column."""
-        if self._check is not None or holds_itself(self.schema):
+        if self._check is not None or needs_records(self.schema):
             return NotImplemented
         if self._columns is None:
             from hearth_registry.json_payload_column import JsonPayloadColumnReader

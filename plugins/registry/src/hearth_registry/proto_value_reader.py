@@ -25,6 +25,7 @@ from hearth_registry.proto_wire import (
 from hearth_registry.protobuf_setting import ProtobufSettings
 from hearth_registry.schema_format import PayloadError
 
+_TOO_DEEP = "Protocol message had too many levels of nesting"
 _UNKNOWN = object()
 """What a number stands for that no symbol of a closed enum has."""
 _BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
@@ -53,6 +54,8 @@ class ProtoValueReader:
         """Keep the settings."""
         self._file, self._settings = file, settings
         self._references: dict[tuple[Schema, int], Read] = {}
+        self._depth = 0
+        """How many messages are around the one that is read, where that stands inside of itself."""
 
     def root(self, schema: Schema, message: ProtoMessage) -> Read:
         """Return what reads payloads of a root message as values of its Connect schema."""
@@ -62,7 +65,7 @@ class ProtoValueReader:
             try:
                 return read(data)
             except RecursionError as error:
-                raise PayloadError("Protocol message had too many levels of nesting") from error
+                raise PayloadError(_TOO_DEEP) from error
 
         return payload
 
@@ -76,7 +79,13 @@ class ProtoValueReader:
             made = self._references.get(key)
             if made is None:
                 made = self._references[key] = self._message(schema, message, 0)
-            return made(data)
+            around, self._depth = self._depth, self._depth + depth
+            try:
+                if self._depth > DEEPEST:
+                    raise PayloadError(_TOO_DEEP)
+                return made(data)
+            finally:
+                self._depth = around
 
         return read
 

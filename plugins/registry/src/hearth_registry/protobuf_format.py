@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import DataError, Schema, Type, holds_itself, is_logical
+from hearth_api import DataError, Schema, Type, is_logical, needs_records
 from hearth_registry import proto_known as known
 from hearth_registry.proto_difference import differences
 from hearth_registry.proto_file import ProtoFile, ProtoMessage
@@ -221,7 +221,7 @@ class _Reader(PayloadReader):
 
     def values(self, payloads: Any) -> Any:
         """Return the values of payloads as a column."""
-        if holds_itself(self.schema):
+        if needs_records(self.schema):
             return NotImplemented
         if self._columns is None:
             from hearth_registry.proto_column_reader import ProtoColumnReader

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import decimal
+import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,16 @@ def test_deep_nesting_raises_a_data_error() -> None:
             read_whole(made, pa.array([b"1"] * 20 + [message], pa.binary()))
 
 
+@pytest.fixture
+def little_room() -> Iterator[None]:
+    """Have no more room for calls than Python has by itself, as where an author tries a converter."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize("enable", ["true", "false"])
 @pytest.mark.parametrize("depth", [100, 300, 450, 700, 980, 3000])
 def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable: str) -> None:
@@ -158,6 +170,7 @@ def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable
                 assert depth > 100
 
 
+@pytest.mark.usefixtures("little_room")
 def test_a_schema_nested_deeper_than_the_stack_is_told_as_such() -> None:
     """As a value is, which has as many levels as its schema."""
     schema, value = INT32_SCHEMA, 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from hearth_api import DataError, Schema, SchemaBuilder, Struct
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_api.java import schema_to_text
+from hearth_execution.stack import make_room
 from hearth_registry.avro_converter import AvroConverter
 from hearth_registry.json_schema_converter import JsonSchemaConverter
 from hearth_registry.protobuf_converter import ProtobufConverter
 from hearth_registry.registry_converter import RegistryConverter
+from hearth_registry.schema_format import PayloadError
 from hearth_registry.schema_text import AVRO, JSON, PROTOBUF, SchemaText
 from tests.registry_server import serving
 from tests.unit.hearth_api.test_schema_reference import chain, node, reference
@@ -232,6 +235,33 @@ def test_what_is_nested_without_end_is_refused_with_a_sentence(format_: str) -> 
         with pytest.raises(DataError) as failure:
             found.to_connect_data("t", b"\0\0\0\0\1" + indexes + deep[format_])
     assert any(word in repr(failure.getrepr()) for word in ("nested too deeply", "levels of nesting", "is not JSON"))
+
+
+def test_messages_are_read_as_deep_as_by_the_library_of_protobuf() -> None:
+    """Which counts those around a message, and stops at a hundred; what was refused leaves no trace in the reader."""
+    reads = reader_of(PROTOBUF, PROTOBUF_PAIR)
+    for _ in range(2):
+        value = reads.value(_nested_message(100))
+        for _ in range(100):
+            value = value["inner"]
+        assert value["inner"] is None
+        with pytest.raises(PayloadError, match="Protocol message had too many levels of nesting"):
+            reads.value(_nested_message(101))
+
+
+def test_json_is_written_as_deep_as_by_jackson() -> None:
+    """A thousand levels; the rest is an error however much room for calls there is."""
+    found = converter(JSON)
+    assert found.from_connect_data("t", *nested(JSON, 50)) is not None
+    limit = sys.getrecursionlimit()
+    make_room()
+    try:
+        assert found.from_connect_data("t", *nested(JSON, 999)) is not None
+        with pytest.raises(DataError, match="nested too deeply") as error:
+            found.from_connect_data("t", *nested(JSON, 1000))
+    finally:
+        sys.setrecursionlimit(limit)
+    assert "nesting depth (1001)" in str(error.value.__cause__)
 
 
 def test_a_record_that_cannot_be_without_itself_has_no_values() -> None:
