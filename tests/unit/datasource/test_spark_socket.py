@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pickle
 import socket
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from pyspark.sql.types import StructType
@@ -74,3 +77,38 @@ def test_a_system_that_has_no_say_in_it_is_left_alone(monkeypatch: pytest.Monkey
     spark_socket.acknowledge_now()
     monkeypatch.delattr(socket, "TCP_QUICKACK", raising=False)
     spark_socket.acknowledge_now()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_printed"),
+    [
+        (BrokenPipeError("x"), False),
+        (ConnectionResetError("x"), False),
+        (OSError("x"), True),
+        (ValueError("x"), True),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_a_worker_of_pysparks_daemon_prints_no_trace_of_a_lost_connection(
+    error: Exception, is_printed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every other error is printed as before, and the rest of its ``traceback`` is Python's."""
+    daemon = ModuleType("__main__")
+    vars(daemon).update(__spec__=SimpleNamespace(name="pyspark.daemon"), traceback=traceback)
+    monkeypatch.setitem(sys.modules, "__main__", daemon)
+    pickle.loads(pickle.dumps(HearthReader({}, StructType())))
+    try:
+        raise error
+    except type(error):
+        vars(daemon)["traceback"].print_exc()
+        assert type(error).__name__ in vars(daemon)["traceback"].format_exc()
+    assert (type(error).__name__ in capsys.readouterr().err) is is_printed
+
+
+def test_a_process_that_is_no_worker_of_pysparks_daemon_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning takes place in one, and so does a test."""
+    main = ModuleType("__main__")
+    vars(main).update(traceback=traceback)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    spark_socket.end_quietly()
+    assert vars(main)["traceback"] is traceback
