@@ -9,16 +9,28 @@ started in each executor of a cluster; ``executor_artifact`` sends executors on 
 master lets this host in, ``address`` knows where executors find it, ``slot`` tells of tasks that wait. No record flows
 through the JVM, so the RDD interface is enough and Catalyst never wakes.
 
-``install`` is for users of the data source: ``installation`` brings bundles and Hearth into a session of their own.
+``session`` and ``install`` are for users of the data source: ``spark_session`` starts Spark with the Python that has
+Hearth, ``installation`` brings bundles and Hearth into a session of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def session(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return the session of Spark that runs, or start one in which ``format("hearth")`` is found.
+
+    ``settings`` are Spark's own: ``session({"spark.master": "local[4]"})``. Call it before anything else starts Spark.
+    Raises what to do where Spark runs already with a Python that has no Hearth.
+    """
+    from hearth.spark.spark_session import open_session  # hosts and executors have no use for it
+
+    return open_session(settings or {})
 
 
 def install(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[str]:

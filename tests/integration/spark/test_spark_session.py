@@ -1,0 +1,90 @@
+"""Scripts that read DataFrames with nothing set but what they say: what they find, and what they print."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.peer.hearth_connect import ROOT, file_bundle
+
+CUT_SHORT = ROOT / "tests" / "integration" / "datasource" / "cut_short.py"
+OF_SPARK = ("bash", "sh", "env", "dirname", "java", "ps", "uname", "hostname", "rm", "chmod")
+"""What Spark and its scripts look up on the PATH."""
+LATE = """
+import hearth.spark
+from hearth_api import ConnectError
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+try:
+    hearth.spark.session()
+except ConnectError as error:
+    print(f"{error.code}|{error}|{error.hint}")
+"""
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> dict[str, str]:
+    """Provide an environment whose PATH has no Python but one that finds nothing."""
+    path = tmp_path / "path"
+    path.mkdir()
+    for name in OF_SPARK:
+        found = shutil.which(name)
+        if found is not None:
+            (path / name).symlink_to(found)
+    (path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (path / "python3").chmod(0o755)
+    taken = ("PATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "PYTHONPATH", "VIRTUAL_ENV", "SPARK_HOME")
+    return {name: text for name, text in os.environ.items() if name not in taken} | {"PATH": str(path)}
+
+
+def run(variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script by the Python of these tests, which is not activated."""
+    done = subprocess.run(
+        [sys.executable, *arguments], env=variables, capture_output=True, text=True, check=False, timeout=1000
+    )
+    assert done.returncode == 0, done.stderr[-8000:]
+    return done
+
+
+def cut_short(variables: dict[str, str], folder: Path, *ways: str) -> list[str]:
+    """Run the program whose reads are cut short; returns what it did. Its standard error has no trace of a Python."""
+    done = run(variables, str(CUT_SHORT), str(folder), str(file_bundle()), *ways)
+    assert [line for line in done.stderr.splitlines() if "Traceback" in line or "Error" in line] == []
+    return [line for line in done.stdout.splitlines() if line.startswith(("little", "much"))]
+
+
+def test_a_script_finds_the_format_and_prints_no_trace_of_a_read_that_is_cut_short(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    """The PATH has no Python with Hearth; Spark closes the connection while a worker sends, and at its end."""
+    ways = ("much", "show", "little", "limit", "little", "head", "much", "cancel")
+    assert cut_short(variables, tmp_path, *ways) == ["much show", "little limit", "little head", "much cancel"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_no_way_of_cutting_a_read_short_prints_a_trace(variables: dict[str, str], tmp_path: Path) -> None:
+    """Spark's own methods, jobs that are cancelled, and those that fail elsewhere."""
+    assert len(cut_short(variables, tmp_path)) == 22
+
+
+def test_a_session_that_runs_already_with_another_python_is_refused(variables: dict[str, str]) -> None:
+    """The refusal names that Python, and what to do."""
+    code, fact, hint = run(variables, "-c", LATE).stdout.strip().split("|")
+    assert code == "environment.spark.python"
+    assert fact == "Spark runs already in this process and looks for formats with 'python3', which has no Hearth"
+    assert "call hearth.spark.session() before anything else starts Spark" in hint
+    assert f"PYSPARK_DRIVER_PYTHON={sys.executable}" in hint
+
+
+def test_a_session_that_runs_already_with_a_python_that_has_hearth_is_taken(variables: dict[str, str]) -> None:
+    """Whatever its name is."""
+    own = Path(variables["PATH"], "own")
+    own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    own.chmod(0o755)
+    assert run(variables | {"PYSPARK_PYTHON": str(own)}, "-c", LATE).stdout.strip() == ""
