@@ -41,7 +41,14 @@ for each in install_command.COMMANDS:
 @click.option(
     "--package", default="com.example", show_default=True, help="What the name begins with that configurations use."
 )
-def new(project: Path, type_: str, package: str) -> None:
+@click.option(
+    "--form",
+    type=click.Choice(("records", "columns")),
+    default="records",
+    show_default=True,
+    help="What a source or sink works on to begin with: one record after the other, or tables of Arrow.",
+)
+def new(project: Path, type_: str, package: str, form: str) -> None:
     """Begin a project in the directory NAME: one plugin that builds, passes its tests and runs, to be changed.
 
     Prints the files, of which README.md has the next steps. Nothing that is there is overwritten.
@@ -49,7 +56,7 @@ def new(project: Path, type_: str, package: str) -> None:
     from hearth.discovery import PluginType
     from hearth.packaging.scaffold import scaffold
 
-    for path in scaffold(project, PluginType(type_), package):
+    for path in scaffold(project, PluginType(type_), package, form == "columns"):
         click.echo(path)
 
 

@@ -26,18 +26,29 @@ _KINDS = {
     PluginType.CONVERTER: ("converter", "Converter", "A converter of texts in an encoding of one's choice."),
 }
 """Type -> its module, what its class is called behind the project's own name, and what it does to begin with."""
+_IN_COLUMNS = {
+    PluginType.SOURCE: "A source connector that writes a table of numbers at every tick.",
+    PluginType.SINK: "A sink connector that writes records to files of Parquet, one for each batch.",
+}
+"""Type -> what its connector does to begin with, where it works on columns."""
 
 
-def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> list[Path]:
+def scaffold(target: Path, type_: PluginType, package: str = "com.example", in_columns: bool = False) -> list[Path]:
     """Write a project called like the last part of ``target`` and return its files.
 
-    ``package`` is what the name begins with that configurations use. Raises ``ConfigError`` for a name of which no
-    distribution and module can be made, and where something is already.
+    ``package`` is what the name begins with that configurations use; ``in_columns`` begins with a connector that reads
+    or writes tables. Raises ``ConfigError`` for a name of which no distribution and module can be made, for a type
+    that has no such beginning, and where something is already.
     """
     name = target.name
     module = re.sub(r"[-_]+", "_", name).lower()
     _check(target, module, package)
     file, ending, summary = _KINDS[type_]
+    template = file
+    if in_columns:
+        if type_ not in _IN_COLUMNS:
+            raise ConfigError(f"no {type_} begins in columns", hint="use --form columns with --type source or sink")
+        template, summary = f"{file}_columns", _IN_COLUMNS[type_]
     class_name = _class_name(name, ending)
     java_name = f"{package}.{class_name}"
     words = {
@@ -50,6 +61,8 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> l
         "short_name": alias.candidates(Declaration(java_name, type_, "", ""))[-1],
         "group": type_.group,
         "summary": summary,
+        "extra": "[batch]" if in_columns else "",
+        "needs": "hearth-api[batch]" if in_columns else "hearth-api",
         "api": importlib_metadata.version("hearth-api"),
         "run_it": "",
         "verify_config": "",
@@ -59,11 +72,11 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> l
         "README.md": "README.md",
         ".gitignore": "gitignore",
         f"src/{module}/__init__.py": "package.py",
-        f"src/{module}/{file}.py": f"{file}.py",
-        f"tests/test_{module}.py": f"test_{file}.py",
+        f"src/{module}/{file}.py": f"{template}.py",
+        f"tests/test_{module}.py": f"test_{template}.py",
     }
     if type_ in (PluginType.SOURCE, PluginType.SINK):
-        files["example.properties"] = f"{file}.properties"
+        files["example.properties"] = f"{template}.properties"
         words["verify_config"] = " --config example.properties"
         words["run_it"] = (
             "hearth run . --config example.properties            # on a Kafka of its own, again at each edit\n"

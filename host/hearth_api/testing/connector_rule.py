@@ -107,6 +107,29 @@ def source_takes_acknowledgements(sample: Sample) -> None:
         run.tasks[0].commit()
 
 
+@SOURCE.rule("config")
+def columns_hold_the_same_records(sample: Sample) -> None:
+    """poll_batch() of a BatchSourceTask returns what poll() does, and goes on where offsets say as well."""
+    if not _is_in_columns(sample):
+        return
+    config = sample.settings()
+    with SourceRun(sample.plugin, config, seconds=sample.seconds) as run:
+        records = run.take(sample.count)
+    with SourceRun(sample.plugin, config, seconds=sample.seconds, in_columns=True) as run:
+        rows = run.take(sample.count)
+        committed = run.committed
+    for record, row in zip(records, rows):
+        _check_record(row)
+        for what in ("topic", "source_partition", "source_offset", "key_schema", "value_schema"):
+            one, other = getattr(record, what), getattr(row, what)
+            require(one == other, f"poll() returns a record whose {what} is {one!r}, and poll_batch() {other!r}")
+    places = [(each.source_partition, each.source_offset) for each in rows]
+    with SourceRun(sample.plugin, config, committed, seconds=sample.seconds, in_columns=True) as run:
+        for row in run.poll():
+            again = (row.source_partition, row.source_offset) in places
+            require(not again, f"the row at {row.source_offset} came again although its offset was committed")
+
+
 @SINK.rule("config")
 def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
     """put() takes records, and none at all; pre_commit() returns nothing beyond what was put."""
@@ -139,9 +162,38 @@ def sink_task_stops_promptly(sample: Sample) -> None:
 @SINK.rule("config", "read_back")
 def what_is_committed_is_there(sample: Sample) -> None:
     """The values of all records are in the other system, in their order, once pre_commit() has returned."""
+    _check_written(sample)
+
+
+@SINK.rule("config")
+def sink_takes_columns(sample: Sample) -> None:
+    """put_batch() of a BatchSinkTask takes batches, and none at all; pre_commit() returns nothing beyond them."""
+    if not _is_in_columns(sample):
+        return
+    with _sink_run(sample, in_columns=True) as run:
+        run.put([])
+        run.put(_records(sample))
+        run.pre_commit()
+
+
+@SINK.rule("config", "read_back")
+def what_came_in_columns_is_there(sample: Sample) -> None:
+    """What was given to put_batch() of a BatchSinkTask is in the other system once pre_commit() has returned."""
+    if _is_in_columns(sample):
+        _check_written(sample, in_columns=True)
+
+
+def _is_in_columns(sample: Sample) -> bool:
+    """Return whether the tasks of a connector have a form for columns."""
+    from hearth_api.batch import BatchSinkTask, BatchSourceTask
+
+    return issubclass(sample.plugin().task_class(), (BatchSourceTask, BatchSinkTask))
+
+
+def _check_written(sample: Sample, in_columns: bool = False) -> None:
     config = sample.settings()
     records = _records(sample)
-    with SinkRun(sample.plugin, config, _partitions(records), seconds=sample.seconds) as run:
+    with SinkRun(sample.plugin, config, _partitions(records), seconds=sample.seconds, in_columns=in_columns) as run:
         run.put(records)
         run.pre_commit()
         assert sample.read_back is not None, "the rule is tried with it only"
@@ -154,8 +206,9 @@ def _source_run(sample: Sample) -> SourceRun:
     return SourceRun(sample.plugin, sample.settings(), seconds=sample.seconds)
 
 
-def _sink_run(sample: Sample) -> SinkRun:
-    return SinkRun(sample.plugin, sample.settings(), _partitions(_records(sample)), seconds=sample.seconds)
+def _sink_run(sample: Sample, in_columns: bool = False) -> SinkRun:
+    places = _partitions(_records(sample))
+    return SinkRun(sample.plugin, sample.settings(), places, seconds=sample.seconds, in_columns=in_columns)
 
 
 def _records(sample: Sample) -> list[SinkRecord]:

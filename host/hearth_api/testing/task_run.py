@@ -128,7 +128,8 @@ class MemoryRun(Generic[AnyTask]):
 class SourceRun(MemoryRun[SourceTask]):
     """A run of a source connector, which goes on where `offsets` say.
 
-    `committed` has the offset of every record that was taken, as if Kafka had acknowledged each.
+    `committed` has the offset of every record that was taken, as if Kafka had acknowledged each. `in_columns` has the
+    batches of a `BatchSourceTask` asked for, and makes records of them.
     """
 
     def __init__(
@@ -138,9 +139,11 @@ class SourceRun(MemoryRun[SourceTask]):
         offsets: Offsets = (),
         max_tasks: int = 1,
         seconds: float = 10.0,
+        in_columns: bool = False,
     ) -> None:
         """Take the connector, its configuration and what an earlier run has committed."""
         super().__init__(kind, config, max_tasks, seconds)
+        self.in_columns = in_columns
         self.committed = [(dict(partition), dict(offset)) for partition, offset in offsets]
         self.connector_context = MemoryConnectorContext(self.committed)
 
@@ -148,7 +151,9 @@ class SourceRun(MemoryRun[SourceTask]):
         """Poll each task once and return what came, in the order of the tasks."""
         found: list[SourceRecord] = []
         for task, caller in zip(self.tasks, self._callers):
-            records = caller.call("poll()", _polled, task)
+            records = caller.call("poll_batch()", _polled_in_columns, task) if self.in_columns else NotImplemented
+            if records is NotImplemented:
+                records = caller.call("poll()", _polled, task)
             require(
                 records is None
                 or (isinstance(records, list) and all(isinstance(each, SourceRecord) for each in records)),
@@ -187,7 +192,10 @@ class SourceRun(MemoryRun[SourceTask]):
 
 
 class SinkRun(MemoryRun[SinkTask]):
-    """A run of a sink connector, all of whose partitions belong to its first task."""
+    """A run of a sink connector, all of whose partitions belong to its first task.
+
+    `in_columns` gives the records to a `BatchSinkTask` as batches.
+    """
 
     def __init__(
         self,
@@ -196,9 +204,11 @@ class SinkRun(MemoryRun[SinkTask]):
         partitions: Iterable[TopicPartition],
         max_tasks: int = 1,
         seconds: float = 10.0,
+        in_columns: bool = False,
     ) -> None:
         """Take the connector, its configuration, and the partitions that its first task is given."""
         super().__init__(kind, config, max_tasks, seconds)
+        self.in_columns = in_columns
         self.partitions = set(partitions)
         self.reporter = MemoryErrantRecordReporter()
         self._positions: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -209,7 +219,7 @@ class SinkRun(MemoryRun[SinkTask]):
         deadline = time.monotonic() + self.caller.seconds
         while True:
             try:
-                self._callers[0].call("put()", self.tasks[0].put, list(records))
+                self._put(list(records))
                 break
             except RetriableError as error:
                 require(time.monotonic() < deadline, f"put() goes on asking to be called again: {error}")
@@ -218,6 +228,14 @@ class SinkRun(MemoryRun[SinkTask]):
             assert each.original_kafka_partition is not None, "a record that was read has a partition"
             place = TopicPartition(each.original_topic, each.original_kafka_partition)
             self._positions[place] = OffsetAndMetadata(each.original_kafka_offset + 1)
+
+    def _put(self, records: list[SinkRecord]) -> None:
+        if self.in_columns:
+            from hearth_api.batch import records_to_batches
+
+            if self._callers[0].call("put_batch()", _put_in_columns, self.tasks[0], records_to_batches(records)):
+                return
+        self._callers[0].call("put()", self.tasks[0].put, records)
 
     def pre_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Ask the task what may be committed of what it was given, and return that."""
@@ -245,6 +263,39 @@ def _polled(task: SourceTask) -> list[SourceRecord] | None:
         return task.poll()
     except RetriableError:  # which a host logs, and asks again
         return None
+
+
+def _polled_in_columns(task: SourceTask) -> Any:
+    """Return the records of the batches that a task returns, or what else it returned."""
+    from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
+
+    assert isinstance(task, BatchSourceTask), f"{type(task).__name__} has no form for columns"
+    try:
+        batches = task.poll_batch()
+    except RetriableError:
+        return None
+    if batches is None or batches is NotImplemented:
+        return batches
+    require(
+        isinstance(batches, list) and all(isinstance(each, Batch) for each in batches),
+        f"poll_batch() returned {_shown(batches)}: return a list of Batch, None or NotImplemented",
+    )
+    for batch in batches:
+        for name in ("value", "source_offset"):
+            require(
+                batch.column(name) is not None,
+                f"poll_batch() returned a batch without the column {name!r}: "
+                "Batch.of_rows and Batch.of_arrow make it, of `offsets` where it is the offset",
+            )
+    return [record for batch in batches for record in batch_to_source_records(batch)]
+
+
+def _put_in_columns(task: SinkTask, batches: list[Any]) -> bool:
+    """Give a task batches; returns whether it took them, and does not want records."""
+    from hearth_api.batch import BatchSinkTask
+
+    assert isinstance(task, BatchSinkTask), f"{type(task).__name__} has no form for columns"
+    return task.put_batch(batches) is not NotImplemented
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -31,6 +32,29 @@ def test_new_prints_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(path.is_file() for path in paths)
     assert run(["bundle", "new", str(tmp_path / "orders"), "--type", "sink"]) == 2
     assert "there is something in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["source", "sink"])
+def test_a_project_in_columns_becomes_a_bundle_that_is_sound(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Packed without the host's Arrow, and tried by the standard suite with its own example."""
+    project = tmp_path / f"table-{kind}"
+    assert run(["bundle", "new", str(project), "--type", kind, "--form", "columns"]) == 0
+    example = project / "example.properties"
+    example.write_text(example.read_text().replace("directory=/tmp/", f"directory={tmp_path}/"))
+    assert run(["bundle", "pack", str(project), "-o", str(tmp_path), "--offline"]) == 0
+    bundle = str(tmp_path / f"table_{kind}-0.1.0.zip")
+    assert [name for name in ZipFile(bundle).namelist() if "arrow" in name] == []
+    assert run(["bundle", "verify", bundle, "--config", str(example)]) == 0, capsys.readouterr()
+    tried = {"source": "15 of contract 1", "sink": "13 of contract 1"}
+    assert tried[kind] in capsys.readouterr().out
+
+
+def test_a_type_without_a_form_for_columns_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what may be asked for."""
+    assert run(["bundle", "new", str(tmp_path / "x"), "--type", "converter", "--form", "columns"]) == 2
+    assert "use --form columns with --type source or sink" in capsys.readouterr().err
 
 
 def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

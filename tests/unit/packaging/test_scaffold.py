@@ -18,11 +18,16 @@ from hearth_api import BYTES_SCHEMA, ConfigError, SchemaBuilder, SinkRecord, Str
 TYPES = (PluginType.SOURCE, PluginType.SINK, PluginType.TRANSFORMATION, PluginType.CONVERTER)
 
 
-@pytest.mark.parametrize("type_", TYPES)
-def test_project_passes_its_own_tests(type_: PluginType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("type_", "in_columns"),
+    [*((type_, False) for type_ in TYPES), (PluginType.SOURCE, True), (PluginType.SINK, True)],
+)
+def test_project_passes_its_own_tests(
+    type_: PluginType, in_columns: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The standard suite among them."""
-    project = tmp_path / f"begun-{type_}"
-    scaffold(project, type_)
+    project = tmp_path / f"begun-{type_}{'-columns' if in_columns else ''}"
+    scaffold(project, type_, in_columns=in_columns)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(project / "src")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -61,6 +66,14 @@ def test_class_is_called_like_the_project(name: str, type_: PluginType, class_na
     scaffold(tmp_path / name, type_, "org.shop")
     described = (tmp_path / name / "pyproject.toml").read_text()
     assert re.findall(r'^"org\.shop\.(\w+)" = ".*:(\w+)"$', described, re.MULTILINE) == [(class_name, class_name)]
+
+
+@pytest.mark.parametrize("type_", [PluginType.TRANSFORMATION, PluginType.CONVERTER])
+def test_type_without_a_beginning_in_columns_is_refused(type_: PluginType, tmp_path: Path) -> None:
+    """Before anything is written."""
+    with pytest.raises(ConfigError, match=f"no {type_} begins in columns"):
+        scaffold(tmp_path / "begun", type_, in_columns=True)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

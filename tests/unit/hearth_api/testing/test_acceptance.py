@@ -27,6 +27,7 @@ from hearth_api import (
     Transformation,
     key,
 )
+from hearth_api.batch import Batch, BatchSinkTask, BatchSourceTask, batch_to_sink_records, records_to_batches
 from hearth_api.testing import Sample, acceptance_tests, check_plugin
 
 
@@ -173,8 +174,37 @@ def faults(plugin: type, **more: Any) -> dict[str, str]:
 
 
 def read_back(_: Any) -> Iterator[Any]:
-    """Yield what the sink wrote."""
-    return iter(LinesSink.written)
+    """Yield what the sink wrote since this was asked last."""
+    found = [*LinesSink.written]
+    LinesSink.written.clear()
+    return iter(found)
+
+
+class LinesColumnTask(LinesTask, BatchSourceTask):
+    """Reads the same lines in columns."""
+
+    def poll_batch(self) -> Any:
+        """Return the lines that are there as batches."""
+        records = self.poll()
+        return None if records is None else records_to_batches(records)
+
+
+class WritingColumnTask(WritingTask, BatchSinkTask):
+    """Writes columns as well."""
+
+    def put_batch(self, batches: Any) -> Any:
+        """Buffer their values."""
+        self.put([each for batch in batches for each in batch_to_sink_records(batch)])
+
+
+def column_source_of(**members: Any) -> type:
+    """Return a source whose task has a form for columns that differs in some members."""
+    return broken(LinesSource, task=broken(LinesColumnTask, **members))
+
+
+def column_sink_of(**members: Any) -> type:
+    """Return a sink whose task has a form for columns that differs in some members."""
+    return broken(LinesSink, task=broken(WritingColumnTask, **members))
 
 
 LinesSourceTest = acceptance_tests(LinesSource, CONFIG)
@@ -204,6 +234,13 @@ def raises(*_: Any) -> Any:
     raise LookupError("gone")
 
 
+ColumnSourceTest = acceptance_tests(column_source_of(), CONFIG)
+ColumnSinkTest = acceptance_tests(column_sink_of(), lambda: CONFIG, read_back=read_back)
+DecliningSourceTest = acceptance_tests(column_source_of(poll_batch=lambda _: NotImplemented), CONFIG)
+DecliningSinkTest = acceptance_tests(
+    column_sink_of(put_batch=lambda *_: NotImplemented), lambda: CONFIG, read_back=read_back
+)
+ROWS = Batch.of_rows("t", STRING_SCHEMA, ["x", "y"], source_partition={"a": 1}, offsets=[{"b": 1}, {"b": 2}])
 RECORD = SourceRecord({"a": 1}, {"b": 2}, "t", value_schema=STRING_SCHEMA, value="x")
 BARE = ConfigDef().define("bare", ConfigType.STRING)
 
@@ -233,6 +270,14 @@ BARE = ConfigDef().define("bare", ConfigType.STRING)
         (sink_of(pre_commit=lambda _, offsets: {place: each._replace(offset=99) for place, each in offsets.items()}),
          "sink_takes_records_and_says_what_is_safe", "beyond what put()"),
         (sink_of(flush=lambda *_: None), "what_is_committed_is_there", "found: []"),
+        (column_source_of(poll_batch=lambda _: "rows"), "columns_hold_the_same_records", "return a list of Batch"),
+        (column_source_of(poll_batch=lambda _: [ROWS.with_columns(source_offset=None)]),
+         "columns_hold_the_same_records", "without the column 'source_offset'"),
+        (column_source_of(poll_batch=lambda _: [ROWS]), "columns_hold_the_same_records", "and poll_batch()"),
+        (column_source_of(poll_batch=raises), "columns_hold_the_same_records", "LookupError"),
+        (column_source_of(poll_batch=lambda _: None), "columns_hold_the_same_records", "0 records came within"),
+        (column_sink_of(put_batch=raises), "sink_takes_columns", "LookupError"),
+        (column_sink_of(put_batch=lambda *_: None), "what_came_in_columns_is_there", "found: []"),
         (broken(Upper, apply=lambda _, record: record.value), "records_come_out_as_records", "for a SinkRecord"),
         (broken(Upper, apply=lambda _, record: setattr(record, "value", 1)), "given_records_stay_as_they_are",
          "changed the record"),
