@@ -46,6 +46,40 @@ def test_environment_is_that_of_the_python_that_is_named(checkout: Path, script:
     assert (checkout / "calls").read_text().count("\n") == len(_PROGRAMS)
 
 
+def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None:
+    """In an environment of its own, whatever came of the one before; a Python that does not run is none."""
+    versions = ("3.96", "3.97", "3.98", "3.99")
+    (checkout / "pyproject.toml").write_text(
+        "".join(f'    "Programming Language :: Python :: {version}",\n' for version in versions)
+    )
+    here = checkout / "home" / ".pyenv" / "versions" / "3.97.1" / "bin"
+    path = checkout / "path"
+    for folder in (here, path):
+        folder.mkdir(parents=True)
+    pythons = {"3.96": path, "3.97": here, "3.98": path}
+    for version, folder in pythons.items():
+        python = folder / f"python{version}"
+        python.write_text(f'#!/bin/sh\n[ "$1" = -c ] || echo {version} "$HEARTH_VENV" >> "{checkout}/set-up"\n')
+        python.chmod(0o755)
+        own = checkout / ".venvs" / version / "bin" / "python"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'#!/bin/sh\necho {version} "$@" >> "{checkout}/calls"\n[ {version} != 3.96 ]\n')
+        own.chmod(0o755)
+    (path / "python3.97").write_text("#!/bin/sh\nexit 127\n")  # a shim of pyenv for a version that is not chosen
+    (path / "python3.97").chmod(0o755)
+    environment = {**os.environ, "HOME": str(checkout / "home"), "PATH": f"{path}:/usr/bin:/bin"}
+    done = subprocess.run(
+        [checkout / "tools" / "test", "--pythons", "-x"], capture_output=True, env=environment, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "no Python 3.99 is here" in done.stdout
+    assert done.stdout.endswith("failed on Python 3.96\n")
+    assert (checkout / "set-up").read_text() == "".join(f"{each} {checkout}/.venvs/{each}\n" for each in pythons)
+    calls = (checkout / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == list(pythons)
+    assert all("-m pytest" in call and call.endswith("tests/unit tests/contract/staging -x") for call in calls)
+
+
 @pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
 def test_everything_is_checked_and_arguments_have_the_last_word(checkout: Path, script: str) -> None:
     """The tests run side by side unless somebody says otherwise: of two `-n` pytest obeys the second."""
