@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from types import CodeType, TracebackType
@@ -29,6 +29,7 @@ _HEADING = "Traceback (most recent call last):\n"
 _CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
 _DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
 _known_frames: dict[tuple[tuple[CodeType, int], ...], str] = {}
+_MEMBERS = ("kind", "class_name", "message", "trace")
 _HOSTS = ("hearth", "hearth_execution", "hearth_stage")
 
 _KINDS: dict[str, type[ConnectError]] = {
@@ -39,8 +40,19 @@ _KINDS: dict[str, type[ConnectError]] = {
 }
 
 
-@dataclass(frozen=True)
-class ErrorInfo:
+class _Late:
+    """An error that is looked up among others, and made there, as soon as somebody looks."""
+
+    __slots__ = ("_errors", "_place")
+    _errors: Mapping[int, Any]
+    _place: int
+
+
+_set_errors, _set_place = (vars(_Late)[name].__set__ for name in ("_errors", "_place"))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo(_Late):
     """An exception without its objects: kind, class name, message and trace.
 
     ``kind`` says what the caller may do: ``retriable`` (call again), ``data`` (tolerate the record), ``config``,
@@ -62,23 +74,23 @@ class ErrorInfo:
         """
         if isinstance(error, RemoteError):
             return error.info
-        return cls._described(error) if _was_raised(error) else cls.late(lambda: error)
+        return cls._described(error) if _was_raised(error) else cls.late({0: error}, 0)
 
     @classmethod
-    def late(cls, make: Callable[[], BaseException]) -> ErrorInfo:
-        """Describe the error that a function returns, as soon as somebody looks."""
+    def late(cls, errors: Mapping[int, BaseException], place: int) -> ErrorInfo:
+        """Describe the error of a row as soon as somebody looks; one object is made for it until then."""
         info = object.__new__(cls)
-        object.__setattr__(info, "_make", make)
+        _set_errors(info, errors)
+        _set_place(info, place)
         return info
 
     def __getattr__(self, name: str) -> str:
-        members = vars(self)
-        if (make := members.get("_make")) is not None:
-            members |= vars(self._described(_made(make)))
-            members.pop("_make", None)
-        if name not in members:
+        if name not in _MEMBERS:
             raise AttributeError(name)
-        return str(members[name])
+        found = self._described(_error_of(self._errors, self._place))
+        for member in _MEMBERS:
+            object.__setattr__(self, member, getattr(found, member))
+        return str(getattr(found, name))
 
     @classmethod
     def _described(cls, error: BaseException) -> ErrorInfo:
@@ -108,10 +120,10 @@ class ErrorInfo:
         return RemoteError(self)
 
 
-def _made(make: Callable[[], Any]) -> BaseException:
+def _error_of(errors: Mapping[int, Any], place: int) -> BaseException:
     """Return the error that a plugin makes for a row; where it cannot, what it raises instead."""
     try:
-        error = make()
+        error = errors[place]
     except Exception as raised:
         return raised
     if not isinstance(error, BaseException):

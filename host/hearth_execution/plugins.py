@@ -11,7 +11,6 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 from hearth_api import Converter, HeaderConverter, PluginError
@@ -261,7 +260,7 @@ class Attempts:
         made, places = _made(errors), sorted(errors)
         for place, row in zip(places, np.asarray(rows)[places].tolist()):
             if (error := made.get(place)) is None:
-                info = ErrorInfo.late(partial(errors.__getitem__, place))
+                info = ErrorInfo.late(errors, place)
                 self.failures.append(Failure(row, self._phase, self._class_name, info))
             else:
                 self._note(row, error)
