@@ -21,7 +21,7 @@ from hearth.foundation.future import fulfil
 from hearth.foundation.java import find_java
 from hearth.foundation.log_level import levels
 from hearth.foundation.terminal import printable
-from hearth.herder.cluster_lookup import ClusterLookup
+from hearth.herder.cluster_lookup import ClusterLookup, of_other_clients
 from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
@@ -138,6 +138,7 @@ class Host(ABC):
         self._warm(launcher)
         self.cluster_id = cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
+        _in_background(self._warn_of_clients)
         stores = self._open_stores(listeners)
         link = TaskLinkServer(
             lambda event: self.herder.reconciler.on_event(event),
@@ -247,6 +248,10 @@ class Host(ABC):
 
     def _fail_without_spark(self, reason: str) -> None:
         self._fail(SparkFailed(reason, hint="the lines above it say more; check Java and the spark.* keys"))
+
+    def _warn_of_clients(self) -> None:
+        for text in of_other_clients(self._worker.originals):
+            log.warning("%s", text)
 
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
         for each in (*catalogue.rejected, *catalogue.shadowed):

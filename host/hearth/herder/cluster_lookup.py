@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
-from hearth.foundation.log_repeat import CLIENT
-from hearth.kafka.client import Translation, admin_config
-from hearth_api import ConfigError, ConnectError
-
-log = logging.getLogger(__name__)
+from hearth.kafka.client import Translation, access_of, admin_config, consumer_config, producer_config
+from hearth_api import ConnectError
 
 TIMEOUT_KEY = "default.api.timeout.ms"
 TIMEOUT_MS = 60_000
 PROGRESS_SECONDS = 5.0
+OTHER_SECONDS = 3.0
 _ATTEMPT_SECONDS = 1.0
-# Asking for the metadata of one topic answers the same as for all, and does not grow with the cluster.
-_TOPIC = "__consumer_offsets"
 
 
 def client_config(worker: Mapping[str, str]) -> Translation:
     """Return the configuration of the host's own admin client; the limit of its one call is kept here."""
     return admin_config({key: value for key, value in worker.items() if key != TIMEOUT_KEY})
+
+
+def of_other_clients(worker: Mapping[str, str]) -> Iterator[str]:
+    """Yield why clients of tasks will not get on that go to other brokers than the host does, or as somebody else.
+
+    It is no error of the worker: whoever runs sinks alone needs no producer.
+    """
+    from hearth.kafka.access_attempt import find_access_mistake
+
+    own = access_of(client_config(worker).config)
+    for prefix, client in (
+        ("producer.", producer_config(worker, {})),
+        ("consumer.", consumer_config(worker, {}, "any")),
+    ):
+        if (other := access_of(client.config)) != own:
+            mistake = find_access_mistake(other, OTHER_SECONDS, lambda key, prefix=prefix: prefix + key)  # type: ignore[misc]
+            if mistake is not None:
+                yield f"{mistake}: {mistake.hint}" if mistake.hint else str(mistake)
 
 
 class BrokerUnreachable(ConnectError):
@@ -48,8 +60,6 @@ class ClusterLookup:
         self._on_progress = on_progress
         self._id: str | None = None
         self._reason = "no answer"
-        self._told: dict[str, int] = {}
-        """What the client heard, and its number."""
         self._mistake: ConnectError | None = None
         self._thread = threading.Thread(target=self._look_up, name="cluster-id", daemon=True)
 
@@ -60,7 +70,7 @@ class ClusterLookup:
     def wait(self) -> str:
         """Return the id, telling about the progress; raises BrokerUnreachable when no broker answers in time.
 
-        Raises ConfigError as soon as it is known that none will, because of the settings.
+        Raises another ConnectError as soon as it is known that none will, because of the settings or of the brokers'.
         """
         began = time.monotonic()
         while self._thread.is_alive():
@@ -81,41 +91,16 @@ class ClusterLookup:
         return self._id
 
     def _look_up(self) -> None:
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
-
-        from hearth.kafka.access_mistake import CODE, find_mistake  # which loads librdkafka, too
-        from hearth.kafka.token import authorized
+        from hearth.kafka.access_attempt import AccessAttempt  # which loads librdkafka, too
 
         deadline = time.monotonic() + self._seconds
         try:
-            own = {"error_cb": self._note, "logger": logging.getLogger(CLIENT)}
-            client = AdminClient(authorized({**self._config, **own}))
+            attempt = AccessAttempt(self._config, self._key)
+            while self._id is None and time.monotonic() < deadline:
+                self._id = attempt.ask(min(_ATTEMPT_SECONDS, self._seconds))
+                self._reason = attempt.reason
         except ConnectError as error:
             self._mistake = error
-            return
-        except KafkaException as error:
-            text = f"librdkafka makes no client of the worker's settings: {error.args[0].str()}"
-            self._mistake = ConfigError(text, code=CODE, hint="correct that key in the file")
-            return
-        while self._id is None and time.monotonic() < deadline:
-            try:
-                self._id = client.list_topics(_TOPIC, timeout=min(_ATTEMPT_SECONDS, self._seconds)).cluster_id
-            except KafkaException as error:
-                log.debug("no answer from %s: %s", self._servers, error)
-            client.poll(0)  # calls _note
-            if self._id is None and self._told:
-                self._mistake = find_mistake(
-                    self._config, [(each, text) for text, each in self._told.items()], self._key
-                )
-                if self._mistake is not None:
-                    return
-                self._told.clear()
-
-    def _note(self, error: Any) -> None:
-        self._told[error.str()] = error.code()
-        if error.name() != "_ALL_BROKERS_DOWN":  # which says less than what was said before
-            self._reason = error.str()
 
     def _key(self, key: str) -> str:
         """Return a key as the file has it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hearth.kafka.kafka_error import is_refusal
 from hearth.kafka.listener_probe import BrokerListener, probe
@@ -39,6 +39,18 @@ def find_mistake(
     return _Mistake(config, list(told), name).find()
 
 
+def is_answered(servers: str) -> bool:
+    """Return whether a broker answers at one of the first of these addresses."""
+    return any(probe(host, port, SECONDS) is not None for _, host, port in _addresses(servers))
+
+
+def _addresses(servers: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each of the first servers as it was written, its host, and its port."""
+    for server in servers.split(",")[:MOST_SERVERS]:
+        if (parts := _SERVER.fullmatch(server.strip())) is not None:
+            yield server, parts[1], int(parts[2])
+
+
 class _Mistake:
     """One look at a client's settings and its brokers."""
 
@@ -49,10 +61,7 @@ class _Mistake:
         self._protocol = config.get("security.protocol", "PLAINTEXT").upper()
 
     def find(self) -> ConfigError | None:
-        for server in self._config.get("bootstrap.servers", "").split(",")[:MOST_SERVERS]:
-            if (parts := _SERVER.fullmatch(server.strip())) is None:
-                continue
-            host, port = parts[1], int(parts[2])
+        for server, host, port in _addresses(self._config.get("bootstrap.servers", "")):
             if (listener := probe(host, port, SECONDS)) is None:
                 continue
             found = self._of_protocol(listener, server) or self._of_certificate(listener, host, port)

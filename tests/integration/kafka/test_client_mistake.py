@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509.oid import NameOID
 
 import hearth.broker.broker as module
 from hearth.broker import KafkaBroker
 from hearth.broker.server_properties import broker_settings
+from hearth.cli.exit_code import exit_code
+from hearth.config import WorkerConfig
+from hearth.discovery import discover
 from hearth.foundation.properties import render
-from hearth.herder.cluster_lookup import ClusterLookup
-from hearth_api import ConfigError
+from hearth.herder.cluster_lookup import ClusterLookup, of_other_clients
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.validation.doubt import Doubt, Doubts
+from hearth_api import ConfigError, ConnectError
+from tests.bundles.build import environments
+from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
 
-NAMES = ("SSL", "SASL_SSL", "SASL_PLAINTEXT", "MUTUAL")
+WORKER = {"bootstrap.servers": "127.0.0.1:1", "key.converter": "JsonConverter", "value.converter": "JsonConverter"}
+
+KINDS = {
+    "SSL": "SSL",
+    "SASL_SSL": "SASL_SSL",
+    "SASL_PLAINTEXT": "SASL_PLAINTEXT",
+    "MUTUAL": "SSL",
+    "ELSEWHERE": "PLAINTEXT",
+    "EARLY": "SSL",
+    "LATE": "SSL",
+}
+"""Listeners: one of each protocol, one that wants certificates, one that sends its clients to a place where nobody is,
+and two whose certificates are of times that have not come yet, and that are past."""
+NAMES = tuple(KINDS)
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+TIMES = ("EARLY", "LATE")
 USER = f'{_LOGIN} username="ann" password="right";'
 SECONDS = 20
 """A worker would wait for a minute."""
@@ -58,7 +86,9 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
     openssl(folder, "x509", "-req", "-in", "b.csr", "-out", "b.crt", *signer)
     for name, parts in {"broker.pem": ("b.key", "b.crt"), "other.pem": ("other.key", "other.crt")}.items():
         (folder / name).write_text("".join((folder / each).read_text() for each in parts))
-    ports = {"PLAINTEXT": reserve_port(), **{name: reserve_port() for name in NAMES}}
+    for name, days in {"EARLY": (1, 9), "LATE": (-9, -1)}.items():
+        (folder / f"{name}.pem").write_bytes(out_of_time(folder, *days))
+    ports = {"PLAINTEXT": reserve_port(), "NOWHERE": reserve_port(), **{name: reserve_port() for name in NAMES}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "broker_settings", lambda *given: listeners(broker_settings(*given), folder, ports))
         broker = KafkaBroker(folder / "broker", ports["PLAINTEXT"], retention_bytes=64 << 20)
@@ -66,13 +96,36 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
             yield Brokers(folder, ports)
 
 
+def out_of_time(folder: Path, first: int, last: int) -> bytes:
+    """Return a key and a certificate for localhost that the authority signed, for days that are counted from now."""
+    issuer = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
+    signer = serialization.load_pem_private_key((folder / "ca.key").read_bytes(), None)
+    assert isinstance(signer, rsa.RSAPrivateKey)
+    key, now = rsa.generate_private_key(65537, 2048), datetime.now(timezone.utc)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "b")])
+    made = (
+        x509.CertificateBuilder(issuer.subject, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now + timedelta(days=first))
+        .not_valid_after(now + timedelta(days=last))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(signer, SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return private + made.public_bytes(pem)
+
+
 def listeners(settings: Mapping[str, str], folder: Path, ports: Mapping[str, int]) -> dict[str, str]:
     """Return a broker's settings with a listener of each kind."""
     more = "".join(f",{name}://localhost:{ports[name]}" for name in NAMES)
-    kinds = {"CONTROLLER": "PLAINTEXT", "MUTUAL": "SSL", **{name: name for name in ("PLAINTEXT", *NAMES[:3])}}
+    sent = more.replace(str(ports["ELSEWHERE"]), str(ports["NOWHERE"]))
+    kinds = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT", **KINDS}
     return {
         **settings,
-        **{key: settings[key] + more for key in ("listeners", "advertised.listeners")},
+        "listeners": settings["listeners"] + more,
+        "advertised.listeners": settings["advertised.listeners"] + sent,
+        **{f"listener.name.{name.lower()}.ssl.keystore.location": str(folder / f"{name}.pem") for name in TIMES},
+        **{f"listener.name.{name.lower()}.ssl.keystore.type": "PEM" for name in TIMES},
         "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in kinds.items()),
         "listener.name.mutual.ssl.client.auth": "required",
         "ssl.keystore.type": "PEM",
@@ -126,6 +179,12 @@ CASES = {
         "SSL", {**TLS, "host": "127.0.0.1"},
         r"bootstrap\.servers='\S+': the certificate .* is not for '127\.0\.0\.1'$", "name it",
     ),
+    "a certificate of tomorrow": (
+        "EARLY", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker is not valid yet$", "clock",
+    ),
+    "a certificate of yesterday": (
+        "LATE", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker has expired$", "clock",
+    ),
     "no certificate of its own": ("MUTUAL", TLS, r"ssl\.keystore\.location: brokers want a cert", "name a file"),
     "a certificate of its own that nobody knows": (
         "MUTUAL", {**TLS, "ssl.keystore.location": "other.pem"},
@@ -159,6 +218,74 @@ def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
     assert remedy in str(caught.value.hint)
     assert "right" not in str(caught.value)
     assert "geheim" not in str(caught.value)
+
+
+def test_an_address_that_cannot_be_reached_is_told_at_once(brokers: Brokers) -> None:
+    """The brokers answer, and send whoever asks to a place where nobody is: that is for who runs them to correct."""
+    began = time.monotonic()
+    nowhere = brokers.ports["NOWHERE"]
+    text = rf"^bootstrap\.servers='localhost:\d+' is answered, and its brokers advertise localhost:{nowhere}, where "
+    with pytest.raises(ConnectError, match=text) as caught:
+        look_up(brokers.settings("ELSEWHERE", {}))
+    assert time.monotonic() - began < SECONDS
+    assert "advertised.listeners" in str(caught.value.hint)
+    assert exit_code(caught.value) == 3
+
+
+OVERRIDDEN = {case: told for case, told in CASES.items() if told[0] != "PLAINTEXT"}
+
+
+def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -> list[Doubt]:
+    """Return what is said of a connector that overrides settings of its producer, on a host that is let in."""
+    found = discover([file_bundle()])
+    known = PluginDirectory(lambda: found, environments())
+    own = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "tasks.max": "1"}
+    config = {**own, **{f"{prefix}{key}": value for key, value in settings.items()}}
+    plugin = known.connector(config)
+    return Doubts(plugin, known, WorkerConfig(WORKER), config, {"configs": []}).of_clients()
+
+
+@pytest.mark.parametrize("case", OVERRIDDEN)
+def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers, case: str) -> None:
+    """With the connector's key, in the words of the worker's file, and what helps."""
+    listener, told, text, remedy = OVERRIDDEN[case]
+    began = time.monotonic()
+    (doubt,) = validated(brokers.settings(listener, told))
+    assert time.monotonic() - began < SECONDS
+    key = doubt.name.removeprefix("producer.override.")
+    said = key + ("=" if doubt.message.startswith("'") else ": ") + doubt.message
+    fact, _, hint = said.rpartition(" (")
+    assert doubt.name != key
+    assert re.match(text, fact), said
+    assert remedy in hint
+    assert "right" not in said
+    assert "geheim" not in said
+
+
+def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brokers: Brokers) -> None:
+    """By the key that names the brokers."""
+    (doubt,) = validated(brokers.settings("ELSEWHERE", {}))
+    assert doubt.name == "producer.override.bootstrap.servers"
+    assert "its brokers advertise localhost:" in doubt.message
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_overrides_without_a_mistake_are_not_spoken_of(brokers: Brokers, case: str) -> None:
+    """Nor are brokers that are away."""
+    assert validated(brokers.settings(*GOOD[case])) == []
+    assert validated({"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}) == []
+
+
+def test_clients_of_tasks_that_a_worker_keeps_out_are_told(brokers: Brokers) -> None:
+    """A worker whose own clients are let in has told its producers and consumers nothing of it."""
+    settings = brokers.settings("SASL_SSL", SASL)
+    said = list(of_other_clients(settings))
+    assert [each.partition("=")[0] for each in said] == ["producer.security.protocol", "consumer.security.protocol"]
+    assert all("speaks SASL_SSL: set it to SASL_SSL" in each for each in said)
+    for prefix in ("producer.", "consumer."):
+        settings |= {f"{prefix}{key}": value for key, value in brokers.settings("SASL_SSL", SASL).items()}
+    assert list(of_other_clients(settings)) == []
+    assert list(of_other_clients(brokers.settings("PLAINTEXT", {}))) == []
 
 
 @pytest.mark.parametrize("case", GOOD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.token_stage import find_token_provider
 from hearth.herder.validation.framework_definition import type_of
 from hearth.herder.validation.override import override_prefix, used_clients
-from hearth.kafka.client import admin_config, consumer_config, producer_config
+from hearth.kafka.client import Translation, access_of, admin_config, consumer_config, producer_config
 from hearth_api import ConfigError, ConfigType
 from hearth_api.java import parse_type
 from hearth_api.worker import ClientType
@@ -35,6 +36,10 @@ _OTHERS = {
     PluginType.SINK: (SourceConnectorConfig, "sources have this key, and this is a sink"),
 }
 _ALIASED = ("transforms.", "predicates.")
+_KEY_AND_TEXT = re.compile(r"(?:([a-z.]+)(?:=|: ))?(.*)", re.DOTALL)
+"""What is said of a key of a client, and perhaps of its value."""
+_ACCESS_SECONDS = 3.0
+"""How long brokers may take that a connector's clients go to, and its host's do not."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +85,19 @@ class Doubts:
         worker, name = self._worker.originals, self._config.get(NAME, "")
         for client in used_clients(self._plugin, self._config, self._worker):
             prefix = override_prefix(client)
+            written = self._written(prefix)
             try:
-                if client is ClientType.CONSUMER:
-                    found_client = consumer_config(worker, self._config, name)
-                else:
-                    made = producer_config if client is ClientType.PRODUCER else admin_config
-                    found_client = made(worker, self._config)
-                find_token_provider(found_client.config, self._directory, self._written(prefix))
+                told = _translated(client, worker, self._config, name)
+                find_token_provider(told.config, self._directory, written)
             except ConfigError as error:
                 key, _, text = str(error).partition(": ")
                 is_of_key = key.startswith(prefix)
                 found.append(Doubt(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
             else:
-                said = (each.partition(": ") for each in found_client.warnings if each.startswith(prefix))
+                said = (each.partition(": ") for each in told.warnings if each.startswith(prefix))
                 found += [Doubt(key, text, is_of_client=True) for key, _, text in said]
+                if access_of(told.config) != access_of(_translated(client, worker, {}, name).config):
+                    found += _of_access(told.config, prefix)
         return found
 
     def _written(self, prefix: str) -> Callable[[str], str]:
@@ -159,3 +163,21 @@ class Doubts:
 
     def _listed(self, name: str) -> list[str]:
         return list(parse_type(name, self._config.get(name), ConfigType.LIST) or [])
+
+
+def _translated(client: ClientType, worker: Mapping[str, str], config: Mapping[str, Any], name: str) -> Translation:
+    if client is ClientType.CONSUMER:
+        return consumer_config(worker, config, name)
+    return (producer_config if client is ClientType.PRODUCER else admin_config)(worker, config)
+
+
+def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[Doubt]:
+    """Yield why brokers do not let in a client that goes to others than its host does, or as somebody else.
+
+    The key is that of the connector, whoever said it: there it can be said otherwise.
+    """
+    from hearth.kafka.access_attempt import find_access_mistake  # with confluent-kafka's own clients: 6 MB
+
+    if (mistake := find_access_mistake(access_of(config), _ACCESS_SECONDS)) is not None:
+        key, text = _KEY_AND_TEXT.fullmatch(str(mistake)).groups()  # type: ignore[union-attr]
+        yield Doubt(prefix + (key or ""), f"{text} ({mistake.hint})" if mistake.hint else text)

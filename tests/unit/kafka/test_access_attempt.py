@@ -1,0 +1,79 @@
+"""A client asks brokers who they are, and is told why it will never hear it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.kafka import access_attempt
+from hearth.kafka.access_attempt import AccessAttempt, AdvertisedUnreachable, advertised, find_access_mistake
+from hearth_api import ConfigError
+from tests.reservation import reserve_port
+
+
+def test_brokers_that_answer_are_known(broker: KafkaBroker) -> None:
+    """There is nothing to say of settings that work."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers}
+    assert AccessAttempt(settings).ask(10.0) == broker.cluster_id
+    assert find_access_mistake(settings, 10.0) is None
+
+
+def test_brokers_that_are_away_are_no_mistake() -> None:
+    """They may come back; it is not waited for longer than was said."""
+    settings = {"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}
+    began = time.monotonic()
+    assert find_access_mistake(settings, 1.0) is None
+    assert time.monotonic() - began < 20
+    attempt = AccessAttempt(settings)
+    assert attempt.ask(1.0) is None
+    assert "Connection refused" in attempt.reason
+
+
+def test_a_mistake_is_told_by_the_key_as_it_was_written(broker: KafkaBroker) -> None:
+    """Of a protocol that nobody speaks there, and of settings that make no client."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "security.protocol": "SSL"}
+    mistake = find_access_mistake(settings, 20.0, lambda key: f"producer.{key}")
+    assert str(mistake).startswith("producer.security.protocol='SSL': the listener at")
+    with pytest.raises(ConfigError, match="librdkafka makes no client of these settings"):
+        AccessAttempt({"no.such": "1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (
+            "localhost:26908/1: Connect to ipv4#127.0.0.1:26908 failed: Connection refused (after 0ms)",
+            ("localhost", 26908),
+        ),
+        ("sasl_ssl://inner:9092/2: Failed to resolve 'inner:9092': Name or service not known", ("inner", 9092)),
+        ("ssl://[fd00::1]:9092/12: Connect to ipv6#[fd00::1]:9092 failed: No route to host", ("fd00::1", 9092)),
+        ("ssl://10.0.0.1:9092/3: Connection setup timed out in state CONNECT (after 30028ms)", ("10.0.0.1", 9092)),
+        ("ssl://h:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused", None),
+        ("h:9092/1: Disconnected: connection closed by peer", None),
+        ("1/1 brokers are down", None),
+    ],
+)
+def test_addresses_that_brokers_advertise_are_told_from_those_of_the_settings(
+    text: str, address: tuple[str, int] | None
+) -> None:
+    """By the numbers that brokers have as soon as they are known by others."""
+    assert advertised([text, text]) == ([] if address is None else [address])
+
+
+def test_an_advertised_address_counts_where_the_brokers_answer(
+    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where nobody is at any of them, a moment later as well: brokers that end are away, and nothing else."""
+    monkeypatch.setattr(access_attempt, "_PAUSE_SECONDS", 0.01)
+    host, port = broker.bootstrap_servers.split(":")
+    nowhere, there = ("127.0.0.1", reserve_port()), (host, int(port))
+    AccessAttempt({"bootstrap.servers": f"127.0.0.1:{reserve_port()}"})._check_advertised([nowhere])
+    attempt = AccessAttempt({"bootstrap.servers": broker.bootstrap_servers}, lambda key: f"admin.{key}")
+    for addresses in ([], [nowhere, there]):
+        attempt._check_advertised(addresses)
+    with pytest.raises(
+        AdvertisedUnreachable, match=rf"^admin\.bootstrap\.servers='\S+' is answered, .*:{nowhere[1]}, "
+    ):
+        attempt._check_advertised([nowhere])
