@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hearth_stage.limit import MEMORY, Limits
+from hearth_stage.lineage import lineage_of, members
 
 BYTES_PER_SECOND = 2 << 30
 """How fast a process takes memory that does nothing else; what it takes between two looks nobody stops."""
@@ -111,24 +112,25 @@ class Watch:
                     self._hold_up(process, judgement.pause)
 
     def _hold_up(self, process: int, seconds: float) -> None:
-        """Stop the process and its group for a while."""
+        """Stop the process and all that it has started for a while."""
         signal.pidfd_send_signal(process, signal.SIGSTOP)  # raises where it has ended, and its number may be another's
+        others = _others(self._pid)
         try:
-            os.killpg(self._pid, signal.SIGSTOP)
+            _send(others, signal.SIGSTOP)
             self._is_over.wait(seconds)
         finally:
             signal.pidfd_send_signal(process, signal.SIGCONT)
-            os.killpg(self._pid, signal.SIGCONT)
+            _send(others, signal.SIGCONT)
 
 
 def usage_of(pid: int, most: int | None = None) -> Usage:
-    """Return what a process and all that it has started and that are still its own take.
+    """Return what a stage process and all that it has started take, with daemons.
 
     Memory is what nobody but they gave it: not files that it has mapped. What they share, with each other or with what
     they were forked from, is told apart where it would be more than ``most`` otherwise, for that takes a while. Raises
     ProcessLookupError where the process has ended.
     """
-    everyone = [pid, *_descendants(pid)]
+    everyone = [pid, *_others(pid)]
     memory = _sum(_memory, everyone)
     if most is not None and memory > most:
         memory = _sum(_part_of_memory, everyone)
@@ -165,28 +167,24 @@ def _ticks(pid: int) -> int:
     return sum(map(int, _read(pid, "stat").rpartition(")")[2].split()[11:15]))
 
 
-def _descendants(pid: int) -> Iterator[int]:
-    for thread in _threads(pid):
-        for child in map(int, _read(pid, f"task/{thread}/children", missing="").split()):
-            yield child
-            yield from _descendants(child)
+def _others(pid: int) -> list[int]:
+    """Return what a process has started, itself or by others."""
+    lineage = lineage_of(pid)
+    return [] if lineage is None else [each for each in members(lineage) if each != pid]
 
 
-def _threads(pid: int) -> list[str]:
-    try:
-        return os.listdir(f"/proc/{pid}/task")
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+def _send(processes: list[int], number: signal.Signals) -> None:
+    for each in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, number)
 
 
-def _read(pid: int, name: str, missing: str | None = None) -> str:
+def _read(pid: int, name: str) -> str:
     try:
         with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
             return file.read()
     except (FileNotFoundError, ProcessLookupError):
-        if missing is None:
-            raise ProcessLookupError(pid) from None
-        return missing
+        raise ProcessLookupError(pid) from None
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,10 +15,13 @@ from hypothesis.strategies import floats, lists, tuples
 
 from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
 from hearth_stage.limit import Limits
+from hearth_stage.lineage import new_lineage
 from tests.patience import PATIENCE, eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 MB = 1 << 20
+BEGIN = f"import resource; resource.prlimit(0, 10, ({new_lineage()}, resource.RLIM_INFINITY))\n"
+"""What the owner of a stage does for it."""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is asked as Linux is")
 
 
@@ -76,7 +80,7 @@ def test_a_process_that_does_nothing_is_looked_at_once_a_second(limits: Limits) 
 
 def test_what_a_process_has_started_counts_as_its_own() -> None:
     """Also what that has started in its turn, and memory that it shares with nobody but them."""
-    code = """
+    code = f"""{BEGIN}
 import mmap, subprocess, sys
 own = bytearray(b"x") * (40 << 20)
 shared = mmap.mmap(-1, 20 << 20); shared.write(b"x" * (20 << 20))
@@ -96,7 +100,7 @@ input()
 
 def test_what_processes_share_that_were_forked_counts_once() -> None:
     """A plugin with eight processes to help it has not eight times the memory."""
-    code = """
+    code = f"""{BEGIN}
 import os
 held = bytearray(b"x") * (40 << 20)
 for _ in range(4):
@@ -120,6 +124,31 @@ def state_of(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def test_a_daemon_counts_and_is_held_up() -> None:
+    """It has left the session of the process, and its parent has ended."""
+    code = f"""{BEGIN}
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork(): os._exit(0)
+    held = bytearray(b"x") * ({100 * MB})
+    print(os.getpid(), flush=True)
+    while True: pass
+os.wait()
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdout=-1, start_new_session=True) as process:
+        assert process.stdout is not None
+        daemon = int(process.stdout.readline())
+        assert usage_of(process.pid).memory_bytes > 100 * MB
+        watch = Watch(process.pid, Limits(cpus=0.005), lambda _: None)
+        assert eventually(lambda: state_of(daemon) == "T", PATIENCE)
+        watch.end()
+        assert eventually(lambda: state_of(daemon) == "R", PATIENCE)
+        os.kill(daemon, signal.SIGKILL)
+        process.kill()
 
 
 def test_stages_that_are_held_up_end_with_their_owner(tmp_path: Path) -> None:
