@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import filecmp
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -23,6 +25,8 @@ LOOK_EVERY = 0.5
 """Seconds between two looks at the project's files and at the host's log."""
 FOLDER = ".hearth"
 _PASSED_BY = ("__pycache__", "build", "dist", "venv", "node_modules")
+_FILE = re.compile(r'(?<=File ")[^"\n]+(?=", line )')
+"""Where a frame of a trace names its file."""
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -99,7 +103,7 @@ class _Loop:
         if not self._host.is_running:
             raise self._host.failure("ended by itself")
         for line in self._lines():
-            self.terminal.note(printable(line))
+            self.terminal.note(printable(self._named(line)))
         self._show_states()
         files = self._files()
         if files == self._seen:
@@ -162,6 +166,15 @@ class _Loop:
             line for line in whole.decode("utf-8", "replace").splitlines() if any(map(line.__contains__, about))
         )
 
+    def _named(self, text: str) -> str:
+        """Return a text whose traces name the project's files, in place of the copies that run."""
+        return _FILE.sub(lambda found: self._original(Path(found[0])), text)
+
+    def _original(self, copy: Path) -> str:
+        """Return the project's file of the same name and content; the copy where that was changed since."""
+        alike = [each for each in self._seen if each.name == copy.name and _are_same(each, copy)]
+        return str(max(alike, key=lambda each: _shared_end(each, copy), default=copy))
+
     def _show_states(self) -> None:
         """Say which part of the connector has another state than before, and of one that failed why."""
         try:
@@ -171,9 +184,22 @@ class _Loop:
         parts = {"the connector": status["connector"], **{f"task {each['id']}": each for each in status["tasks"]}}
         for name, part in parts.items():
             if self._states.get(name) != part["state"]:
-                trace = f"\n{part['trace']}" if part.get("trace") else ""
+                trace = f"\n{self._named(part['trace'])}" if part.get("trace") else ""
                 self.terminal.say(printable(f"{name} is {part['state']}{trace}"))
         self._states = {name: part["state"] for name, part in parts.items()}
+
+
+def _shared_end(one: Path, other: Path) -> int:
+    """Return how many of their last parts two paths share."""
+    pairs = enumerate(zip(one.parts[::-1], other.parts[::-1]))
+    return next((count for count, (own, others) in pairs if own != others), 0)
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:  # one of them is gone
+        return False
 
 
 def _sources(folder: Path) -> Iterator[Path]:

@@ -23,6 +23,7 @@ class RecordingHost(LocalHost):
         super().__init__(folder, 0, {})
         self.requests: list[tuple[str, str]] = []
         self.states = ["RUNNING", "RUNNING"]
+        self.trace = "boom"
         self.log.write_text("")
 
     @property
@@ -35,7 +36,7 @@ class RecordingHost(LocalHost):
         if not path.partition("?")[0].endswith("/status"):
             self.requests.append((method, path))
         connector, task = self.states
-        return {"connector": {"state": connector}, "tasks": [{"id": 0, "state": task, "trace": "boom"}]}
+        return {"connector": {"state": connector}, "tasks": [{"id": 0, "state": task, "trace": self.trace}]}
 
 
 class Loop(run_command._Loop):
@@ -125,3 +126,29 @@ def test_what_the_connector_logs_and_why_it_failed_is_shown_once(
     loop.look()
     loop.look()
     assert stream.getvalue().count("task 0 is FAILED\nboom") == 1
+
+
+def test_traces_name_the_files_of_the_project(loop: Loop, stream: io.StringIO, tmp_path: Path) -> None:
+    """Not the copies that run, in a status and in the log; a file that was changed since has other lines."""
+    copies = tmp_path / "cache" / "site"
+    own = loop._project / "src"
+    files = {"one/task.py": "same", "two/task.py": "same", "code.py": "1", "library.py": "somebody else's"}
+    for name, text in files.items():
+        for root in (copies, own) if name != "library.py" else (copies,):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+    loop._seen = loop._files()
+    host = loop._host
+    assert isinstance(host, RecordingHost)
+    host.states = ["RUNNING", "FAILED"]
+    host.trace = "".join(f'  File "{copies / name}", line 3, in poll\n' for name in files)
+    host.log.write_text(f'[a b|task-0]   File "{copies / "two/task.py"}", line 3, in poll\n')
+    loop.look()
+    shown = stream.getvalue()
+    for name in ("one/task.py", "two/task.py", "code.py"):
+        assert f'  File "{own / name}", line 3, in poll' in shown
+        assert str(copies / name) not in shown
+    assert f'  File "{copies / "library.py"}", line 3, in poll' in shown
+    assert shown.count(str(own / "two/task.py")) == 2
+    (own / "code.py").write_text("2")
+    assert loop._named(f'File "{copies / "code.py"}", line 3') == f'File "{copies / "code.py"}", line 3'
