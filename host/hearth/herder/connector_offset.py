@@ -73,14 +73,20 @@ class ConnectorOffsets:
         """Write other offsets; the answer is a message."""
         return self._queues.submit(name, lambda: self._modify(name, offsets))
 
+    def replace(self, name: str, offsets: Offsets) -> Future[dict[str, str]]:
+        """Write offsets and forget all others, which an earlier connector of the name has left."""
+        return self._queues.submit(name, lambda: self._modify(name, offsets, are_all=True))
+
     def reset(self, name: str) -> Future[dict[str, str]]:
         """Forget all offsets; the answer is a message."""
         return self._queues.submit(name, lambda: self._modify(name, None))
 
     def _listed(self, name: str) -> dict[str, Any]:
-        entry = self._entry(name)
-        found = self._of_group(name, entry) if self._is_sink(entry) else self._stored(name)
+        found = self._known(name, self._entry(name))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in found]}
+
+    def _known(self, name: str, entry: ConfiguredConnector) -> Offsets:
+        return self._of_group(name, entry) if self._is_sink(entry) else self._stored(name)
 
     def _stored(self, name: str) -> Offsets:
         partitions = self._with.offsets.partitions(name)
@@ -94,11 +100,13 @@ class ConnectorOffsets:
             raise _failed(f"Failed to retrieve consumer group offsets for sink connector {name}", error) from error
         return [({PARTITION: each.partition, TOPIC: each.topic}, {OFFSET: offset}) for each, offset in found.items()]
 
-    def _modify(self, name: str, offsets: Offsets | None) -> dict[str, str]:
+    def _modify(self, name: str, offsets: Offsets | None, *, are_all: bool = False) -> dict[str, str]:
         entry = self._entry(name)
         if entry.target is not TargetState.STOPPED or entry.tasks:
             raise ConfigError(_ONLY_STOPPED.format(name), code="connector.not_stopped")
         self._settle(name)
+        if offsets is not None and are_all:  # of a partition that is named twice the last offset counts
+            offsets = [*((partition, None) for partition, _ in self._known(name, entry)), *offsets]
         modify = self._modify_sink if self._is_sink(entry) else self._modify_source
         is_seen_to = modify(name, entry, offsets)
         return {"message": (_DONE if is_seen_to else _HALF_DONE).format("reset" if offsets is None else "altered")}

@@ -30,7 +30,7 @@ from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
 
 if TYPE_CHECKING:
-    from hearth.herder.connector_offset import ConnectorOffsets
+    from hearth.herder.connector_offset import ConnectorOffsets, Offsets
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +101,17 @@ class Herder:
     ) -> Future[Created]:
         """Create a connector, or replace its configuration where that is allowed."""
         return self._put_valid(name, lambda: self._meant(name, config), target, replace)
+
+    def create_at(
+        self, name: str, config: Mapping[str, str], target: TargetState | None, offsets: Offsets
+    ) -> Future[Created]:
+        """Create a connector whose tasks begin at these offsets, whatever one of its name has left (KIP-995).
+
+        It is stopped until they are written, and gone again where they cannot be.
+        """
+        created = self.put(name, config, TargetState.STOPPED, replace=False)
+        written = then(created, lambda _: self._begin_at(name, offsets))
+        return then(written, lambda told: self._queues.submit(name, lambda: self._begin(name, target, told)))
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[Created]:
         """Change single keys of a configuration; None removes a key."""
@@ -209,6 +220,22 @@ class Herder:
             return Created(is_new, {**self.view.info(name), "config": self._mask.shown(name, config)})
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
+
+    def _begin_at(self, name: str, offsets: Offsets) -> Future[dict[str, str]]:
+        def undo(done: Future[Any]) -> None:
+            if not done.cancelled() and done.exception() is not None:
+                self.delete(name)
+
+        written = self.offsets.replace(name, offsets)
+        written.add_done_callback(undo)
+        return written
+
+    def _begin(self, name: str, target: TargetState | None, told: Mapping[str, str]) -> Created:
+        """Let a connector have the state that is wanted; what becomes of it is seen in its status."""
+        self._entry(name)
+        if target is not TargetState.STOPPED:
+            self._configs.put_target(name, target or TargetState.STARTED)
+        return Created(True, {**self.view.info(name), "offsets_status": told["message"]})
 
     def _put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         self._refuse_unless_leading()

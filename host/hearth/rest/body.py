@@ -40,11 +40,15 @@ INITIAL_STATES = {
 }
 _TEXTS = MapShape(TextShape())
 _STATE = WordShape(f"{ENTITIES}.CreateConnectorRequest$InitialState", tuple(INITIAL_STATES))
-_CREATE = RecordShape(
-    f"{ENTITIES}.CreateConnectorRequest", {"config": _TEXTS, "name": TextShape(), "initial_state": _STATE}
-)
 _OFFSET = RecordShape(
     f"{ENTITIES}.ConnectorOffset", {"partition": MapShape(AnyShape()), "offset": MapShape(AnyShape())}
+)
+Offsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+"""Partitions with their offsets."""
+_CREATE = RecordShape(
+    f"{ENTITIES}.CreateConnectorRequest",
+    {"config": _TEXTS, "name": TextShape(), "initial_state": _STATE},
+    {"initial_offsets": ListShape(_OFFSET)},
 )
 _OFFSETS = RecordShape(f"{ENTITIES}.ConnectorOffsets", {"offsets": ListShape(_OFFSET)})
 _WORKER_CONFIGURATION = RecordShape(
@@ -100,12 +104,12 @@ def _is_deeper(tree: Any, most: int) -> bool:
     return True
 
 
-async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+async def read_offsets(request: Request) -> Offsets:
     """Return partitions with their offsets, whose numbers are numbers; raises ConfigError where there are none."""
     return await read_json(request, _OFFSETS, _offsets, are_numbers=True)
 
 
-def _offsets(body: Any) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+def _offsets(body: Any) -> Offsets:
     if body is None:
         raise _missing(f"{ENTITIES}.ConnectorOffsets.offsets()", "offsets")
     offsets = _record(body, _OFFSETS).get("offsets")
@@ -171,6 +175,7 @@ class CreateRequest:
             raise _missing(f"{ENTITIES}.CreateConnectorRequest.name()", "createRequest")
         body = _record(body, _CREATE)
         self.target = _target(body.get("initial_state"))
+        self.offsets: Offsets | None = None
         # Kafka leaves a missing name to validation, which has a sentence for an empty one.
         self.name = trimmed(_text(body.get("name")) or "")
         if body.get("config") is None:
@@ -179,8 +184,15 @@ class CreateRequest:
 
     @classmethod
     async def read(cls, request: Request) -> CreateRequest:
-        """Read one."""
-        return await read_json(request, _CREATE, cls)
+        """Read one: the numbers of its configuration are texts, those of its offsets are numbers."""
+        made = await read_json(request, _CREATE, cls)
+        made.offsets = await read_json(request, _CREATE, _initial_offsets, are_numbers=True)
+        return made
+
+
+def _initial_offsets(body: dict[str, Any]) -> Offsets | None:
+    given = body.get("initial_offsets")
+    return None if given is None else _offsets({"offsets": given})
 
 
 class WorkerConfigurationRequest:
@@ -208,7 +220,7 @@ def _record(given: Any, shape: RecordShape) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise Unreadable(_wrong(shape.java, given))
     for name in given:
-        if name not in shape.members:
+        if name not in shape.members and name not in shape.own:
             raise Unreadable(f'Unrecognized field "{name}" (class {shape.java}), not marked as ignorable')
     return given
 

@@ -46,10 +46,14 @@ class ConnectorsResource:
         return JsonAnswer({name: found for name in names if (found := self._expanded(name, request)) is not None})
 
     async def create(self, request: Request) -> Response:
-        """Create a connector."""
+        """Create a connector, whose tasks begin at the offsets that the request has (KIP-995), if it has any."""
         body = await CreateRequest.read(request)
         config = _named(body.name, body.config)
-        created = await self._wait(self._herder.put(body.name, config, body.target, replace=False))
+        if body.offsets is None:
+            creation = self._herder.put(body.name, config, body.target, replace=False)
+        else:
+            creation = self._herder.create_at(body.name, config, body.target, body.offsets)
+        created = await self._wait(creation)
         return _created(request, body.name, created)
 
     async def info(self, request: Request) -> Response:

@@ -64,7 +64,11 @@ WORKER_STATUS = _object(
 )
 _TYPE: Schema = {"type": "string", "enum": ["source", "sink", "unknown"]}
 TASK_ID = _object("ConnectorTaskId", {"connector": STRING, "task": INTEGER})
-CONNECTOR_INFO = _object("ConnectorInfo", {"name": STRING, "config": CONFIG, "tasks": _list(TASK_ID), "type": _TYPE})
+CONNECTOR_INFO = _object(
+    "ConnectorInfo",
+    {"name": STRING, "config": CONFIG, "tasks": _list(TASK_ID), "type": _TYPE, "offsets_status": STRING},
+    ("offsets_status",),
+)
 _STATE = {"state": STRING, "worker_id": STRING, "version": TEXT_OR_NULL, "trace": STRING}
 _UNSAID = ("trace", "version")
 CONNECTOR_STATE = _object("ConnectorState", _STATE, _UNSAID)
@@ -79,14 +83,16 @@ _EXPANDED = _object("ExpandedConnector", {"status": CONNECTOR_STATE_INFO, "info"
 CONNECTORS = Entity(
     {"oneOf": [STRINGS, {"type": "object", "additionalProperties": _EXPANDED.reference}]}, parts=(_EXPANDED,)
 )
+_OFFSET = _object("ConnectorOffset", {"partition": ANY_MAP, "offset": ANY_MAP})
 CREATE_REQUEST = _object(
     "CreateConnectorRequest",
     {
         "name": TEXT_OR_NULL,
         "config": GIVEN_CONFIG,
         "initial_state": {"type": "string", "enum": ["RUNNING", "PAUSED", "STOPPED"], "nullable": True},
+        "initial_offsets": _list(_OFFSET),
     },
-    ("name", "initial_state"),
+    ("name", "initial_state", "initial_offsets"),
 )
 ACTIVE_TOPICS = Entity(
     {
@@ -94,7 +100,6 @@ ACTIVE_TOPICS = Entity(
         "additionalProperties": {"type": "object", "properties": {"topics": STRINGS}, "required": ["topics"]},
     }
 )
-_OFFSET = _object("ConnectorOffset", {"partition": ANY_MAP, "offset": ANY_MAP})
 OFFSETS = _object("ConnectorOffsets", {"offsets": _list(_OFFSET)})
 PLUGIN_INFO = _object("PluginInfo", {"class": STRING, "type": STRING, "version": STRING}, ("version",))
 PLUGINS = _list(PLUGIN_INFO)

@@ -183,6 +183,8 @@ class RecordShape(Shape):
 
     java: str
     members: Mapping[str, Shape] = field(default_factory=dict)
+    own: Mapping[str, Shape] = field(default_factory=dict)
+    """Members that Java does not have, and so does not name."""
 
     def read(self, tokens: Tokens, token: Token) -> None:
         if token.kind == "VALUE_STRING":
@@ -202,6 +204,8 @@ class RecordShape(Shape):
             if name.value in self.members:
                 self._read_member(tokens, name.value)
                 missing.discard(name.value)
+            elif name.value in self.own:
+                self._read_member(tokens, name.value)
             else:
                 unknown = name.value if unknown is None else unknown
                 value = _following(tokens)
@@ -216,7 +220,7 @@ class RecordShape(Shape):
 
     def _read_member(self, tokens: Tokens, name: str) -> None:
         try:
-            _read(self.members[name], tokens)
+            _read(self.members.get(name) or self.own[name], tokens)
         except Malformed as error:
             raise Misfit(str(error), (self._member(name),)) from error
         except Misfit as error:

@@ -11,7 +11,7 @@ from hearth.herder import connector_offset
 from hearth.kafka.kafka_error import KafkaError
 from hearth.storage import State
 from hearth_api import TopicPartition
-from tests.unit.rest.client import Client, error
+from tests.unit.rest.client import Answer, Client, error
 
 ONLY_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
@@ -249,3 +249,70 @@ class TestSink:
         else:
             assert text == error(500, "Failed to alter consumer group offsets for connector c")[1]
             assert answer.text == error(500, "Failed to reset consumer group offsets for sink connector c")[1]
+
+
+class TestInitial:
+    """A connector may be created with the offsets at which it begins (KIP-995), which Kafka Connect 4.3.1 has not."""
+
+    @staticmethod
+    def create(client: Client, offsets: Any, state: Any = None, **changes: Any) -> Answer:
+        """Create a connector with offsets."""
+        config = {"connector.class": "FileStreamSource", "topic": "t", **changes}
+        body = {"name": "c", "config": config, "initial_state": state, "initial_offsets": offsets}
+        return client.call("POST", "/connectors", body)
+
+    def test_tasks_begin_at_the_offsets(self, client: Client) -> None:
+        """At those alone, whatever a connector of the name has left; numbers stay numbers."""
+        client.bench.offsets.put("c", [({"p": 1}, {"n": 1}), ({"p": 2}, {"n": 1})])
+        answer = self.create(client, [{"partition": {"p": 2}, "offset": {"n": 7, "f": 0.5}}], **{"batch.size": 20})
+        assert (answer.status, answer.json["offsets_status"]) == (201, EXTERNAL.format("altered"))
+        assert answer.json["config"]["batch.size"] == "20"
+        assert answer.headers["location"].endswith("/connectors/c")
+        client.bench.await_task("c", State.RUNNING)
+        assert client.bench.offsets.partitions("c") == [{"p": 2}]
+        assert client.bench.offsets.get("c", [{"p": 2}]) == [{"n": 7, "f": 0.5}]
+
+    @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
+    def test_it_comes_to_the_state_that_is_wanted(self, client: Client, state: str) -> None:
+        """When the offsets are written."""
+        assert self.create(client, [{"partition": {"p": 1}, "offset": {"n": 7}}], state).status == 201
+        client.bench.await_connector("c", State(state))
+        assert client.bench.offsets.get("c", [{"p": 1}]) == [{"n": 7}]
+
+    def test_those_of_a_sink_are_those_of_its_group(self, client: Client, group: type[Group]) -> None:
+        """Others are forgotten."""
+        group.committed = {HERE: 5, TopicPartition("t", 1): 6}
+        offsets = [{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 9}}]
+        answer = self.create(client, offsets, **{"connector.class": "FileStreamSink", "topics": "t"})
+        assert answer.status == 201
+        assert group.committed == {HERE: 9}
+
+    @pytest.mark.parametrize("deed", ["refuse", "raise", "never"])
+    def test_there_is_no_connector_whose_offsets_are_refused(self, client: Client, deed: str) -> None:
+        """Its name is free again at once, and offsets that were there stay."""
+        client.bench.offsets.put("c", [({"p": 1}, {"n": 1})])
+        offsets = [{"partition": {"p": 2}, "offset": {"n": 7}}]
+        assert self.create(client, offsets, **{"do.alter.offsets": deed}).status == 500
+        assert client.bench.offsets.partitions("c") == [{"p": 1}]
+        assert self.create(client, offsets).status == 201
+
+    def test_one_that_is_there_stays_as_it_is(self, client: Client) -> None:
+        """With its offsets."""
+        client.create()
+        client.bench.offsets.put("c", [({"p": 1}, {"n": 1})])
+        assert self.create(client, [{"partition": {"p": 1}, "offset": None}]).status == 409
+        assert client.bench.offsets.get("c", [{"p": 1}]) == [{"n": 1}]
+        assert client.call("GET", "/connectors/c").status == 200
+
+    @pytest.mark.parametrize("offsets", [[], {}, "x", [1], [None], [{"partition": 1}], [{"p": {}}]])
+    def test_what_is_no_list_of_offsets_is_refused(self, client: Client, offsets: Any) -> None:
+        """As where offsets are altered, and nothing is created."""
+        assert self.create(client, offsets).status in (400, 500)
+        assert client.call("GET", "/connectors").json == []
+
+    def test_other_requests_are_answered_as_by_java(self, client: Client) -> None:
+        """Null is none, and other members are refused in Java's words, which do not name this one."""
+        answer = self.create(client, None)
+        assert (answer.status, "offsets_status" in answer.json) == (201, False)
+        refused = client.call("POST", "/connectors", {"zz": 1, "initial_offsets": []})
+        assert '(3 known properties: "config", "name", "initial_state")' in refused.json["message"]
