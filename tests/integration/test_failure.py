@@ -80,6 +80,7 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
         "plugin.limits.open.files": "100",
         "plugin.limits.temporary.bytes": str(1 << 20),
         "plugin.network": "none",
+        "plugin.processes": "own",
         "plugin.call.timeout.ms": "60000",
         "errors.task.restart.max": "1",
         "errors.task.restart.backoff.ms": "50",

@@ -107,10 +107,18 @@ def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
 
 
 def test_the_only_stage_of_an_environment_is_started(tmp_path: Path) -> None:
-    """It has nobody to share its memory with; where it has ended, the next one is in its place."""
+    """It has nobody to share its memory with; where it has ended, the next one is in its place.
+
+    It shows its name as well, and its plugins do not see by what it was told.
+    """
     environment = python_environment("test", host(), (str(tmp_path),))
+    (tmp_path / "names.py").write_text(
+        PLUGIN.format(body="    return [each for each in os.environ if 'HEARTH' in each]")
+    )
     first = Stage.start(environment, "first")
     assert find(first.pid).parent == os.getpid()
+    assert find(first.pid).title == "first"
+    assert first.call(Describe("names:Plugin")).version == "[]"
     second = Stage.start(environment, "second")
     assert server_of(second).parent == os.getpid()
     first.close()
