@@ -112,6 +112,10 @@ class Scalars(Many):
 
     def column(self) -> tuple[Schema, Any]:
         """Return the values; those of tags that numbers stand in are times."""
+        if not isinstance(self._opens, bool):
+            others = self.fitting.spans(self.place).part(~self._opens)
+            if (others.content[others.starts] != _N).any():
+                raise UnlikeError("values of several kinds", self._opens)
         texts = as_string(self.fitting.texts(self.place))
         found = _typed(texts) if self._opens is False else (STRING_SCHEMA, self._texts(texts))
         if self.tag is None:
@@ -122,13 +126,11 @@ class Scalars(Many):
         return schema, found[1].cast(arrow_type(schema))
 
     def _texts(self, texts: Any) -> Any:
-        """Return texts as they are without escapes, null for the word that stands without quotes."""
+        """Return texts as they are without escapes, null for the one word, which stands without quotes."""
         escaped = self.fitting.escaped(self.place)
         texts = _replaced(texts, escaped, lambda text: strict_json(f'"{text}"'))
         if self._opens is True:
             return texts
-        if pc.any(pc.not_equal(texts.filter(pa.array(~self._opens)), _NULL)).as_py():
-            raise UnlikeError("values of several kinds", self._opens)
         return nulled(texts, ~self._opens)
 
     @property
