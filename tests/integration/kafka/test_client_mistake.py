@@ -255,6 +255,7 @@ def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers
     key = doubt.name.removeprefix("producer.override.")
     said = key + ("=" if doubt.message.startswith("'") else ": ") + doubt.message
     fact, _, hint = said.rpartition(" (")
+    assert not doubt.is_of_client, "no start of a task says it, so the log does when the connector is made"
     assert doubt.name != key
     assert re.match(text, fact), said
     assert remedy in hint

@@ -188,6 +188,11 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         host.run({**source, **made})
         host.run({**sink, **letters})
         assert lines.flows(), host.last_words()
+        offsets = host.rest.call("GET", f"/connectors/{sink['name']}/offsets")
+        assert offsets.status == 200, offsets.text
+        changed = {**source, **made, "batch.size": "100"}  # which fences the task that runs
+        assert host.rest.call("PUT", f"/connectors/{source['name']}/config", changed).status == 200
+        assert lines.flows(), host.last_words()
         lines.arrivals.forget_gaps()
         given = len(issuer.given)
         assert eventually(lambda: len(issuer.given) >= given + 2, PATIENCE), "no token was renewed"
