@@ -17,6 +17,7 @@ ANSWER_SECONDS = 30.0
 """How long a client waits for a token, and a provider in a process of its own may take for one."""
 RENEW_AT = 0.75
 """The part of a token's life after which the next one is asked for: librdkafka asks after four fifths."""
+IDLE_SECONDS = 60.0
 _LEAST_SECONDS, _MOST_SECONDS = 1.0, 30.0
 """Between two calls of a provider that fails."""
 
@@ -25,7 +26,8 @@ class TokenKeeper:
     """Asks one provider, on a thread of its own, while clients ask for its tokens; safe to use from any thread.
 
     A provider that fails or hangs holds up nobody who has a token yet: that one is given out until it ends. A token
-    that nobody has asked for since it came is followed by no other, until somebody does.
+    that nobody has asked for since it came is followed by no other, until somebody does; when it has ended by then,
+    the provider is let go.
     """
 
     def __init__(
@@ -35,13 +37,20 @@ class TokenKeeper:
         patience: float = ANSWER_SECONDS,
         least: float = _LEAST_SECONDS,
         clock: Callable[[], float] = time.time,
+        let_go: Callable[[], None] = lambda: None,
+        idle: float = IDLE_SECONDS,
     ) -> None:
-        """``name`` is what messages call the provider, ``ask`` returns a token of it."""
+        """``name`` is what messages call the provider, ``ask`` returns a token of it.
+
+        ``let_go`` ends what it keeps running, ``idle`` seconds after a token ended that nobody wants any more.
+        """
         self._name = name
         self._ask = ask
         self._patience = patience
         self._least = least
         self._clock = clock
+        self._let_go = let_go
+        self._idle = idle
         self._changed = threading.Condition()
         self._token: GivenToken | None = None
         self._renew_at = 0.0
@@ -104,14 +113,24 @@ class TokenKeeper:
                 self._note(token)
 
     def _await_need(self) -> bool:
-        """Wait until the provider is to be asked; returns whether it is, and not closed."""
+        """Wait until the provider is to be asked; returns whether it is, neither closed nor of no use any more."""
         with self._changed:
             while not self._is_closed:
                 left = self._renew_at - self._clock()
                 if self._is_wanted and left <= 0:
                     return True
-                self._changed.wait(left if self._is_wanted else None)
+                if self._is_wanted:
+                    self._changed.wait(left)
+                elif not self._changed.wait_for(lambda: self._is_wanted or self._is_closed, self._seconds_of_use()):
+                    self._thread = None
+                    self._let_go()  # who asks meanwhile waits for it, and for another beginning
+                    return False
             return False
+
+    def _seconds_of_use(self) -> float:
+        """Return for how long somebody may still ask who uses the token that there is: clients do before it ends."""
+        ends = 0.0 if self._token is None else self._token.lifetime_ms / 1000 - self._clock()
+        return max(0.0, ends) + self._idle
 
     def _note(self, token: GivenToken) -> None:
         with self._changed:

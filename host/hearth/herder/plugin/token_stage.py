@@ -82,7 +82,7 @@ class _Opened:
     """A provider, which is loaded and configured by the thread that asks it first."""
 
     def __init__(self, name: str, ask: Callable[[], GivenToken], end: Callable[[], None]) -> None:
-        self.keeper = TokenKeeper(name, ask)
+        self.keeper = TokenKeeper(name, ask, let_go=end)
         self.end = end
 
 
@@ -112,9 +112,10 @@ class _ProviderInside:
         return GivenToken.of(self._provider)
 
     def close(self) -> None:
-        """Close the provider."""
-        if self._provider is not None:
-            self._provider.close()
+        """Close the provider; another token begins with another."""
+        provider, self._provider = self._provider, None
+        if provider is not None:
+            provider.close()
 
 
 class TokenStage(PluginStage):

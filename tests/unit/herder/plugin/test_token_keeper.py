@@ -82,6 +82,22 @@ def test_nobody_asks_a_provider_whose_tokens_nobody_wants(provider: Provider, ke
     assert keeper.token().value == "token 2"
 
 
+def test_a_provider_of_no_use_is_let_go(provider: Provider) -> None:
+    """After its last token has ended, with its thread, and once; whoever asks later has it begin again."""
+    said: list[str] = []
+    keeper = TokenKeeper("the provider", provider, let_go=lambda: said.append("let go"), idle=0.1)
+    provider.seconds = 0.3
+    before = threading.active_count()
+    assert keeper.token().value == "token 1"
+    time.sleep(0.2)
+    assert said == []
+    assert eventually(lambda: said == ["let go"] and threading.active_count() <= before, PATIENCE)
+    assert keeper.token().value == "token 2"
+    keeper.close()
+    assert eventually(lambda: threading.active_count() <= before, PATIENCE)
+    assert said == ["let go"]
+
+
 def test_a_provider_that_fails_is_asked_again(
     provider: Provider, keeper: TokenKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
