@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hearth_api.batch import Batch
+from hearth_api.batch import Batch, PackedRecords
 from hearth_api.batch import arrow as pa
 
 _ATTRIBUTES = ("topic", "key_schema", "value_schema", "source_partition", "timestamp_type", "original_topic")
@@ -24,6 +24,11 @@ def are_in(rows: Any, numbers: Sequence[int]) -> Any:
     import numpy as np  # only where some rows failed
 
     return np.isin(rows, np.array(numbers, rows.dtype))
+
+
+def count_rows(batches: Sequence[Batch]) -> int:
+    """Return how many rows batches have together."""
+    return batches.num_rows if isinstance(batches, PackedRecords) else sum(batch.num_rows for batch in batches)
 
 
 def number_rows(batch: Batch) -> Batch:

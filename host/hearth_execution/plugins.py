@@ -13,8 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hearth_api import Converter, HeaderConverter, PluginError
-from hearth_api.batch import Batch, LateErrors, PartlyFailed, batch_to_sink_records, batch_to_source_records
+from hearth_api import Converter, HeaderConverter, PluginError, needs_records
+from hearth_api.batch import (
+    Batch,
+    BatchConverter,
+    LateErrors,
+    PartlyFailed,
+    batch_to_sink_records,
+    batch_to_source_records,
+)
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure, is_retriable
 from hearth_execution.load import load_class, version_of
@@ -70,6 +77,16 @@ class Plugins:
     def class_name(self, role: str) -> str:
         """Return the class name under which the plugin of a role is known."""
         return self._class_names[role]
+
+    def row_writer(self, role: str, topic: str, schema: Any) -> Any:
+        """Return what writes values for the converter of a role one by one, None where nothing does for now."""
+        converter = self._loaded[role]
+        if not isinstance(converter, BatchConverter) or role in self._failing or needs_records(schema):
+            return None
+        try:
+            return converter.row_writer(topic, schema)
+        except Exception:  # told by what the converter makes of a column
+            return None
 
     def attempts(self, role: str) -> Attempts:
         """Return what runs the plugin of a role on rows, whose phase is named as in Kafka Connect."""

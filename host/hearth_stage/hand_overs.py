@@ -15,7 +15,6 @@ from itertools import chain, groupby
 from typing import cast
 
 from hearth_api import SourceRecord
-from hearth_execution.order import join_all
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.kept_poll import KeptPoll
 from hearth_stage.task_call import HandOver, Polled
@@ -175,9 +174,9 @@ class HandOvers:
 def _joined(polled: Iterable[Polled]) -> list[Polled]:
     """Return what several polls returned as if one had returned it all, as far as no step made anything of it."""
     joined: list[Polled] = []
-    for is_untouched, run in groupby(polled, lambda each: each.outcome is None):
+    for form, run in groupby(polled, lambda each: each.form):
         parts = list(run)
-        if is_untouched and len(parts) > 1:
-            parts = [Polled(join_all([each.origins for each in parts]))]
+        if form is not None and len(parts) > 1:
+            parts = [Polled.join([each.origins for each in parts])]
         joined += parts
     return joined

@@ -24,7 +24,7 @@ from hearth_api import (
     SourceTask,
     SourceTaskContext,
 )
-from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, records_by_kind
+from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, packed_by_kind, records_by_kind
 from hearth_api.java import offset_to_json
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
@@ -137,6 +137,7 @@ class StageSource:
         self._polling = False
         self._wants_records = False
         self._joins_polls = False
+        self._packs = False
         self._takes_records = False
         self._names_only = False
         """Whether nobody needs the values of what was polled: steps are given the records themselves."""
@@ -155,6 +156,7 @@ class StageSource:
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
         self._joins_polls = call.joins_polls and not call.ends_transactions
+        self._packs = call.packs and not call.steps
         self._takes_records = self._transformations.take_records(call.steps)
         self._names_only = call.names_only and self._takes_records
         self._drops_positions = call.drops_positions
@@ -283,10 +285,13 @@ class StageSource:
         # a class of the plugin's own may not be copied with changes
         is_plain = bool(self._steps) and set(map(type, records)) == {SourceRecord}
         try:
-            batches = records_by_kind(records, names_only=is_plain and self._names_only)
+            if self._packs:
+                batches = packed_by_kind(records)
+            else:
+                batches = records_by_kind(records, names_only=is_plain and self._names_only)
         except (DataError, RecursionError):
             return list(self._sorted_out(records, type(self._started())))
-        return [self._stepped(batches, records if is_plain else None)] if batches else []
+        return [self._stepped(batches, records if is_plain else None)] if records else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -297,7 +302,7 @@ class StageSource:
         assert self._task is not None, "the protocol starts a task before it is used"
         return self._task
 
-    def _stepped(self, batches: list[Batch], records: Sequence[SourceRecord] | None = None) -> Polled:
+    def _stepped(self, batches: Sequence[Batch], records: Sequence[SourceRecord] | None = None) -> Polled:
         """Run what was polled, and the records it was made of, through the stage's own steps, if it has any."""
         if not self._steps:
             return Polled(batches)

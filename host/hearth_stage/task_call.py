@@ -8,10 +8,10 @@ from itertools import islice, pairwise
 from typing import Annotated, Any
 
 from hearth_api import TopicPartition
-from hearth_api.batch import Batch
+from hearth_api.batch import Batch, PackedRecords
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import are_numbered_together, is_numbered, rows_between
+from hearth_execution.order import are_numbered_together, count_rows, is_numbered, join_all, rows_between
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
@@ -41,6 +41,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     names_only: bool = False
     drops_positions: bool = False
     joins_polls: bool = False
+    packs: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,33 +86,49 @@ class Polled:
     """What a task polled together, and what the stage's own steps made of it where there are any.
 
     ``origins`` are a batch for each kind of records; rows of several are numbered together, in the order of the poll.
-    Those that steps took as records may lack their values (``StartSource.names_only``).
+    Those that steps took as records may lack their values (``StartSource.names_only``). Those that no step touched may
+    be packed (``StartSource.packs``).
     """
 
-    origins: list[Batch]
+    origins: Sequence[Batch]
     outcome: Outcome | None = None
+
+    @classmethod
+    def join(cls, groups: Sequence[Sequence[Batch]]) -> Polled:
+        """Return what several polls returned as if one had returned it all; of one form, as ``form`` tells."""
+        packed = [group for group in groups if isinstance(group, PackedRecords)]
+        return cls(PackedRecords.join(packed) if len(packed) == len(groups) else join_all(groups))
+
+    @property
+    def form(self) -> str | None:
+        """Return the form that polls have in common which may be joined; None where steps made something of it."""
+        if self.outcome is not None:
+            return None
+        return "packed" if isinstance(self.origins, PackedRecords) else "batches"
 
     @property
     def num_rows(self) -> int:
         """Return how many records were polled."""
-        return sum(batch.num_rows for batch in self.origins)
+        return count_rows(self.origins)
 
     @property
     def size(self) -> int:
         """Return how many bytes the batches take on their way: it is told sooner than what they hold."""
-        return sum(pa.ipc.get_record_batch_size(batch.data) for batch in self._batches)
+        return sum(pa.ipc.get_record_batch_size(data) for data in self._data)
 
     @property
     def memory(self) -> int:
         """Return how many bytes are held for what was polled: for a slice as many as for all it is cut from."""
-        return sum(batch.data.get_total_buffer_size() for batch in self._batches)
+        return sum(data.get_total_buffer_size() for data in self._data)
 
     @property
-    def _batches(self) -> list[Batch]:
-        return self.origins if self.outcome is None else self.origins + self.outcome.batches
+    def _data(self) -> list[Any]:
+        if isinstance(self.origins, PackedRecords):
+            return [self.origins.data]
+        return [batch.data for batch in (*self.origins, *(() if self.outcome is None else self.outcome.batches))]
 
     @property
-    def results(self) -> list[Batch]:
+    def results(self) -> Sequence[Batch]:
         """Return the batches that go on."""
         return self.origins if self.outcome is None else self.outcome.batches
 
@@ -123,11 +140,15 @@ class Polled:
 
 @dataclass(frozen=True)
 class Group:
-    """How many of the batches were polled together, and how many behind these were made of them, unless none was."""
+    """How many of the batches were polled together, and how many behind these were made of them, unless none was.
+
+    Where they are ``packed`` there are two, which are what ``PackedRecords.of_batches`` takes.
+    """
 
     polled: int
     results: int | None = None
     failures: list[Failure] = field(default_factory=list)
+    packed: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,9 +164,13 @@ class HandOver(Notice, op="source.batches"):
         groups: list[Group] = []
         batches: list[Batch] = []
         for each in polled:
+            if is_packed := isinstance(each.origins, PackedRecords):
+                origins = each.origins.to_batches()
+            else:
+                origins = [*each.origins]
             made = None if each.outcome is None else each.outcome.batches
-            groups.append(Group(len(each.origins), None if made is None else len(made), each.failures))
-            batches += [*each.origins, *(made or ())]
+            groups.append(Group(len(origins), None if made is None else len(made), each.failures, is_packed))
+            batches += [*origins, *(made or ())]
         return cls(groups, batches)
 
     def polled(self) -> Iterator[Polled]:
@@ -154,11 +179,20 @@ class HandOver(Notice, op="source.batches"):
         for group in self.groups:
             polled = _taken(rest, group.polled, least=1)
             made = None if group.results is None else _taken(rest, group.results)
+            if group.packed:
+                yield _unpacked(polled, made)
+                continue
             if (len(polled) > 1 or is_numbered(polled[0])) and not are_numbered_together(polled):
                 raise ValueError(
                     f"{len(polled)} batches were polled together, and their rows are not numbered together"
                 )
             yield Polled(polled, None if made is None else Outcome(made, group.failures))
+
+
+def _unpacked(polled: list[Batch], made: list[Batch] | None) -> Polled:
+    if len(polled) != 2 or made is not None:
+        raise ValueError(f"packed records are two batches that no step touched, not {len(polled)}")
+    return Polled(PackedRecords.of_batches(*polled))
 
 
 def _taken(rest: Iterator[Batch], count: int, least: int = 0) -> list[Batch]:

@@ -5,7 +5,8 @@ loop whole, and closes everything; ``end`` is what ends a run from outside. ``so
 What host, stage and context tell a task arrives in the ``inbox``; what the loops do, the ``observer`` hears.
 ``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, be it that a task found
 one bad itself (``errant_record``), ``subscription`` says what a sink reads, ``topic`` how the topics of a source come
-to be, and ``launcher`` is what puts a task here.
+to be, ``packed_rows`` writes records of many kinds that were polled together, and ``launcher`` is what puts a task
+here.
 ``shared_runtime`` is a process in which several run beside each other.
 
 A record of a source goes from its poll to its commit through ``hearth_stage.source``,

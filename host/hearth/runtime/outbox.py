@@ -29,9 +29,9 @@ from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth.runtime.position import SourceRows, SubmittedPositions
 from hearth.staging.tolerance import Tolerance
 from hearth_api import ConnectError
-from hearth_api.batch import Batch
+from hearth_api.batch import Batch, PackedRecords
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import rows_of
+from hearth_execution.order import count_rows, rows_of
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
@@ -146,11 +146,11 @@ class Outbox:
 
     def submit(self, origins: Sequence[Batch], prepared: Prepared) -> None:
         """Take in what was polled together, and what is to be sent of it; the other records are dropped."""
-        written = np.zeros(sum(origin.num_rows for origin in origins), np.bool_)
+        written = np.zeros(count_rows(origins), np.bool_)
         for _, rows in prepared.outgoing:
             written[rows] = True
         held = _Held(prepared.outgoing, origins if self._tolerance.shows_records else None)
-        first = self.positions.submit([_read_of(origin) for origin in origins], written, held)
+        first = self.positions.submit(_read_of(origins), written, held)
         self._tell_undelivered((first + np.flatnonzero(~written)).tolist())
         for outgoing, rows in prepared.outgoing:
             if len(rows):
@@ -280,7 +280,13 @@ def _have_common(one: Any, other: Any) -> bool:
     return bool((np.searchsorted(one, other, "right") > np.searchsorted(one, other)).any())
 
 
-def _read_of(origin: Batch) -> SourceRows:
+def _read_of(origins: Sequence[Batch]) -> list[SourceRows]:
+    if isinstance(origins, PackedRecords):
+        return [SourceRows(*own) for own in origins.by_source()]
+    return [_rows_of(origin) for origin in origins]
+
+
+def _rows_of(origin: Batch) -> SourceRows:
     offsets = origin.column("source_offset")
     offsets = pa.nulls(origin.num_rows, pa.string()) if offsets is None else offsets
     return SourceRows(origin.source_partition, offsets, rows_of(origin))

@@ -16,11 +16,12 @@ import pyarrow as pa
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.library import PARTITION_ANY
 from hearth.kafka.producer import NO_TIMESTAMP, Outgoing
+from hearth.runtime.packed_rows import written
 from hearth.staging.chain import Chain, Hop
 from hearth.staging.place import Place, StagePlace
 from hearth.staging.plugin_plan import PluginPlan, PluginSpec
-from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
-from hearth_api.batch import Batch, ColumnRun, arrow_type
+from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError, Schema
+from hearth_api.batch import Batch, ColumnRun, PackedRecords, arrow_type
 from hearth_execution.column_run import paired, taken
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import follow_each_other, in_order, join_sources, numbered, rows_of
@@ -96,6 +97,11 @@ class Pipeline:
         """Return the transformations of this part, those together that run in one place."""
         return self._chain.hops
 
+    @property
+    def takes_packed(self) -> bool:
+        """Return whether records may come packed: nothing is made of them before they are written here."""
+        return not self.hops and None not in [self._row_writer(side, "", None) for side in ("key", "value")]
+
     def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Run batches, their rows numbered, through the chain; rows of one may come between those of another."""
         return self._chain.transform(batches)
@@ -107,9 +113,30 @@ class Pipeline:
 
         A row that failed is named and not among the outgoing.
         """
+        if isinstance(batches, PackedRecords) and not self.hops and (prepared := self._written(batches)) is not None:
+            return lambda: prepared
         outcome = self.transform(numbered(batches) if self.hops else batches)
         parts = join_sources(outcome.batches)
         return partial(_prepared, outcome.failures, [self._serializing(part) for part in parts])
+
+    def _written(self, packed: PackedRecords) -> Prepared | None:
+        """Return packed records as they are sent; None where columns are needed of some, as for one that fails."""
+        writers = {
+            side: [self._row_writer(side, kind.topic or "", getattr(kind, f"{side}_schema")) for kind in packed.kinds]
+            for side in ("key", "value")
+        }
+        if any(None in own for own in writers.values()):
+            return None
+        if (outgoing := written(packed, writers, _partitions(packed), _timestamps(packed))) is None:
+            return None
+        prepared = Prepared()
+        for part in outgoing:
+            prepared += Prepared([part], end=_invalid_timestamp(*part))
+        return prepared
+
+    def _row_writer(self, side: str, topic: str, schema: Schema | None) -> Any:
+        role = f"{side}.converter"
+        return self._places[role].row_writer(role, topic, schema)
 
     def _serializing(self, batch: Batch) -> Callable[[], Prepared]:
         """Have a batch serialized; a converter is asked when it is known what those before it made of the headers."""
@@ -306,12 +333,12 @@ def _woven(parts: Sequence[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
     return Outgoing.join([outgoing for outgoing, _ in parts]).take(order), rows[order]
 
 
-def _partitions(batch: Batch) -> Any:
-    return _numbers(batch.column("partition"), PARTITION_ANY)
+def _partitions(records: Batch | PackedRecords) -> Any:
+    return _numbers(records.column("partition"), PARTITION_ANY)
 
 
-def _timestamps(batch: Batch) -> Any:
-    return _numbers(batch.column("timestamp"), NO_TIMESTAMP)
+def _timestamps(records: Batch | PackedRecords) -> Any:
+    return _numbers(records.column("timestamp"), NO_TIMESTAMP)
 
 
 def _numbers(column: Any, absent: int) -> Any:

@@ -30,7 +30,7 @@ from hearth.staging.source_stage import HandedOver
 from hearth.staging.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
-from hearth_execution.order import join_all, rows_before
+from hearth_execution.order import rows_before
 from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
@@ -346,8 +346,8 @@ class SourceLoop:
             if isinstance(item, _End):
                 end, count, is_own = place, len(groups), False
                 continue
-            rows += item.num_rows if _is_untouched(item) else most
-            if rows > most or not _is_untouched(polled):
+            rows += item.num_rows if _may_join(polled, item) else most
+            if rows > most:
                 break
             groups.append(item.origins)
             if is_own:
@@ -356,7 +356,7 @@ class SourceLoop:
             return polled
         over = [self._waiting.popleft() for _ in range(end)]
         self._waiting.extendleft(item for item in over if isinstance(item, _End))
-        return Polled(join_all(groups[:count]))
+        return Polled.join(groups[:count])
 
     def _hand_over(self, polled: Polled, prepared: Prepared) -> None:
         """Submit what was polled, as it was converted; a record that is dropped or skipped counts as done.
@@ -420,6 +420,6 @@ class SourceLoop:
             log.warning("stopped with an error: %s", error)
 
 
-def _is_untouched(item: Any) -> bool:
-    """Tell whether something is what was polled, of which no step made anything yet."""
-    return isinstance(item, Polled) and item.outcome is None
+def _may_join(polled: Polled, item: Any) -> bool:
+    """Tell whether something was polled as well, and may go with what was polled before it."""
+    return isinstance(item, Polled) and item.form == polled.form is not None

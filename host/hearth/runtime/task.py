@@ -150,6 +150,7 @@ class TaskRun:
                 is_paused=self._is_paused,
                 ends_transactions=is_bound,
                 joins_polls=True,
+                packs=pipeline.takes_packed,
                 drops_positions=not between,
             ),
         )

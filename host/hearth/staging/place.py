@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hearth.foundation.log_context import label_of
 from hearth.isolation.stage import Stage
@@ -39,6 +39,9 @@ class Place(Protocol):
     def begin(self, call: PluginCall[R]) -> Callable[[], R]:
         """Begin a call, behind those that were begun before; what is returned waits for the answer, and returns it."""
 
+    def row_writer(self, role: str, topic: str, schema: Any) -> Any:
+        """Return what writes values for a converter here and now, None where nothing does."""
+
     def close(self) -> None:
         """Close the plugins."""
 
@@ -49,6 +52,7 @@ class LocalPlace:
     def __init__(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
         self.close = self._plugins.close
+        self.row_writer = self._plugins.row_writer
 
     def do(self, call: PluginCall[R]) -> R:
         """Run a call."""
@@ -74,6 +78,10 @@ class StagePlace:
     def begin(self, call: PluginCall[R]) -> Callable[[], R]:
         """Send a call; the time it may take is counted from when its answer is waited for."""
         return partial(self.stage.result, self.stage.begin(call), call.op)
+
+    def row_writer(self, role: str, topic: str, schema: Any) -> Any:
+        """Return nothing: what writes there is in another process."""
+        return None
 
 
 class PlaceOpener:

@@ -155,7 +155,7 @@ class PolledTask:
     def _transformed(self, polled: Polled) -> Transformed:
         results = numbered(polled.results) if self._chain.hops else polled.results
         outcome = self._chain.transform(results)
-        return Transformed(polled.origins, outcome.batches, [*polled.failures, *outcome.failures])
+        return Transformed([*polled.origins], outcome.batches, [*polled.failures, *outcome.failures])
 
     def _stop(self) -> None:
         self._begun.set()

@@ -82,6 +82,7 @@ def start_source(
     ahead: int = AHEAD,
     ends_transactions: bool = False,
     joins_polls: bool = False,
+    packs: bool = False,
     drops_positions: bool = False,
     idle: Idle | None = None,
     admit: Callable[[SourceStarted], None] = lambda started: None,
@@ -90,7 +91,8 @@ def start_source(
 
     ``inside`` are the transformations that run there. ``idle`` is when the stage says that it is empty,
     for who wants to know. What ``admit`` raises ends it before the first poll. ``ahead`` is how many hand-overs it may
-    be ahead; with ``joins_polls`` polls that follow each other closely may be one hand-over. With
+    be ahead; with ``joins_polls`` polls that follow each other closely may be one hand-over, and with
+    ``packs`` records of many kinds may come packed. With
     ``drops_positions`` what the transformations make need not say where in the source it was: what was polled does.
     """
     steps = [step_of(plugin) for plugin in inside]
@@ -99,6 +101,7 @@ def start_source(
     start = StartSource(
         reference, config, steps, ends_transactions,
         names_only=names_only, drops_positions=drops_positions, joins_polls=joins_polls,
+        packs=packs,
     )  # fmt: skip
     if idle is not None:
         start = replace(start, empty_ms=idle.milliseconds, ends_exhausted=idle.ends_exhausted)

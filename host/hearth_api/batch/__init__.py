@@ -24,6 +24,7 @@ from hearth_api.batch.batch_plugin import (
 from hearth_api.batch.batch_record import (
     batch_to_sink_records,
     batch_to_source_records,
+    packed_by_kind,
     records_by_kind,
     records_to_batches,
 )
@@ -42,6 +43,7 @@ from hearth_api.batch.header_list import (
 from hearth_api.batch.header_parsing import parse_headers
 from hearth_api.batch.late_error import LateErrors
 from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.packed_records import PackedRecords
 from hearth_api.batch.record_copy import LASTING, copies_of
 from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
 from hearth_api.batch.text_column import column_to_texts
@@ -61,6 +63,7 @@ __all__ = [
     "HeaderColumns",
     "LateErrors",
     "Many",
+    "PackedRecords",
     "PartlyFailed",
     "TableColumn",
     "UnlikeError",
@@ -81,6 +84,7 @@ __all__ = [
     "headers_to_column",
     "list_form",
     "map_form",
+    "packed_by_kind",
     "parse_headers",
     "plain_form",
     "plain_from_json",

@@ -160,6 +160,14 @@ class BatchConverter(Converter):
         After `NotImplemented`, `from_connect_data` is given the values one by one.
         """
 
+    def row_writer(self, topic: str, schema: Schema | None) -> Any:
+        """Return what writes values of a schema one by one, a `hearth_api.layout.RowTexts`; None where nothing does.
+
+        Asked for in place of `from_connect_batch` where records of many schemas come in turn, few of each. It is kept
+        by nobody but the converter, and writes the same. Without schema there is a null to write.
+        """
+        return None
+
     @abstractmethod
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
         """Return the values of a pyarrow binary array, as runs of one schema each.

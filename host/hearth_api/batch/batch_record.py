@@ -15,6 +15,7 @@ from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, fit_surely, values_to_column
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
 from hearth_api.batch.offset_column import offsets_to_column
+from hearth_api.batch.packed_records import MOST_ROWS, PackedRecords, RecordKind, pack
 from hearth_api.batch.record_parts import (
     Parts,
     common_parts,
@@ -52,9 +53,22 @@ def records_by_kind(
     With `names_only` nobody wants to know more of a record than which one it is: values that fit their schema surely
     are left out, with the schema. With `drops_positions` nobody wants to know where in its source a record was.
     """
+    return _by_kind(records, _varying(records, drops_positions), names_only, drops_positions)
+
+
+def packed_by_kind(records: Sequence[ConnectRecord]) -> Sequence[Batch]:
+    """Return what `records_by_kind` does; where there are many kinds and few records of each these stay packed."""
+    varying = _varying(records)
+    packed = _packed(records, varying) if varying else None
+    return _by_kind(records, varying, names_only=False, drops_positions=False) if packed is None else packed
+
+
+def _by_kind(
+    records: Sequence[ConnectRecord], varying: Sequence[list[Any]], names_only: bool, drops_positions: bool
+) -> list[Batch]:
     if not records:
         return []
-    if not (varying := _varying(records, drops_positions)):
+    if not varying:
         return [_batch(records, names_only=names_only, drops_positions=drops_positions)]
     kinds: list[Sequence[int]] = [range(len(records))]
     for values in varying:
@@ -120,6 +134,8 @@ def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) ->
     What records have in common is nearly always the very same object in each of them, and a list that is asked how
     often it holds an object compares nothing else.
     """
+    if not records:
+        return []
     kinds = list(map(type, records))
     value_schemas, key_schemas, topics = common_parts(records)
     common: list[list[Any]] = [
@@ -173,6 +189,24 @@ def _shared(
     if issubclass(kinds[0], SinkRecord):
         return [(record.timestamp_type, record.original_topic) for record in cast("Sequence[SinkRecord]", records)]
     return [None] * len(records)
+
+
+def _packed(records: Sequence[ConnectRecord], varying: Sequence[list[Any]]) -> PackedRecords | None:
+    """Return a source's records packed, where they are of many kinds and all that they have can be packed."""
+    told = [own if set(map(type, own)) <= {str, int} else _codes(own) for own in varying]
+    numbers: dict[tuple[Any, ...], int] = {}
+    codes = [numbers.setdefault(each, len(numbers)) for each in zip(*told)]
+    if len(records) > MOST_ROWS * len(numbers) or list(map(type, records)).count(SourceRecord) < len(records):
+        return None
+    parts = parts_of(records)
+    if any(parts.headers):
+        return None
+    firsts = cast("dict[int, SourceRecord]", dict(zip(reversed(codes), reversed(records))))
+    kinds = [
+        RecordKind(first.topic, first.key_schema, first.value_schema, first.source_partition)
+        for first in map(firsts.__getitem__, range(len(numbers)))
+    ]
+    return pack(kinds, codes, parts.keys, parts.values, _other_columns(records, parts, None, drops_positions=False))
 
 
 def _batch(

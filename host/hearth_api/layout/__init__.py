@@ -26,9 +26,9 @@ from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
 
 try:
-    from hearth_api.layout.row_text import RowTexts
+    from hearth_api.layout.row_text import RowTexts, packed_texts
 except ImportError:  # it was not compiled, see hatch_build
-    RowTexts = None  # type: ignore[assignment, misc]
+    RowTexts = packed_texts = None  # type: ignore[assignment, misc]
 
 __all__ = [
     "Alike",
@@ -59,6 +59,7 @@ __all__ = [
     "memory",
     "nulled",
     "number_type",
+    "packed_texts",
     "replaced",
     "rows_of",
     "to_texts",

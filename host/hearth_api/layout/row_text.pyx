@@ -4,15 +4,18 @@ Columns come as Arrow's own structures (its C data interface), all parts of one 
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from cpython.ref cimport PyObject
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.ref cimport Py_DECREF, Py_XDECREF, PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport fabs
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
 
 cdef extern from "Python.h":
     char *PyOS_double_to_string(double value, char format, int precision, int flags, int *kind) except NULL
     int ADD_DOT_0 "Py_DTSF_ADD_DOT_0"
+    PyObject *PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize" (const char *text, Py_ssize_t size)
+    int _PyBytes_Resize(PyObject **bytes, Py_ssize_t size) except -1
 
 cdef struct Column:  # struct ArrowArray
     int64_t length
@@ -43,11 +46,12 @@ cdef enum:
     MOST_BYTES = 0x7FFFFFFF
 
 cdef enum:
-    _INT8, _INT16, _INT32, _INT64, _BOOLEAN, _FLOAT64, _STRING, _STRUCT, _ARRAY, _MAP, _TEXT
+    _INT8, _INT16, _INT32, _INT64, _BOOLEAN, _FLOAT64, _STRING, _STRUCT, _ARRAY, _MAP, _TEXT, _BARE, _NOTHING
 
 cdef dict _KINDS = {
     "INT8": _INT8, "INT16": _INT16, "INT32": _INT32, "INT64": _INT64, "BOOLEAN": _BOOLEAN, "FLOAT64": _FLOAT64,
-    "STRING": _STRING, "STRUCT": _STRUCT, "ARRAY": _ARRAY, "MAP": _MAP, "TEXT": _TEXT,
+    "STRING": _STRING, "STRUCT": _STRUCT, "ARRAY": _ARRAY, "MAP": _MAP, "TEXT": _TEXT, "BARE": _BARE,
+    "NOTHING": _NOTHING,
 }
 cdef const char *HEX = "0123456789ABCDEF"
 
@@ -59,6 +63,7 @@ class _Unwritable(Exception):
 cdef class _Sheet:
     """What is written of one column; it grows as it has to."""
 
+    cdef PyObject *content
     cdef char *begin
     cdef Py_ssize_t size
     cdef Py_ssize_t room
@@ -66,15 +71,25 @@ cdef class _Sheet:
     cdef Column *others
 
     def __dealloc__(self):
-        PyMem_Free(self.begin)
+        Py_XDECREF(self.content)
 
     cdef int open(self, Py_ssize_t room, Node *nodes, Column *others) except -1:
         if room > MOST_BYTES:
             raise _Unwritable
-        self.begin, self.room, self.nodes, self.others = <char *>PyMem_Malloc(room), room, nodes, others
-        if self.begin is NULL:
+        self.content = PyBytes_FromStringAndSize_(NULL, room)
+        if self.content is NULL:
             raise MemoryError
+        self.begin, self.room, self.nodes, self.others = PyBytes_AS_STRING(<object>self.content), room, nodes, others
         return 0
+
+    cdef bytes close(self):
+        """Return what was written, which is not copied."""
+        cdef bytes content
+        _PyBytes_Resize(&self.content, self.size)
+        content = <bytes>self.content
+        Py_DECREF(content)
+        self.content = NULL
+        return content
 
     cdef int value(self, Node *node, Column *column, Py_ssize_t row, Py_ssize_t number) except -1:
         """Write the value in a row of a column; ``number`` is that of the whole value."""
@@ -113,6 +128,52 @@ cdef class _Sheet:
             return self._put_bytes(<const char *>column.buffers[2] + ends[0], ends[1] - ends[0])
         ends = <const int32_t *>column.buffers[1] + at
         return self._elements(node, column.children[0], ends[0], ends[1], number)
+
+    cdef int packed(self, Node *node, _Row row) except -1:
+        """Write a value that is packed, as it comes (see `row_pack`)."""
+        cdef int member
+        cdef Py_ssize_t size
+        cdef double fraction
+        if node.kind == _STRUCT:
+            if not node.count:
+                self._byte(b"{")
+            for member in range(node.count):
+                self.copy(self.nodes[node.first + member].before)
+                self._packed_part(&self.nodes[node.first + member], row)
+            return self._byte(b"}")
+        if node.kind == _STRING or node.kind == _BARE:
+            size = row.count()
+            if node.kind == _STRING:
+                return self._quoted(row.text(size), size)
+            return self._put_bytes(<const char *>row.text(size), size)
+        if node.kind == _BOOLEAN:
+            return self.copy(_TRUE if row.take(1)[0] else _FALSE)
+        if node.kind == _FLOAT64:
+            memcpy(&fraction, row.take(8), 8)
+            return self._fraction(node, fraction)
+        if node.kind == _ARRAY or node.kind == _MAP:
+            return self._packed_elements(node, row)
+        return self._integer(row.integer(node.kind))
+
+    cdef int _packed_part(self, Node *node, _Row row) except -1:
+        """Write a part of a packed value, before which stands whether it is there."""
+        if row.take(1)[0]:
+            return self.packed(node, row)
+        if node.null.text is NULL:
+            raise _Unwritable
+        return self.copy(node.null)
+
+    cdef int _packed_elements(self, Node *node, _Row row) except -1:
+        cdef Py_ssize_t number
+        self._byte(b"[" if node.kind == _ARRAY else b"{")
+        for number in range(row.count()):
+            if number:
+                self._byte(b",")
+            self._packed_part(&self.nodes[node.first], row)
+            if node.kind == _MAP:
+                self._byte(b":")
+                self._packed_part(&self.nodes[node.first + 1], row)
+        return self._byte(b"]" if node.kind == _ARRAY else b"}")
 
     cdef int _elements(
         self, Node *node, Column *entries, Py_ssize_t start, Py_ssize_t end, Py_ssize_t number
@@ -235,24 +296,64 @@ cdef class _Sheet:
         return 0
 
     cdef int _grow(self, Py_ssize_t size) except -1:
-        cdef char *moved
         if self.size + size > MOST_BYTES:
             raise _Unwritable
         self.room = (self.size + size) * 3 // 2
-        moved = <char *>PyMem_Realloc(self.begin, self.room)
-        if moved is NULL:
-            raise MemoryError
-        self.begin = moved
+        _PyBytes_Resize(&self.content, self.room)
+        self.begin = PyBytes_AS_STRING(<object>self.content)
         return 0
 
 
+cdef class _Row:
+    """A packed row, of which nothing is read behind its end."""
+
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+
+    cdef const uint8_t *take(self, Py_ssize_t size) except NULL:
+        if size > self.end - self.at:
+            raise _Unwritable
+        self.at += size
+        return self.at - size
+
+    cdef Py_ssize_t count(self) except -1:
+        cdef uint32_t count
+        memcpy(&count, self.take(4), 4)
+        return count
+
+    cdef const uint8_t *text(self, Py_ssize_t size) except NULL:
+        """Read a text, which may have come from anybody."""
+        cdef const uint8_t *text = self.take(size)
+        cdef Py_ssize_t at = 0
+        while at < size and text[at] < 0x80:
+            at += 1
+        if at < size:
+            try:
+                PyUnicode_DecodeUTF8(<const char *>text, size, NULL)
+            except UnicodeDecodeError:
+                raise _Unwritable
+        return text
+
+    cdef int64_t integer(self, int kind) except? -1:
+        if kind == _INT64:
+            return (<const int64_t *>self.take(8))[0]
+        if kind == _INT32:
+            return (<const int32_t *>self.take(4))[0]
+        if kind == _INT16:
+            return (<const int16_t *>self.take(2))[0]
+        if kind == _INT8:
+            return (<const int8_t *>self.take(1))[0]
+        raise _Unwritable
+
+
 cdef class RowTexts:
-    """Writes columns of values that have the same parts.
+    """Writes columns of values that have the same parts, or packed rows of them (`packed_texts`).
 
     A part is a tuple of its kind, the bytes that stand for a null (``None`` where there may be none), its members and
     what writes a ``FLOAT64`` that is not written plainly. Kinds are called as the types of schemas; ``TEXT`` is what is
     written already. The member of a struct is a tuple of the bytes before it and a part, any other member is a part.
-    The first of a ``MAP`` writes texts.
+    The first of a ``MAP`` writes texts. Packed rows may be ``BARE`` texts, without quotes, or ``NOTHING`` but nulls; a
+    whole row for which no bytes stand is null.
     """
 
     cdef Node *_nodes
@@ -335,7 +436,7 @@ cdef class RowTexts:
                 sheet.value(self._nodes, &root, row, row)
                 sheet.copy(self._closing)
                 end[row + 1] = <int32_t>sheet.size
-            return PyBytes_FromStringAndSize(sheet.begin, sheet.size), ends
+            return sheet.close(), ends
         except _Unwritable:
             return None
         finally:
@@ -359,6 +460,70 @@ cdef class RowTexts:
             for number in range(node.count):
                 size += self._bytes_of(node.first + number, column.children[number])
         return size
+
+
+
+def packed_texts(list writers, object codes, object order, object column):
+    """Return the texts of packed rows, a binary column, in an order; ``None`` where a value is null that may not be.
+
+    ``codes`` are 32-bit numbers of rows' writers, ``order`` are 64-bit places of rows. The texts are told by their
+    bytes, where each ends behind a 0, as 32 bits each, and a bit for each that is not null, unless none is.
+    """
+    cdef const int32_t[::1] code = codes
+    cdef const int64_t[::1] places = order
+    cdef Py_ssize_t number, at, room, count = len(places)
+    cdef Column rows
+    cdef const int32_t *starts
+    cdef int32_t *end
+    cdef uint8_t *bits
+    cdef RowTexts writer
+    cdef _Row row = _Row()
+    cdef _Sheet sheet = _Sheet()
+    cdef object valid = None
+    ends = PyBytes_FromStringAndSize(NULL, 4 * (count + 1))
+    end = <int32_t *>PyBytes_AS_STRING(ends)
+    end[0] = 0
+    column._export_to_c(<size_t>&rows)
+    try:
+        starts = <const int32_t *>rows.buffers[1] + rows.offset
+        room = 2 * (<Py_ssize_t>starts[rows.length] - starts[0]) + 64
+        for number in range(code.shape[0]):
+            room += (<RowTexts?>writers[code[number]])._fixed
+        sheet.open(min(room, MOST_BYTES), NULL, NULL)
+        for number in range(count):
+            at = places[number]
+            if not 0 <= at < rows.length or at >= code.shape[0]:
+                raise IndexError(at)
+            writer = <RowTexts?>writers[code[at]]
+            sheet.nodes = writer._nodes
+            if rows.null_count != 0 and rows.buffers[0] is not NULL and not _bit(rows.buffers[0], at + rows.offset):
+                if writer._nodes.null.text is NULL:
+                    raise _Unwritable
+                if writer._nodes.null.size:
+                    sheet.copy(writer._opening)
+                    sheet.copy(writer._nodes.null)
+                    sheet.copy(writer._closing)
+                else:
+                    if valid is None:
+                        valid = PyBytes_FromStringAndSize(NULL, (count + 7) // 8)
+                        memset(PyBytes_AS_STRING(valid), 0xFF, (count + 7) // 8)
+                    bits = <uint8_t *>PyBytes_AS_STRING(valid)
+                    bits[number >> 3] &= ~(1 << (number & 7))
+            else:
+                row.at = <const uint8_t *>rows.buffers[2] + starts[at]
+                row.end = <const uint8_t *>rows.buffers[2] + starts[at + 1]
+                sheet.copy(writer._opening)
+                sheet.packed(writer._nodes, row)
+                sheet.copy(writer._closing)
+                if row.at != row.end:
+                    raise _Unwritable
+            end[number + 1] = <int32_t>sheet.size
+        return sheet.close(), ends, valid
+    except _Unwritable:
+        return None
+    finally:
+        rows.release(&rows)
+
 
 cdef Piece _TRUE = _piece(b"true")
 cdef Piece _FALSE = _piece(b"false")

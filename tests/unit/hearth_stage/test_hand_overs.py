@@ -214,7 +214,7 @@ def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
 def test_what_steps_have_made_stays_a_poll(world: World) -> None:
     """Its failures are told by the rows of that poll; it goes with the others, in its place."""
     world.add("-")
-    stepped = Polled(polled("x").origins, Outcome(polled("X").origins, []))
+    stepped = Polled(polled("x").origins, Outcome([*polled("X").origins], []))
     for each in (polled("a"), polled("b"), stepped, stepped, polled("c")):
         world.hand_overs.add([each], at_once=False)
     world.hand_overs.flush()

@@ -29,11 +29,13 @@ from hearth_api import (
     Struct,
     Transformation,
 )
-from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
+from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, records_by_kind
+from hearth_api.layout import RowTexts
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
 from hearth_stage import hand_overs
+from hearth_stage.kept_poll import FEW
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.source import ChannelOffsetReader, StageSource
 from hearth_stage.task_call import (
@@ -379,6 +381,37 @@ def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(mon
     assert [type(each) for each in wire.sent[-2:]] == [HandOver, PollFailed]
     source.end()
     assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
+
+
+@pytest.mark.skipif(RowTexts is None, reason="nothing was compiled")
+def test_records_of_many_kinds_are_packed_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several polls together as well; those of one kind, and those that steps are to see, are batches."""
+    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    many = [
+        SourceRecord({"p": n}, {"at": n}, f"t{n % 9}", value_schema=schema, value=value)
+        for n, (schema, value) in enumerate([(STRING_SCHEMA, "x"), (INT64_SCHEMA, 5)] * FEW)
+    ]
+    for packs in (False, True):
+        source, wire = started(joins_polls=True, packs=packs)
+        poll(source, many, many[:FEW], many[7:], records("a"), None)
+        source.end()
+        groups = [group for each in wire.handed_over for group in each.groups]
+        assert [group.packed for group in groups] == ([True, True, False] if packs else [False, False])
+        found = [polled for each in wire.handed_over for polled in each.polled()]
+        told = [batch for each in found for batch in map(batch_of, each.origins)]
+        alone = [records_by_kind(each) for each in (many, [*many[:FEW], *many[7:]], records("a"))]
+        if packs:
+            assert told == [batch_of(batch) for batches in alone for batch in batches]
+    upper = Plugins("source")
+    upper.load("transforms.upper", "UpperKey", f"{__name__}:UpperKey", {})
+    source, wire = started(plugins=upper, packs=True, steps=[Step("transforms.upper")])
+    poll(source, many)
+    assert not wire.handed_over[0].groups[0].packed
+
+
+def batch_of(batch: Batch) -> Any:
+    """Return what a batch says."""
+    return batch.topic, batch.source_partition, rows_of(batch).tolist(), values(batch)
 
 
 def test_a_task_may_use_again_what_it_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:

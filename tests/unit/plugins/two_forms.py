@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from hearth_api import Schema
+from hearth_api import DataError, Schema, SourceRecord
 from hearth_api.batch import (
     Batch,
     BatchConverter,
     BatchPredicate,
     BatchTransformation,
     ColumnRun,
+    PackedRecords,
     PartlyFailed,
+    packed_by_kind,
 )
+from hearth_api.layout import packed_texts
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins
@@ -72,3 +77,24 @@ def messages(failures: list[Failure]) -> dict[int, str]:
 def type_of(batch: Batch) -> str:
     """Return which kind of connector has such batches: those of a sink know their offset."""
     return "source" if batch.column("offset") is None else "sink"
+
+
+def row_by_row(made: BatchConverter, schema: Schema, values: Sequence[Any]) -> list[bytes | None] | None:
+    """Return what values are written as where they are packed; None where one of them is not written so."""
+    records = [SourceRecord(None, None, "tu"[n % 2], value_schema=schema, value=each) for n, each in enumerate(values)]
+    packed = packed_by_kind(records)
+    if not isinstance(packed, PackedRecords):
+        return None
+    try:
+        writers = [made.row_writer("t", kind.value_schema) for kind in packed.kinds]
+    except DataError:
+        return None
+    if None in writers:
+        return None
+    found = packed_texts(writers, packed.codes, np.arange(len(records))[::-1].copy(), packed.column("value"))
+    if found is None:
+        return None
+    content, ends, valid = (None if part is None else pa.py_buffer(part) for part in found)
+    texts = pa.Array.from_buffers(pa.binary(), len(records), [valid, ends, content])
+    texts.validate(full=True)
+    return [*reversed(texts.to_pylist())]

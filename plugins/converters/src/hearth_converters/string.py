@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from hearth_api import (
@@ -24,10 +25,17 @@ from hearth_api import (
 from hearth_api.batch import BatchConverter, BatchHeaderConverter, ColumnRun, Declined
 from hearth_api.batch import arrow as pa
 from hearth_api.java import java_text
+from hearth_api.layout import RowTexts
 from hearth_converters.charset import charset
 
 _KIND = converter_config_def().keys[CONVERTER_TYPE_CONFIG]
 _AS_DIGITS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
+_WRITTEN = {Type.STRING: "BARE"} | {type_: type_.name for type_ in _AS_DIGITS}
+
+
+@lru_cache
+def _writer(kind: str) -> Any:
+    return RowTexts(b"", (kind, b"", ()), b"")
 
 
 class StringConverterSettings(Settings):
@@ -93,6 +101,18 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
 
             return bare_texts(column)
         return NotImplemented
+
+    def row_writer(self, topic: str, schema: Schema | None) -> Any:
+        """Return what writes the texts of values that are texts or digits one by one."""
+        kind = "NOTHING" if schema is None else _WRITTEN.get(schema.type)
+        if (
+            RowTexts is None
+            or kind is None
+            or not self._charset.is_utf8
+            or (schema is not None and is_logical(schema))
+        ):
+            return None
+        return _writer(kind)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
         """Return a column of optional texts; bytes that are UTF-8 are not copied."""

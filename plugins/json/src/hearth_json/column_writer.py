@@ -42,6 +42,10 @@ class ColumnWriter:
         self._schemas = schemas
         self._rows = RowWriter(settings, values, schemas, self._texts)
 
+    def row_writer(self, schema: Schema | None) -> Any:
+        """Return what writes values of a schema one by one, None where nothing does."""
+        return self._rows.writer(schema)
+
     def messages(self, schema: Schema | None, column: Any) -> Any:
         """Return the bytes of one Kafka record per row; without schema a null stays one."""
         length = len(column)

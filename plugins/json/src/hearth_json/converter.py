@@ -98,16 +98,24 @@ class JsonConverter(BatchConverter, HeaderConverter):
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the JSON of every value of a column."""
+        writer = self._columns()
+        try:
+            messages = writer.messages(schema, column)
+        except RecursionError as error:
+            raise DataError(NOT_WRITTEN) from error
+        writer.refuse_too_deep(schema, messages)
+        return messages
+
+    def _columns(self) -> ColumnWriter:
         if self._column_writer is None:
             from hearth_json.column_writer import ColumnWriter  # Arrow only where there are columns
 
             self._column_writer = ColumnWriter(self._settings, self._values, self._schemas)
-        try:
-            messages = self._column_writer.messages(schema, column)
-        except RecursionError as error:
-            raise DataError(NOT_WRITTEN) from error
-        self._column_writer.refuse_too_deep(schema, messages)
-        return messages
+        return self._column_writer
+
+    def row_writer(self, topic: str, schema: Schema | None) -> Any:
+        """Return what writes the JSON of values of a schema one by one, None where only columns are written so."""
+        return self._columns().row_writer(schema)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | PartlyFailed:
         """Return the values of a column of JSON, split where the schema changes."""

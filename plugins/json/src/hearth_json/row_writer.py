@@ -25,6 +25,7 @@ _LOGICAL = (Decimal.LOGICAL_NAME, Date.LOGICAL_NAME, Time.LOGICAL_NAME, Timestam
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _PLAIN = (*_INTEGERS, Type.BOOLEAN, Type.STRING, Type.FLOAT64)
 _rows: Any = RowTexts
+_NULLS: Any = None if RowTexts is None else RowTexts(b"", ("NOTHING", b"", ()), b"")
 _REMEMBERED = 1000
 """Schemas that are remembered."""
 
@@ -59,6 +60,15 @@ class RowWriter:
         self._schemas = schemas
         self._texts = texts
         self._form = lru_cache(maxsize=_REMEMBERED)(self._new_form)
+
+    def writer(self, schema: Schema | None) -> Any:
+        """Return the loop that writes values of a schema alone, None where it would need texts of parts."""
+        if _rows is None:
+            return None
+        if schema is None:
+            return _NULLS
+        form = self._form(schema)
+        return None if form.texts else form.rows
 
     def messages(self, schema: Schema, column: Any) -> Any:
         """Return the bytes of one Kafka record per row, or None where the columns have to be written otherwise."""

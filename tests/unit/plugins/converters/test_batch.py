@@ -19,6 +19,7 @@ from hearth_api import (
     ConfigError,
     DataError,
     Schema,
+    Type,
 )
 from hearth_api.batch import (
     BatchConverter,
@@ -31,13 +32,14 @@ from hearth_api.batch import (
     header_text,
     values_to_column,
 )
+from hearth_api.layout import RowTexts
 from hearth_api.schema import deep_key
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from hearth_execution.header_conversion import HeaderConversion
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders, raw_column
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
-from tests.unit.plugins.two_forms import messages, read, written
+from tests.unit.plugins.two_forms import messages, read, row_by_row, written
 from tests.unit.run_order import values_in_order
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
@@ -78,6 +80,31 @@ def test_columns_are_written_as_single_values_are(data: st.DataObject) -> None:
     column = values_to_column(schema, [None, *rows])[1:]
     for made in (string(), string(encoding="UTF-16"), ByteArrayConverter()):
         same_in_both_forms(made, schema, column)
+        plain = [_text(made, schema, row) for row in rows]
+        assert row_by_row(made, schema, rows) in (None, plain)
+
+
+def _text(made: BatchConverter, schema: Schema, value: Any) -> Any:
+    try:
+        return made.from_connect_data("t", schema, value)
+    except DataError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("schema", "texts"),
+    [
+        (OPTIONAL_STRING_SCHEMA, {"": b"", "ü😀": "ü😀".encode(), None: None}),
+        (Schema(Type.INT8, optional=True), {-128: b"-128", 0: b"0", None: None}),
+        (Schema(Type.INT64), {-(1 << 63): b"-9223372036854775808", (1 << 63) - 1: b"9223372036854775807"}),
+        (Schema(Type.BOOLEAN), {True: b"true", False: b"false"}),
+    ],
+)
+def test_texts_and_digits_are_written_row_by_row(schema: Schema, texts: dict[Any, bytes | None]) -> None:
+    """A null stays one, also where the schema says that there is none."""
+    if RowTexts is not None:
+        assert row_by_row(string(), schema, [*texts]) == [*texts.values()]
+    assert row_by_row(string(encoding="UTF-16"), schema, [*texts]) is None
 
 
 @calm

@@ -32,11 +32,11 @@ from hearth_api import (
     Type,
 )
 from hearth_api.batch import ColumnRun, column_to_values, values_to_column
-from hearth_api.layout import rewriting
-from hearth_api.schema import deep_key
+from hearth_api.layout import RowTexts, rewriting
+from hearth_api.schema import LOGICAL_KINDS, deep_key
 from hearth_json import JsonConverter, row_writer
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
-from tests.unit.plugins.two_forms import read_whole
+from tests.unit.plugins.two_forms import read_whole, row_by_row
 from tests.unit.run_order import values_in_order
 
 CONFIGS = st.fixed_dictionaries(
@@ -113,8 +113,38 @@ def test_columns_are_written_as_single_values_are(data: st.DataObject, config: d
     if FAILED in plain:
         with pytest.raises(DataError):
             made.from_connect_batch("t", schema, column)
+        assert row_by_row(made, schema, rows) is None
     else:
         assert made.from_connect_batch("t", schema, column).to_pylist() == plain
+        assert row_by_row(made, schema, rows) in (None, plain)
+
+
+@pytest.mark.skipif(RowTexts is None, reason="nothing was compiled")
+@slow
+@given(st.data(), CONFIGS)
+def test_packed_rows_of_plain_values_are_written_as_single_values_are(
+    data: st.DataObject, config: dict[str, str]
+) -> None:
+    """Structs of structs, lists and maps of all that JSON writes as it is, with nulls where these may be."""
+    schema = data.draw(schemas().filter(is_plain))
+    rows = data.draw(st.lists(values(schema), min_size=2, max_size=6))
+    made = converter(config)
+    plain = [written(made, schema, row) for row in rows]
+    assert row_by_row(made, schema, rows) == (None if FAILED in plain else plain)
+
+
+def is_plain(schema: Schema) -> bool:
+    """Tell whether all that values of a schema have is written by loops."""
+    if schema.type is Type.STRUCT:
+        return all(is_plain(field.schema) for field in schema.fields)
+    if schema.type is Type.ARRAY:
+        return schema.value_schema is not None and is_plain(schema.value_schema)
+    if schema.type is Type.MAP:
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        is_text = schema.key_schema.type is Type.STRING and schema.key_schema.name not in LOGICAL_KINDS
+        return is_text and is_plain(schema.value_schema)
+    return schema.type not in (Type.BYTES, Type.FLOAT32)
 
 
 @pytest.mark.usefixtures("way_of_writing")

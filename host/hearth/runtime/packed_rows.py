@@ -1,0 +1,52 @@
+"""Packed records of a source as rows to send: written row by row, each by what its kind is written by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.kafka.producer import Outgoing
+from hearth_api.batch import PackedRecords
+from hearth_api.layout import packed_texts
+
+
+def written(
+    packed: PackedRecords, writers: Mapping[str, Sequence[Any]], partition: Any, timestamp: Any
+) -> list[tuple[Outgoing, Any]] | None:
+    """Return the rows for each topic, with their numbers; None where a value or a key cannot be written.
+
+    ``writers`` holds for each side what the converter writes each kind of records by; the others are what `Outgoing`
+    wants of the records, in their order.
+    """
+    topics: dict[str | None, int] = {}
+    topic_of = np.array([topics.setdefault(kind.topic, len(topics)) for kind in packed.kinds])
+    codes = topic_of[packed.codes]
+    rows = np.argsort(codes, kind="stable")  # as 64 bits
+    value = _texts(packed, "value", writers["value"], rows)
+    key = _texts(packed, "key", writers["key"], rows)
+    if value is None or key is None:
+        return None
+    partition, timestamp = (None if column is None else column[rows] for column in (partition, timestamp))
+    ends = np.cumsum(np.bincount(codes)).tolist()
+    return [
+        (_part(Outgoing(str(topic), value, key, partition, timestamp), start, end), rows[start:end])
+        for topic, start, end in zip(topics, [0, *ends], ends)
+    ]
+
+
+def _part(whole: Outgoing, start: int, end: int) -> Outgoing:
+    part = whole.slice(start, end)
+    return part if part.key.null_count < end - start else replace(part, key=None)
+
+
+def _texts(packed: PackedRecords, side: str, writers: Sequence[Any], order: Any) -> Any:
+    column = packed.column(side)
+    column = pa.nulls(packed.num_rows, pa.binary()) if column is None else column
+    if (found := packed_texts([*writers], packed.codes, order, column)) is None:
+        return None
+    content, ends, valid = (None if part is None else pa.py_buffer(part) for part in found)
+    return pa.Array.from_buffers(pa.binary(), packed.num_rows, [valid, ends, content])

@@ -1,0 +1,305 @@
+"""Values packed row by row, each by its own schema: what a column is for many rows of one, this is for few of many.
+
+The protocol of stages says how a row is packed (`PROTOCOL.md`, section 4).
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DecodeUTF8
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from hearth_api.struct cimport Struct
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef enum:
+    MOST_BYTES = 0x7FFFFFFF
+
+
+class _Unfit(Exception):
+    """A value is not just what its schema says, or the rows are too many for one column."""
+
+
+cdef class RowLayout:
+    """What is packed of a value of a schema, and of the parts that it has.
+
+    `letter` is what numbers are called in the module `struct`, `u` for texts, `y` for bytes, `{` for structs, `[` for
+    arrays and `(` for maps, whose parts are `members`. What a value of a logical type is in a row is made by
+    `physical`, and the value of that by `logical`.
+    """
+
+    cdef int _letter
+    cdef object _schema, _physical, _logical
+    cdef list _members
+
+    def __cinit__(self, str letter, object schema, list members, object physical=None, object logical=None):
+        for member in members:
+            if type(member) is not RowLayout:
+                raise TypeError("members of a layout are layouts")
+        self._letter, self._schema, self._members = ord(letter), schema, members
+        self._physical, self._logical = physical, logical
+
+    def unpack(self, bytes row):
+        """Return the value that a row was packed from; raises a `ValueError` for what is no such row."""
+        cdef _Reader reader = _Reader()
+        reader.at = <const uint8_t *>PyBytes_AS_STRING(row)
+        reader.end = reader.at + PyBytes_GET_SIZE(row)
+        value = reader.value(self)
+        if reader.at != reader.end:
+            raise ValueError("not a packed row: something is left of it")
+        return value
+
+
+def pack_rows(list values, list codes, list layouts):
+    """Return values as packed rows; ``None`` where one is not plainly what its schema wants.
+
+    Of `layouts`, that of each value stands at its code; where it is ``None`` there may be no value. The rows are told
+    by their bytes, the end of each behind a 0 as 32 bits, and a bit for each that is not null, unless none is.
+    """
+    cdef Py_ssize_t row, count = len(values)
+    cdef _Writer writer = _Writer()
+    cdef object ends = PyBytes_FromStringAndSize(NULL, 4 * (count + 1))
+    cdef int32_t *end = <int32_t *>PyBytes_AS_STRING(ends)
+    cdef uint8_t *bits
+    cdef object valid = None
+    end[0] = 0
+    try:
+        writer.take(64 * count + 64)
+        writer.size = 0
+        for row in range(count):
+            value = values[row]
+            if value is None:
+                if valid is None:
+                    valid = PyBytes_FromStringAndSize(NULL, (count + 7) // 8)
+                    memset(PyBytes_AS_STRING(valid), 0xFF, (count + 7) // 8)
+                bits = <uint8_t *>PyBytes_AS_STRING(valid)
+                bits[row >> 3] &= ~(1 << (row & 7))
+            else:
+                layout = layouts[codes[row]]
+                if layout is None:
+                    return None
+                writer.put(<RowLayout?>layout, value)
+            end[row + 1] = <int32_t>writer.size
+    except _Unfit:
+        return None
+    return PyBytes_FromStringAndSize(<char *>writer.begin, writer.size), ends, valid
+
+
+cdef class _Writer:
+    """What is packed; it grows as it has to."""
+
+    cdef uint8_t *begin
+    cdef Py_ssize_t size
+    cdef Py_ssize_t room
+
+    def __dealloc__(self):
+        PyMem_Free(self.begin)
+
+    cdef uint8_t *take(self, Py_ssize_t size) except NULL:
+        """Return where so many bytes more are to be written."""
+        cdef uint8_t *moved
+        if size > self.room - self.size:
+            if self.size + size > MOST_BYTES:
+                raise _Unfit
+            self.room = (self.size + size) * 3 // 2
+            moved = <uint8_t *>PyMem_Realloc(self.begin, self.room)
+            if moved is NULL:
+                raise MemoryError
+            self.begin = moved
+        self.size += size
+        return self.begin + self.size - size
+
+    cdef int put(self, RowLayout layout, object value) except -1:
+        cdef int letter = layout._letter
+        cdef const char *text = NULL
+        cdef Py_ssize_t size = 0
+        cdef double fraction
+        if layout._physical is not None:
+            try:
+                value = layout._physical(layout._schema, value)
+            except Exception:  # somebody else finds out what is wrong
+                raise _Unfit
+        if letter == c"{":
+            return self._struct(layout, value)
+        if letter == c"u":
+            if not PyUnicode_CheckExact(value):
+                raise _Unfit
+            try:
+                text = PyUnicode_AsUTF8AndSize(value, &size)
+            except UnicodeEncodeError:
+                raise _Unfit
+            return self._bytes(text, size)
+        if letter == c"y":
+            if not PyBytes_CheckExact(value):
+                raise _Unfit
+            return self._bytes(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+        if letter == c"d":
+            if not PyFloat_CheckExact(value):
+                raise _Unfit
+            fraction = PyFloat_AS_DOUBLE(value)
+            memcpy(self.take(8), &fraction, 8)
+            return 0
+        if letter == c"?":
+            if value is not True and value is not False:
+                raise _Unfit
+            self.take(1)[0] = value is True
+            return 0
+        if letter == c"[":
+            return self._array(layout, value)
+        if letter == c"(":
+            return self._map(layout, value)
+        return self._integer(letter, value)
+
+    cdef int _member(self, RowLayout layout, object value) except -1:
+        """Write whether a part is there, and what it is."""
+        if value is None:
+            self.take(1)[0] = 0
+            return 0
+        self.take(1)[0] = 1
+        return self.put(layout, value)
+
+    cdef int _struct(self, RowLayout layout, object value) except -1:
+        cdef Struct struct
+        cdef list values, members = layout._members
+        cdef Py_ssize_t number
+        if type(value) is not Struct:
+            raise _Unfit
+        struct = <Struct>value
+        values = struct._values
+        if (struct.schema is not layout._schema and struct.schema != layout._schema) or len(values) != len(members):
+            raise _Unfit
+        for number in range(len(members)):
+            self._member(<RowLayout>members[number], values[number])
+        return 0
+
+    cdef int _array(self, RowLayout layout, object value) except -1:
+        if type(value) is not list and type(value) is not tuple:
+            raise _Unfit
+        self._count(len(value))
+        for element in value:
+            self._member(<RowLayout>layout._members[0], element)
+        return 0
+
+    cdef int _map(self, RowLayout layout, object value) except -1:
+        if type(value) is not dict:
+            raise _Unfit
+        self._count(len(value))
+        for key, element in value.items():
+            if key is None:
+                raise _Unfit
+            self._member(<RowLayout>layout._members[0], key)
+            self._member(<RowLayout>layout._members[1], element)
+        return 0
+
+    cdef int _count(self, Py_ssize_t size) except -1:
+        cdef uint32_t count = <uint32_t>size
+        if size > MOST_BYTES:
+            raise _Unfit
+        memcpy(self.take(4), &count, 4)
+        return 0
+
+    cdef int _bytes(self, const char *text, Py_ssize_t size) except -1:
+        self._count(size)
+        if size:
+            memcpy(self.take(size), text, size)
+        return 0
+
+    cdef int _integer(self, int letter, object value) except -1:
+        cdef int64_t number
+        cdef int overflow = 0
+        if not PyLong_CheckExact(value):
+            raise _Unfit
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow or not _holds(letter, number):
+            raise _Unfit
+        memcpy(self.take(_width(letter)), &number, _width(letter))
+        return 0
+
+
+cdef class _Reader:
+    """Reads one row, and never behind its end."""
+
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+
+    cdef const uint8_t *take(self, Py_ssize_t size) except NULL:
+        if size > self.end - self.at:
+            raise ValueError("not a packed row: it ends too soon")
+        self.at += size
+        return self.at - size
+
+    cdef object value(self, RowLayout layout):
+        value = self._physical(layout)
+        return value if layout._logical is None else layout._logical(layout._schema, value)
+
+    cdef object _physical(self, RowLayout layout):
+        cdef int letter = layout._letter
+        cdef Py_ssize_t size
+        cdef double fraction
+        if letter == c"{":
+            return Struct.unchecked(layout._schema, [self._member(<RowLayout>each) for each in layout._members])
+        if letter == c"u":
+            size = self._count()
+            return PyUnicode_DecodeUTF8(<const char *>self.take(size), size, NULL)
+        if letter == c"y":
+            size = self._count()
+            return PyBytes_FromStringAndSize(<const char *>self.take(size), size)
+        if letter == c"d":
+            memcpy(&fraction, self.take(8), 8)
+            return fraction
+        if letter == c"?":
+            return self.take(1)[0] != 0
+        if letter == c"[":
+            size = self._count()
+            return [self._member(<RowLayout>layout._members[0]) for _ in range(size)]
+        if letter == c"(":
+            return self._map(layout, self._count())
+        return self._integer(letter)
+
+    cdef object _member(self, RowLayout layout):
+        return self.value(layout) if self.take(1)[0] else None
+
+    cdef dict _map(self, RowLayout layout, Py_ssize_t size):
+        cdef dict found = {}
+        for _ in range(size):
+            key = self._member(<RowLayout>layout._members[0])
+            if key is None:
+                raise ValueError("not a packed row: a key of a map is null")
+            found[key] = self._member(<RowLayout>layout._members[1])
+        return found
+
+    cdef Py_ssize_t _count(self) except -1:
+        """Read how many elements there are; each takes one byte at least."""
+        cdef uint32_t count
+        memcpy(&count, self.take(4), 4)
+        if <Py_ssize_t>count > self.end - self.at:
+            raise ValueError("not a packed row: it ends too soon")
+        return count
+
+    cdef object _integer(self, int letter):
+        cdef const uint8_t *at = self.take(_width(letter))
+        if letter == c"q":
+            return (<const int64_t *>at)[0]
+        if letter == c"i":
+            return (<const int32_t *>at)[0]
+        if letter == c"h":
+            return (<const int16_t *>at)[0]
+        return (<const int8_t *>at)[0]
+
+
+cdef inline int _width(int letter) noexcept:
+    return 8 if letter == c"q" else 4 if letter == c"i" else 2 if letter == c"h" else 1
+
+
+cdef inline bint _holds(int letter, int64_t number) noexcept:
+    if letter == c"q":
+        return True
+    if letter == c"i":
+        return number == <int32_t>number
+    if letter == c"h":
+        return number == <int16_t>number
+    return number == <int8_t>number
