@@ -14,6 +14,7 @@ import pytest
 
 from hatch_build import compiled, is_older, parts, sources
 from hearth.broker import KafkaBroker
+from hearth_execution.stack import make_room
 from tests.profile import load_profile
 from tests.reservation import reserve_port
 from tests.side_by_side import Together, are_chosen, available_memory, rank, worker_count
@@ -33,7 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how far hypothesis searches, and by which seed; refuse to test what is not the source."""
+    """Choose how far hypothesis searches, and by which seed; refuse to test what is not the source.
+
+    Calls may be nested as in a process that runs plugins: hypothesis warns of a limit that changes during a test.
+    """
+    make_room()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.getrandbits(32))
     load_profile(is_long=config.getoption("long"))

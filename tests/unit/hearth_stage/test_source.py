@@ -235,7 +235,7 @@ def test_a_record_nested_deeper_than_the_stack_is_a_failure_in_its_place() -> No
     """It cannot become a batch, and those beside it are handed over."""
     source, wire = started()
     deep: Any = 1
-    for _ in range(3000):
+    for _ in range(30_000):
         deep = [deep]
     first, second, third = records("a", "b", "c")
     poll(source, [first, second.new_record(value_schema=None, value=deep), third])
