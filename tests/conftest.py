@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import none
 
 from hatch_build import compiled, is_older, parts, sources
 from hearth.broker import KafkaBroker
@@ -68,8 +70,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
+@given(none())
+def _draw_one(_: None) -> None:
+    """Do nothing with an example."""
+
+
 def pytest_collection_finish() -> None:
-    """Keep ten thousand tests out of the interpreter's search for cycles, which takes a tenth of what machines do."""
+    """Keep ten thousand tests out of the interpreter's search for cycles, which takes a tenth of what machines do.
+
+    On Python 3.14 Hypothesis does not see who holds its random numbers where that is frozen, and warns, so one example
+    is drawn before.
+    """
+    _draw_one()
     gc.collect()
     gc.freeze()
 

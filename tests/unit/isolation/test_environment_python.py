@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
@@ -125,7 +126,8 @@ def test_pip_lists_the_bundle(done: Done, tmp_path: Path) -> None:
     """A bundle that brings pip finds itself and nothing of the host."""
     import ensurepip
 
-    wheel = next(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+    of_system = sysconfig.get_config_var("WHEEL_PKG_DIR")  # Debian's Pythons have no wheels of their own
+    wheel = next(Path(of_system or Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)
     status, said, _ = done("said = child('-m', 'pip', 'list', '--format=freeze', '--disable-pip-version-check')")
