@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import importlib_metadata
 from filelock import FileLock, Timeout
+from packaging.requirements import InvalidRequirement, Requirement
 
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
 from hearth.isolation import interpreter, lock
@@ -141,6 +143,7 @@ class EnvironmentStore:
         base = self._base_layer(python)
         if bundle.site is not None:
             # Used where it lies: what pip or its author changes there is seen by the next stage.
+            _refuse_other_api(bundle, bundle.site, [root.partition("==")[0] for root in bundle.roots])
             key = key_of("directory", str(bundle.site), census(bundle.site), python=python)
             return python_environment(key, python, (str(bundle.site), *base), bundle.name)
         if bundle.is_site:
@@ -275,6 +278,7 @@ def _installer(
             offline = is_offline or locked.is_covered_by(found)
             with _instructive(bundle):
                 lock.install(locked, folder / SITE, python, found, offline)
+            _refuse_other_api(bundle, folder / SITE)
 
     return build
 
@@ -282,7 +286,28 @@ def _installer(
 def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> None:
     """Copy a bundle's packages and compile them: a stage would, where anybody may write if its umask says so."""
     bundle.unpack(site)
+    _refuse_other_api(bundle, site)
     interpreter.compile_all(python, site)
+
+
+def _refuse_other_api(bundle: Installable, site: Path, names: Sequence[str | None] = (None,)) -> None:
+    """Raise where a package, of these names or of all, was made for an author API that this host does not provide."""
+    for found in (each for name in names for each in importlib_metadata.distributions(name=name, path=[str(site)])):
+        for wanted in lock.unmet_api(_requirements(found.requires or ())):
+            own = f"{lock.API} {importlib_metadata.version(lock.API)}"
+            raise EnvironmentRefused(
+                f"{found.name} of {bundle.name} ({bundle.location}) requires {wanted}, this host provides {own}",
+                hint="install a Hearth that provides it, or a version of the bundle for this one",
+            )
+
+
+def _requirements(texts: Sequence[str]) -> Iterator[Requirement]:
+    """Yield what a package requires without extras; some say it in a form that is none."""
+    for text in texts:
+        with contextlib.suppress(InvalidRequirement):
+            wanted = Requirement(text)
+            if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+                yield wanted
 
 
 @contextlib.contextmanager

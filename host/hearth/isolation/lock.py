@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import importlib_metadata
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, canonicalize_version
 
 from hearth.foundation.digest import sha256_of
@@ -15,7 +17,8 @@ from hearth.isolation import uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter
 
-PROVIDED = ("hearth-api", "hearth-connect")
+API = "hearth-api"
+PROVIDED = (API, "hearth-connect")
 """What the host provides to every stage, the author API and itself; never part of an environment."""
 
 _ENTRY = re.compile(r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE)
@@ -141,3 +144,10 @@ def read(path: Path) -> Lock | None:
     except OSError:
         return None
     return found if found.pins else None
+
+
+def unmet_api(wanted: Iterable[Requirement]) -> list[Requirement]:
+    """Return those of some requirements that are of the author API and not met by this host's."""
+    own = importlib_metadata.version(API)
+    named = (each for each in wanted if canonicalize_name(each.name) == API)
+    return [each for each in named if not each.specifier.contains(own, prereleases=True)]

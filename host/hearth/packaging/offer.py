@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-import importlib_metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.core_metadata import distributions
-
-API = "hearth-api"
+from hearth.isolation.lock import API, unmet_api
 
 
 class Needs(Protocol):
@@ -51,10 +49,3 @@ def api_needs(bundle: Bundle) -> Iterator[Requirement]:
     """Yield what the packages of a bundle require of the author API."""
     for part in distributions(bundle):
         yield from (each for each in part.requires if canonicalize_name(each.name) == API)
-
-
-def unmet_api(wanted: Iterable[Requirement]) -> list[Requirement]:
-    """Return those of some requirements that are of the author API and not met by this host's."""
-    own = importlib_metadata.version(API)
-    named = (each for each in wanted if canonicalize_name(each.name) == API)
-    return [each for each in named if not each.specifier.contains(own, prereleases=True)]

@@ -25,10 +25,9 @@ from hearth.discovery.trust import Trust
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.isolation.lock import PROVIDED
+from hearth.isolation.lock import API, PROVIDED, unmet_api
 from hearth.isolation.stage import Stage
 from hearth.packaging.description import Description, ask
-from hearth.packaging.offer import API, unmet_api
 from hearth.packaging.wholeness import altered_files
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 from hearth_stage.plugin_call import TryPlugin

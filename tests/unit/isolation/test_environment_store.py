@@ -283,6 +283,28 @@ def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, t
     assert not list(Path(built.paths[0]).glob("hearth*"))
 
 
+@pytest.mark.parametrize("layout", ["wheels", "dependency", "packed packages", "packages"])
+def test_bundle_for_another_author_api_is_refused(store: EnvironmentStore, tmp_path: Path, layout: str) -> None:
+    """Its plugins would miss what they were made for; what only an extra requires does not count."""
+    newer = ("nonsense ==", "hearth-api>=99; extra == 'test'", "hearth_api >= 99")
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    if layout == "wheels":
+        build.plain_wheel(folder, "demo", groups=POINT, requires=newer[1:])
+    elif layout == "dependency":
+        build.plain_wheel(folder, "demo", groups=POINT, requires=("needed",))
+        build.plain_wheel(folder, "needed", requires=newer[1:])
+    else:
+        build.site(folder, "demo", groups=POINT)
+        metadata = next(folder.glob("*.dist-info")) / "METADATA"
+        metadata.write_text(metadata.read_text() + "".join(f"Requires-Dist: {each}\n" for each in newer))
+    made = folder
+    if layout == "packed packages":
+        made = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "demo"))
+    with pytest.raises(EnvironmentRefused, match=r"requires hearth_api>=99, this host provides hearth-api [0-9]"):
+        store.ensure(_bundle(made))
+
+
 def test_bundle_for_another_python_is_refused(store: EnvironmentStore, tmp_path: Path) -> None:
     """A Requires-Python that no interpreter here meets is an error about this machine."""
     with pytest.raises(InterpreterMissing, match=r"demo needs Python >=3\.99"):
