@@ -51,7 +51,7 @@ def measure(case: str, bench: Bench) -> Result:
     result = Result(case, title.format(rows=bench.rows), metrics)
     for run in range(1, bench.pairs + 1):
         found = run_session(case, bench)
-        if case == "x":  # as the README tells who wants queries to start sooner
+        if case == "x":  # as the guide to DataFrames says, for queries that start sooner
             sooner = run_session(case, bench, python=spark_python())
             found |= {f"installed_{name}": figure for name, figure in sooner.items()}
         result.add("hearth", **found)

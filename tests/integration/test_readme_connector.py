@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import signal
 import subprocess
 import sys
@@ -15,19 +15,19 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.cli.local import LocalHost
+from tests.page import README, commands, file, request
 from tests.reservation import reserve_port
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 TOPIC = "counted-numbers"
 
 
 @pytest.fixture
 def plugin_path(tmp_path: Path) -> Path:
     """Write the project as the README shows it, and run the README's commands."""
-    for name, text in re.findall(r"^`counter/(\S+)`:\n\n```\w+\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
-        path = tmp_path / "counter" / name
+    for name in ("counter/src/counter.py", "counter/pyproject.toml"):
+        path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(file(name))
     folder = tmp_path / "plugin_path"
     folder.mkdir()
     hearth = [sys.executable, "-m", "hearth", "bundle"]
@@ -45,7 +45,7 @@ def test_readme_connector_counts_and_goes_on_after_an_edit_and_on_another_host(
     """
     project = tmp_path / "counter"
     config = project / "numbers.properties"
-    config.write_text(f"name=numbers\nconnector.class=CounterConnector\ntopic={TOPIC}\n")
+    config.write_text(file("numbers.properties").replace("topic=numbers", f"topic={TOPIC}"))
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "key.converter": "org.apache.kafka.connect.storage.StringConverter",
@@ -67,8 +67,9 @@ def test_readme_connector_counts_and_goes_on_after_an_edit_and_on_another_host(
         assert run.returncode == 0
         edited = len(seen)
         with _host(tmp_path, settings) as host:
-            body = {"name": "numbers", "config": {"connector.class": "CounterConnector", "topic": TOPIC}}
-            host.request("POST", "/connectors", body)
+            (sent,) = (request(line) for line in commands(README) if "CounterConnector" in line)
+            body = json.loads(sent.body or "")
+            host.request(sent.method, sent.target, {**body, "config": {**body["config"], "topic": TOPIC}})
             while seen[-1] < 0 or len(seen) < edited + 5:
                 seen += _read(reader)
     assert [abs(each) for each in seen] == list(range(1, len(seen) + 1))

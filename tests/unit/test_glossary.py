@@ -1,4 +1,4 @@
-"""The README's glossary and the code have the same words, and each word has one meaning."""
+"""The glossary and the code have the same words, and each word has one meaning."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ TWO_SIDES = {
 
 def rows() -> Iterator[tuple[list[str], str, list[str]]]:
     """Yield the glossary's rows: words, what they mean, and the modules and classes they are in the code."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme[readme.index("\n## Glossary\n") :].split("\n## ")[1]
-    for words, meaning, code in re.findall(r"^\| (?!word |---)([^|]+) \| ([^|]+) \|([^|]*)\|$", section, re.MULTILINE):
+    text = (HOST / "guide" / "glossary.md").read_text(encoding="utf-8")
+    for words, meaning, code in re.findall(r"^\| (?!word |---)([^|]+) \| ([^|]+) \|([^|]*)\|$", text, re.MULTILINE):
         yield words.split(", "), meaning, re.findall(r"`([\w./]+)`", code)
 
 

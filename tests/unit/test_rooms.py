@@ -1,4 +1,4 @@
-"""Every module of the host has its tests where the README says they are.
+"""Every module of the host has its tests where the guide to the architecture says they are.
 
 The tests of ``host/hearth/kafka/admin.py`` are in ``tests/unit/kafka/test_admin.py``; what needs more than this
 process, or holds for several implementations, may stand likewise in ``tests/integration`` or ``tests/contract``. A
@@ -54,7 +54,7 @@ def untested(files: Mapping[str, Path], tests: Path) -> list[str]:
     return sorted(name for name in files.keys() - own - parts - doors if not is_declaration(files[name]))
 
 
-def test_every_module_has_its_tests_where_the_readme_says() -> None:
+def test_every_module_has_its_tests_where_the_guide_says() -> None:
     """Whoever changes a module finds what it promises without a search."""
     assert untested(modules(HOST), TESTS) == []
 

@@ -20,6 +20,7 @@ import pytest
 
 from hearth.cli.quickstart_command import _fetch, _pack
 from tests.bundles import build
+from tests.page import block
 from tests.patience import PATIENCE, eventually
 
 MARK = "HEARTH_TEST_RUN"
@@ -105,6 +106,12 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
+def steps(shown: str) -> list[str]:
+    """Return what was printed, in its order, but for numbers and for how the bundle came to be there."""
+    kept = [re.sub(r"\d+(\.\d+)*", "N", line) for line in shown.splitlines() if line.strip()]
+    return [line.partition("bundle  ")[0] if "the file bundle" in line else line for line in kept]
+
+
 def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interrupted(tmp_path: Path) -> None:
     """Every line arrives exactly once and in order, over a stop and a start; no process stays.
 
@@ -114,6 +121,7 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
     with running(tmp_path, "--once", "--lines", "500") as run:
         assert run.end() == 0, run.shown
         assert "500 lines arrived, in order, exactly once" in run.shown
+        assert steps(run.shown) == steps(block("text", "a round trip"))
         assert run.processes() == []
     assert len(lines(tmp_path / "test.txt")) == 500
     assert lines(tmp_path / "test.sink.txt") == lines(tmp_path / "test.txt")

@@ -14,9 +14,9 @@ from hearth.datasource.row_form import first_offset
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.datasource.writing import UPSERT, kept, write
+from tests.page import GUIDE, README, block
 from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
-from tests.unit.test_readme import block
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +43,33 @@ def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str
     assert len(kept(database)) == 8
 
 
-def test_the_readmes_steps_run(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+def test_the_steps_of_the_guide_run(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """A file goes through a DataFrame into another one, and by a query into a third."""
-    steps = block("python", 'format("hearth")')
+    steps = block("python", "readStream", f"{GUIDE}/dataframe.md")
     for name in ("in.txt", "out.txt", "copy.txt", "spool/lines", "checkpoint"):
         steps = steps.replace(f'"{name}"', repr(str(tmp_path / name)))
     (tmp_path / "in.txt").write_text("one\ntwo\nthree\n")
-    exec(compile(steps.replace('"plugin_path"', repr(bundles)), "README.md", "exec"), {"spark": spark})
+    exec(compile(steps.replace('"plugin_path"', repr(bundles)), "dataframe.md", "exec"), {"spark": spark})
     for name in ("out.txt", "copy.txt"):
         assert sorted((tmp_path / name).read_text().split()) == ["one", "three", "two"]
+
+
+def test_the_dataframe_of_the_readme_counts_lines(
+    spark: SparkSession, bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And shows them."""
+    (tmp_path / "in.txt").write_text("one\ntwo\none\n")
+    steps = block("python", 'format("hearth")', README).replace('"in.txt"', repr(str(tmp_path / "in.txt")))
+    exec(compile(steps.replace('"plugin_path"', repr(bundles)), "README.md", "exec"), {"spark": spark})
+    assert re.search(r"\| *one\| *2\|", capsys.readouterr().out)
+
+
+def test_the_sql_of_the_guide_writes_and_reads(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+    """Each statement, in their order."""
+    steps = block("sql", "USING hearth").replace("'plugin_path'", f"'{bundles}'")
+    statements = steps.replace("'fruit.txt'", f"'{tmp_path / 'fruit.txt'}'").split(";\n")
+    (*_, last) = [spark.sql(statement) for statement in statements if statement.strip()]
+    assert sorted(row.value for row in last.collect()) == ["nut", "pear"]
 
 
 def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -> None:

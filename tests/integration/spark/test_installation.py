@@ -6,15 +6,16 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from hearth.spark import install
 from hearth.spark.gateway import installed_spark
 from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.integration.datasource.writing import UPSERT, kept, session, write
+from tests.page import block
 from tests.peer.hearth_connect import ROOT, file_bundle
 
 OF_SPARK = ("pyspark", "py4j", "pyarrow", "numpy", "numpy.libs")
@@ -66,7 +67,10 @@ def test_bundles_and_hearth_travel_to_executors_that_have_neither(
     rows = spark.range(1000, numPartitions=4).selectExpr("cast(id AS string) AS value")
     with pytest.raises(Exception, match=r"No module named 'hearth"):
         write(rows, bundles, connector__class=UPSERT, databaseFile=database)
-    assert sorted(install(spark, bundles)) == ["hearth-file", "upsert"]
+    load, call = block("python", "hearth.spark.install").replace('"plugin_path"', repr(bundles)).split("\n\n")
+    names: dict[str, Any] = {"spark": spark}
+    exec(load, names)
+    assert sorted(eval(call, names)) == ["hearth-file", "upsert"]
     write(rows, bundles, connector__class=UPSERT, databaseFile=database)
     assert sorted(int(each[3]) for each in kept(database)) == list(range(1000))
 

@@ -30,7 +30,7 @@ _NO_SCALE = "Invalid Decimal schema: scale parameter not found"
 _OTHER_SCALE = "Decimal value has mismatching scale for given Decimal schema"
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
 _MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
-"""A decimal that is masked has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
+"""A masked decimal has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
 _ZERO_KEYS = tuple(tuple(f'[["{kind}", "{zero}"], ' for zero in ("-0.0", "0.0")) for kind in ("f32", "f64"))
 """How a map's entry begins whose key is a zero; in Python those of both signs are one key, in Java they are two."""
 SIZE = 6

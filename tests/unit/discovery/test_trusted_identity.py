@@ -17,6 +17,7 @@ from hearth.packaging.keyless import TOKEN
 from hearth.packaging.sign import new_key, sign, sign_with_sigstore
 from hearth_api import ConfigError
 from tests.bundles import build
+from tests.page import block
 from tests.sigstore_authority import SigstoreAuthority, served, token
 
 WORKFLOW = "https://github.com/shop/orders/.github/workflows/release.yml@refs/tags/v1"
@@ -60,6 +61,13 @@ def test_signer_is_named_by_its_identity(identity: str, folder: Path, trusting: 
     assert signer(bundle_at(folder / "signed.zip"), trusted_signers([trusting(identity)])) == WORKFLOW
     worker = {"plugin.trust": "signed", "plugin.trust.keys": str(folder / "trusted.json")}
     trust_of(worker).admit(bundle_at(folder / "signed.zip"))
+
+
+def test_the_file_of_the_guide_trusts_a_workflow(folder: Path) -> None:
+    """With the keys of this Sigstore."""
+    members = json.loads(block("json", "issuer"))
+    (folder / "guide.json").write_text(json.dumps({**members, "trust_config": "keys.json"}))
+    assert signer(bundle_at(folder / "signed.zip"), trusted_signers([folder / "guide.json"])) == WORKFLOW
 
 
 def test_other_identities_and_issuers_are_not_taken_for_it(folder: Path, trusting: Callable[..., Path]) -> None:

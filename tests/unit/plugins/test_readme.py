@@ -1,4 +1,7 @@
-"""The READMEs of the bundles tell the truth: their examples are valid, their keys exist with these defaults."""
+"""The READMEs of the bundles tell the truth: their examples are valid, their keys exist with these defaults.
+
+So do the guides, as to their examples of connectors.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from hearth_api.java import config_def_to_json
 from hearth_execution.load import load_class
 from hearth_file.source import LARGE_BATCH, FileStreamSourceConnector
 from hearth_json.converter import JsonConverter
+from tests.page import BLOCKS
 from tests.unit.herder.catalogue import WORKER, catalogue
 
 ROOT = Path(__file__).parents[3]
@@ -31,6 +35,11 @@ EXAMPLES = [
     pytest.param(text, id=f"{bundle}-{number}")
     for bundle, readme in READMES.items()
     for number, text in enumerate(re.findall(r"^```properties\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+]
+OF_GUIDES = [
+    pytest.param(each.text, id=f"{Path(each.page).stem}-{number}")
+    for number, each in enumerate(BLOCKS)
+    if each.language == "properties" and "connector.class=FileStreamSource" in each.text
 ]
 REST = {"name": "n", "connector.class": "FileStreamSource", "topic": "t"}
 """What an example leaves out because it is about something else."""
@@ -53,7 +62,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
     pool.close()
 
 
-@pytest.mark.parametrize("text", EXAMPLES)
+@pytest.mark.parametrize("text", [*EXAMPLES, *OF_GUIDES])
 def test_an_example_is_a_valid_configuration(validator: ConnectorValidator, text: str) -> None:
     """Whoever copies it into a connector's file is not refused."""
     assert complaint(validator.validate({**REST, **parse(text.encode())})) is None

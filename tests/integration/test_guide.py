@@ -1,0 +1,177 @@
+"""The guides work as they stand there: their commands in their order, and their requests to a running worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+import hearth
+from hearth.broker import KafkaBroker
+from hearth.cli.local import LocalHost
+from hearth.cli.main import run
+from hearth.foundation.child import start_child, stop_child
+from hearth.foundation.properties import parse, render
+from tests.page import GUIDE, PAGES, README, block, commands, file, request
+from tests.patience import PATIENCE, eventually
+from tests.peer.hearth_connect import file_bundle
+from tests.reservation import reserve_port
+
+AUTHORS = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
+
+
+@contextmanager
+def worker(folder: Path, settings: dict[str, str], mode: str = "standalone") -> Iterator[LocalHost]:
+    """Run a worker, whose files are in a folder."""
+    host = LocalHost(folder, reserve_port(), settings, mode)
+    try:
+        host.start()
+        yield host
+    finally:
+        host.stop()
+
+
+def send(host: LocalHost, line: str) -> Any:
+    """Send the request of a `curl` line, until what was just created answers."""
+    sent = request(line)
+    body = sent.body and (Path(sent.body[1:]).read_bytes() if sent.body.startswith("@") else sent.body.encode())
+    headers = {} if sent.media_type is None else {"Content-Type": sent.media_type}
+    given = urllib.request.Request(host.url + sent.target, body or None, headers, method=sent.method)
+    answers: list[bytes] = []
+
+    def is_answered() -> bool:
+        try:
+            with urllib.request.urlopen(given, timeout=PATIENCE) as answer:
+                answers.append(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code not in (404, 409):
+                    pytest.fail(f"{line}: {error.code} {error.read()!r}")
+            return False
+        return True
+
+    assert eventually(is_answered, PATIENCE), line
+    return json.loads(answers[0] or b"null")
+
+
+def test_authors_go_from_nothing_to_a_removed_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
+) -> None:
+    """With no index to reach, and nothing of the user's own; the requests go to a worker of the same plugin.path."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+    lines = list(commands(*AUTHORS))
+    assert len(lines) > 25
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "cd":
+            monkeypatch.chdir(words[1])
+        elif words[:2] == ["hearth", "run"] or words[0] == "curl":
+            continue
+        elif words[0] == "hearth":
+            assert run(words[1:]) == 0, (line, capsys.readouterr())
+        else:
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            sources = f"src{os.pathsep}{Path(hearth.__file__).parents[1]}"
+            shell = line.replace("PYTHONPATH=src", f"PYTHONPATH={shlex.quote(sources)}")
+            subprocess.run(shell, shell=True, check=True, env={**os.environ, "PATH": path}, capture_output=True)
+    told = capsys.readouterr().out
+    assert re.search(r"^upgraded orders-source from 0\.1\.0 to 0\.2\.0 in .*/plugins/orders_source\.zip$", told, re.M)
+    assert "rolled orders-source back from 0.2.0 to 0.1.0" in told
+    assert not list((tmp_path / "plugins").glob("*.zip"))
+    settings = {**given("worker.properties", broker), "plugin.path": str(tmp_path / "plugins")}
+    with worker(tmp_path, {**settings, "plugin.rest.install.enable": "true"}) as host:
+        changes = [send(host, line) for line in lines if line.startswith("curl ")]
+        (plugin,) = host.request("GET", "/connector-plugins")
+    assert plugin["class"] == "com.shop.OrdersSourceConnector"
+    assert len(changes) == 4
+
+
+def given(name: str, broker: KafkaBroker) -> dict[str, str]:
+    """Return the settings of a worker's file of the guides, with the broker and the bundles of the tests."""
+    settings = {key: value or "" for key, value in parse(file(name).encode("latin-1")).items()}
+    assert settings["bootstrap.servers"] == "localhost:9092"
+    return {**settings, "bootstrap.servers": broker.bootstrap_servers, "plugin.path": str(file_bundle())}
+
+
+def first_value(broker: KafkaBroker, topic: str) -> bytes:
+    """Return the value of the first record of a topic."""
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "guide",
+            "auto.offset.reset": "earliest",
+            "topic.metadata.refresh.interval.ms": "500",
+        }
+    )
+    consumer.subscribe([topic])
+    found: list[bytes] = []
+
+    def has_come() -> bool:
+        message = consumer.poll(1.0)
+        if message is not None and not message.error():
+            found.append(message.value() or b"")
+        return bool(found)
+
+    try:
+        assert eventually(has_come, PATIENCE)
+    finally:
+        consumer.close()
+    return found[0]
+
+
+def renamed(text: str, topic: str) -> str:
+    """Return a configuration or request of the guides that writes to a topic of the test's own."""
+    return text.replace("topic=lines", f"topic={topic}").replace('"topic": "lines"', f'"topic": "{topic}"')
+
+
+def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> None:
+    """The command, the worker's file and the connector's, which the README shows as well."""
+    (line,) = {line for line in commands(README) if line.startswith("hearth standalone")}
+    assert line in commands(f"{GUIDE}/start.md")
+    port = reserve_port()
+    settings = {**given("worker.properties", broker), "listeners": f"http://127.0.0.1:{port}"}
+    (tmp_path / "worker.properties").write_text(render(settings))
+    (tmp_path / "lines.properties").write_text(renamed(file("lines.properties"), "guide-alone"))
+    (tmp_path / "in.txt").write_text("a\n")
+    with (tmp_path / "log").open("wb") as log:
+        command = [sys.executable, "-m", *shlex.split(line)]
+        child = start_child(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            assert first_value(broker, "guide-alone") == b"a"
+        finally:
+            stop_child(child, PATIENCE)
+    assert child.returncode == 0
+
+
+def test_a_cluster_answers_all_requests_of_the_guides(tmp_path: Path, broker: KafkaBroker) -> None:
+    """Its file and the request that creates the connector are those of the README; others follow page by page."""
+    (line,) = {line for line in commands(README) if line.startswith("hearth distributed")}
+    assert line in commands(f"{GUIDE}/cluster.md")
+    (tmp_path / "in.txt").write_text("a\n")
+    pages = [page for page in PAGES if page not in AUTHORS]
+    lines = [line for line in commands(*pages) if line.startswith("curl ") and "CounterConnector" not in line]
+    assert len(lines) > 20
+    with worker(tmp_path, given("cluster.properties", broker), "distributed") as host:
+        answers = {line: send(host, renamed(line, "guide-cluster")) for line in lines}
+        assert first_value(broker, "guide-cluster") == b"a"
+        (validated,) = (answer for line, answer in answers.items() if "flie" in line)
+        assert validated["warnings"][0]["name"] == "flie"
+        wrapped = parse(renamed(block("properties", "transforms.when"), "guide-wrapped").encode())
+        host.request("PUT", "/connectors/wrapped/config", {**wrapped, "name": "wrapped"})
+        record = json.loads(first_value(broker, "guide-wrapped"))
+    assert record.keys() == {"line", "read_at"}
+    assert (record["line"], type(record["read_at"])) == ("a", int)

@@ -1,0 +1,126 @@
+"""The README and the guides as tests read them: code blocks, files, commands, requests, tables, headings, links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+ROOT = Path(__file__).parents[1]
+README = "README.md"
+GUIDE = "host/guide"
+_FILES = (ROOT / README, *sorted((ROOT / GUIDE).glob("*.md")))
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in _FILES}
+"""The text of each page by its path in the checkout."""
+TEXT = "\n".join(PAGES.values())
+SERVER = "localhost:8083"
+"""The worker that requests are for."""
+_BLOCK = re.compile(
+    r"(?:`(?P<file>[^`\n]+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Block(NamedTuple):
+    """A code block: its page, language and text, and the name of the file it is, which ends the text before it."""
+
+    page: str
+    language: str
+    text: str
+    file: str | None
+
+
+class Request(NamedTuple):
+    """A request that a `curl` command sends to the worker."""
+
+    method: str
+    target: str
+    media_type: str | None
+    body: str | None
+
+    @property
+    def path(self) -> str:
+        """Return the path without its parameters."""
+        return urlsplit(self.target).path
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters by their names."""
+        return dict(parse_qsl(urlsplit(self.target).query))
+
+
+def blocks_of(page: str, text: str) -> Iterator[Block]:
+    """Yield the code blocks of a page in their order."""
+    for found in _BLOCK.finditer(text):
+        yield Block(page, found["language"], textwrap.dedent(found["text"]), found["file"])
+
+
+BLOCKS = [block for page, text in PAGES.items() for block in blocks_of(page, text)]
+
+
+def block(language: str, words: str, page: str | None = None) -> str:
+    """Return the one code block of that language that holds the words, on a page or on any."""
+    (text,) = {
+        each.text for each in BLOCKS if each.language == language and words in each.text and page in (None, each.page)
+    }
+    return text
+
+
+def file(name: str) -> str:
+    """Return the content of the file of that name; where several pages show it, it is the same."""
+    (text,) = {each.text for each in BLOCKS if each.file == name}
+    return text
+
+
+def commands(*pages: str) -> Iterator[str]:
+    """Yield the command lines of pages, in their order."""
+    for page in pages:
+        for each in BLOCKS:
+            if each.page == page and each.language == "sh":
+                yield from each.text.splitlines()
+
+
+def request(line: str) -> Request:
+    """Return what a `curl` command sends; it uses the options that the pages use, and no others."""
+    given: dict[str, str | None] = {"-X": None, "-H": None, "-d": None, "--data-binary": None}
+    words = iter(shlex.split(line)[1:])
+    targets = []
+    for word in words:
+        if word in given:
+            given[word] = next(words)
+        else:
+            assert word.startswith(SERVER), line
+            targets.append(word.removeprefix(SERVER))
+    (target,) = targets
+    body = given["-d"] or given["--data-binary"]
+    method = given["-X"] or ("GET" if body is None else "POST")
+    media_type = given["-H"] and given["-H"].removeprefix("Content-Type: ")
+    return Request(method, target, media_type, body)
+
+
+def first_cells(text: str, head: str) -> Iterator[str]:
+    """Yield the first cell of each row of the tables whose first column has that head."""
+    is_there = False
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
+        if len(cells) < 3:
+            is_there = False
+        elif cells[1] == head:
+            is_there = True
+        elif is_there and cells[1] != "---":
+            yield cells[1]
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", _BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(text: str) -> Iterator[str]:
+    """Yield the targets of a page's links."""
+    yield from re.findall(r"\]\(([^)\s]+)\)", _BLOCK.sub("", text))
