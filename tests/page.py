@@ -102,17 +102,23 @@ def request(line: str) -> Request:
     return Request(method, target, media_type, body)
 
 
-def first_cells(text: str, head: str) -> Iterator[str]:
-    """Yield the first cell of each row of the tables whose first column has that head."""
-    is_there = False
+def rows(text: str, head: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of the tables whose first column has that head, each cell by the head of its column."""
+    heads: list[str] = []
     for line in text.splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
-        if len(cells) < 3:
-            is_there = False
-        elif cells[1] == head:
-            is_there = True
-        elif is_there and cells[1] != "---":
-            yield cells[1]
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if not cells or heads:
+            heads = heads if cells else []
+        elif cells[0] == head:
+            heads = cells
+            continue
+        if heads and set(cells) != {"---"}:
+            yield dict(zip(heads, cells))
+
+
+def first_cells(text: str, head: str) -> list[str]:
+    """Return the first cell of each row of the tables whose first column has that head."""
+    return [row[head] for row in rows(text, head)]
 
 
 def anchors(text: str) -> set[str]:

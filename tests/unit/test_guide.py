@@ -32,13 +32,30 @@ from hearth.foundation.properties import parse
 from hearth.herder.validation.override import AllowlistConfig
 from hearth.kafka.client.key import RULES
 from hearth.rest.listener import ADMIN_KEY, KEY
+from hearth_api.java import config_def_to_json
 from hearth_api.testing import MemorySourceTaskContext
 from hearth_stage.level import LEVELS
 from hearth_stage.preload import PRELOADS, agreed
 from tests.bench.__main__ import main as bench
-from tests.page import BLOCKS, GUIDE, PAGES, README, ROOT, TEXT, anchors, block, commands, first_cells, links, request
+from tests.page import (
+    BLOCKS,
+    GUIDE,
+    PAGES,
+    README,
+    ROOT,
+    TEXT,
+    anchors,
+    block,
+    commands,
+    first_cells,
+    links,
+    request,
+    rows,
+)
 from tests.unit.rest.client import serve
 
+READMES = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("[hp]*/*/README.md")]
+"""The pages of packages, to which the guides lead."""
 LENGTHS = {README: 200}
 GUIDE_LENGTH = 300
 RUN_BY = {
@@ -87,18 +104,20 @@ WORKER = {
 """What a part of a worker's file leaves out."""
 
 
+SETTINGS = (
+    StandaloneConfig,
+    DistributedConfig,
+    AllowlistConfig,
+    ConnectorConfig,
+    SourceConnectorConfig,
+    SinkConnectorConfig,
+    DataSourceSettings,
+)
+
+
 def known_keys() -> set[str]:
     """Return the keys of workers, connectors, clients and data sources."""
-    kinds = (
-        StandaloneConfig,
-        DistributedConfig,
-        AllowlistConfig,
-        ConnectorConfig,
-        SourceConnectorConfig,
-        SinkConnectorConfig,
-        DataSourceSettings,
-    )
-    known = {name for settings in kinds for name in settings.definition().names}
+    known = {name for settings in SETTINGS for name in settings.definition().names}
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     return known | {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS
 
@@ -131,10 +150,10 @@ def test_a_page_is_short(page: str) -> None:
     assert len(PAGES[page].splitlines()) <= LENGTHS.get(page, GUIDE_LENGTH)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *READMES])
 def test_links_lead_to_files_and_headings(page: str) -> None:
     """Of the checkout; addresses elsewhere are not visited."""
-    for target in links(PAGES[page]):
+    for target in links((ROOT / page).read_text("utf-8")):
         name, _, anchor = target.partition("#")
         path = (ROOT / page).parent / name if name else ROOT / page
         if not target.startswith("https://"):
@@ -215,13 +234,14 @@ def test_options_of_the_quickstart_are_told() -> None:
     """All of them, in its table."""
     command = hearth.get_command(click.Context(hearth), "quickstart")
     assert command is not None
-    told = first_cells(PAGES[f"{GUIDE}/start.md"], "option")
-    assert sorted(told) == sorted(f"`{each.opts[0]}`" for each in command.params)
+    assert sorted(first_cells(PAGES[f"{GUIDE}/start.md"], "option")) == sorted(
+        f"`{each.opts[0]}`" for each in command.params
+    )
 
 
 def test_exit_codes_are_told() -> None:
     """Each with its number."""
-    assert list(first_cells(PAGES[f"{GUIDE}/start.md"], "exit code")) == [str(int(code)) for code in ExitCode]
+    assert first_cells(PAGES[f"{GUIDE}/start.md"], "exit code") == [str(int(code)) for code in ExitCode]
 
 
 def test_keys_exist() -> None:
@@ -236,6 +256,24 @@ def test_keys_exist() -> None:
 def test_each_key_is_explained_in_one_place() -> None:
     """Whoever looks it up finds everything about it."""
     assert {name: count for name, count in Counter(key_rows()).items() if count > 1} == {}
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    """Where a table has a figure or a word for one."""
+    defaults = {
+        key["name"]: str(key["default_value"])
+        for settings in SETTINGS
+        for key in config_def_to_json(settings.definition())
+    }
+    told = {
+        row[head].strip("`"): row["default"].strip("`")
+        for text in PAGES.values()
+        for head in ("key", "option")
+        for row in rows(text, head)
+        if re.fullmatch(r"`[^`]+`", row[head]) and re.fullmatch(r"`[^`]+`", row.get("default", ""))
+    }
+    assert len(told) > 20
+    assert told == {name: defaults[name] for name in told}
 
 
 def test_all_keys_of_hearth_are_explained() -> None:
@@ -268,9 +306,9 @@ def test_files_and_folders_exist() -> None:
 def test_messages_are_worded_as_the_worker_words_them() -> None:
     """Whoever searches the guides for a message finds it."""
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "host").rglob("*.py"))
-    rows = [row for row in first_cells(PAGES[f"{GUIDE}/log.md"], "message") if row.startswith("`")]
-    assert len(rows) > 25
-    for message in re.findall(r"`([^`]+)`", " ".join(rows)):
+    cells = [cell for cell in first_cells(PAGES[f"{GUIDE}/log.md"], "message") if cell.startswith("`")]
+    assert len(cells) > 25
+    for message in re.findall(r"`([^`]+)`", " ".join(cells)):
         words = message.split()
         runs = [" ".join(words[begin : begin + 2]) for begin in range(max(1, len(words) - 1))]
         assert any(run in sources for run in runs), message  # the rest of a message is names and values
@@ -290,8 +328,7 @@ def test_the_readme_shows_what_the_test_script_prints() -> None:
 
 def test_the_worst_row_of_the_benchmark_comes_first() -> None:
     """Rows about varied data stand in the order of their ratios, and the README names the worst."""
-    table = PAGES[f"{GUIDE}/benchmark.md"].partition("| row |")[2].partition("\n\n")[0]
-    ratios = [line.split("|")[5].strip() for line in table.splitlines()[2:]]
+    ratios = [row["ratio"] for row in rows(PAGES[f"{GUIDE}/benchmark.md"], "row")]
     assert len(ratios) > 40
     assert ratios == sorted(ratios, key=float)
     assert f"{ratios[0]} times" in PAGES[README]
@@ -299,10 +336,9 @@ def test_the_worst_row_of_the_benchmark_comes_first() -> None:
 
 def test_figures_of_the_readme_are_in_the_benchmarks() -> None:
     """All six pairs."""
-    table = PAGES[README].partition("| case | Java | Hearth | command |")[2].partition("\n\n")[0]
-    rows = [line.split("|")[2:4] for line in table.splitlines()[2:]]
-    assert len(rows) == 6
-    for figure in (cell.strip().removesuffix(" s") for row in rows for cell in row):
+    figures = [row[side].removesuffix(" s") for row in rows(PAGES[README], "case") for side in ("Java", "Hearth")]
+    assert len(figures) == 12
+    for figure in figures:
         assert figure in PAGES[f"{GUIDE}/benchmark.md"], figure
 
 
