@@ -24,11 +24,13 @@ from hearth.cli.local import LocalHost
 from hearth.cli.main import run
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import parse, render
-from tests.page import GUIDE, PAGES, README, block, commands, file, request
+from tests.page import GUIDE, PAGES, README, ROOT, block, commands, file, request
 from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
 
+ELSEWHERE = ("broker", "distributed", "quickstart", "registry", "schemas", "standalone")
+"""Commands that need or start a server: the tests of each run it."""
 AUTHORS = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
 
 
@@ -98,6 +100,26 @@ def test_authors_go_from_nothing_to_a_removed_bundle(
         (plugin,) = host.request("GET", "/connector-plugins")
     assert plugin["class"] == "com.shop.OrdersSourceConnector"
     assert len(changes) == 4
+
+
+def test_commands_of_users_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each in a directory with the files that the guides show; one with --strict may find what it looks for."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plugins").symlink_to(ROOT / "plugins")
+    (tmp_path / "plugin_path").mkdir()
+    (tmp_path / "worker.properties").write_text(file("worker.properties"))
+    pages = (f"{GUIDE}/plugins.md", *(page for page in PAGES if page not in AUTHORS))
+    lines = dict.fromkeys(line for line in commands(*pages) if line.startswith("hearth ") and "counter" not in line)
+    ran = 0
+    for words in map(shlex.split, lines):
+        if words[1] not in ELSEWHERE:
+            code = run(words[1:])
+            assert code == 0 or ("--strict" in words and code in (2, 3)), (words, capsys.readouterr())
+            ran += 1
+    assert ran > 10
 
 
 def given(name: str, broker: KafkaBroker) -> dict[str, str]:
