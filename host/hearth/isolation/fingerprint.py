@@ -10,8 +10,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hearth.isolation.interpreter import Interpreter
+if TYPE_CHECKING:
+    from hearth.isolation.interpreter import Interpreter  # executors lack what that reads versions with
 
 SITE = "site"
 KEY = re.compile(r"[0-9a-f]{32}")

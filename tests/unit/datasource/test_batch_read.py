@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,10 +14,12 @@ from typing import Any
 import pytest
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
+import hearth.datasource
 from hearth.datasource import planning
 from hearth.datasource.data_source import HearthDataSource
 from hearth.datasource.instruction import DataSourceFailed
 from hearth.datasource.spark_type import COLUMNS
+from hearth.spark.installation import _NEEDED, _OWN
 from hearth.staging import source_stage
 from tests.unit.datasource.acting_source import acting_plan
 
@@ -121,6 +124,30 @@ import hearth.datasource as package
 for module in pkgutil.iter_modules(package.__path__):
     importlib.import_module(f"{package.__name__}.{module.name}")
 """
+
+
+_WITH_WHAT_IS_SENT = """
+import importlib, sys
+present = {*sys.argv[1].split(","), *sys.stdlib_module_names}
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in present and not name.startswith("_"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+for name in sys.argv[2:]:
+    importlib.import_module(f"hearth.datasource.{name}")
+"""
+_OF_THE_DRIVER = {"batch_number", "driver_task", "executor_task", "option_name", "planning", "write_planning"}
+"""Modules that plan reads and writes, or hear of tasks elsewhere."""
+
+
+def test_executors_need_what_is_sent_to_them_and_sparks_own_packages() -> None:
+    """An import of anything else fails every read and write on a cluster, as one of `importlib_metadata` did."""
+    names = {each.name for each in pkgutil.iter_modules(hearth.datasource.__path__)}
+    assert names > _OF_THE_DRIVER
+    present = ",".join((*_OWN, *_NEEDED, "pyspark", "py4j", "pyarrow", "numpy"))
+    command = [sys.executable, "-c", _WITH_WHAT_IS_SENT, present, *sorted(names - _OF_THE_DRIVER)]
+    subprocess.run(command, check=True)
 
 
 def test_executors_need_no_client_of_kafka() -> None:
