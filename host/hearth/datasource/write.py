@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from hearth.datasource.instruction import instructive
 from hearth.datasource.spark_socket import SentFirst
-from hearth.datasource.write_plan import WritePlan, Written
+from hearth.datasource.write_plan import WritePlan, WriteResult
 
 
 class HearthWriter(SentFirst, DataSourceArrowWriter):  # type: ignore[misc]
@@ -19,7 +19,7 @@ class HearthWriter(SentFirst, DataSourceArrowWriter):  # type: ignore[misc]
     def __init__(self, plan: WritePlan) -> None:
         self._plan = plan
 
-    def write(self, iterator: Iterator[Any]) -> Written:
+    def write(self, iterator: Iterator[Any]) -> WriteResult:
         """Write a partition, on an executor."""
         return self._plan.write(iterator)
 
@@ -30,7 +30,7 @@ class HearthStreamWriter(SentFirst, DataSourceStreamArrowWriter):  # type: ignor
     def __init__(self, plan: WritePlan) -> None:
         self._plan = plan
 
-    def write(self, iterator: Iterator[Any]) -> Written:
+    def write(self, iterator: Iterator[Any]) -> WriteResult:
         """Write a partition of a micro-batch, on an executor."""
         return self._plan.write(iterator)
 

@@ -26,7 +26,7 @@ _kept: KeptTasks[WrittenTask] = KeptTasks()
 
 
 @dataclass
-class Written(WriterCommitMessage):  # type: ignore[misc]
+class WriteResult(WriterCommitMessage):  # type: ignore[misc]
     """What became of a partition: its rows, and those among them that are dead letters now."""
 
     rows: int
@@ -51,7 +51,7 @@ class WritePlan:
     forbearance: Forbearance
     keep_seconds: float
 
-    def write(self, rows: Iterator[Any]) -> Written:
+    def write(self, rows: Iterator[Any]) -> WriteResult:
         """Write the partition that Spark has this process at: all of it is durable when this returns."""
         context = TaskContext.get()
         assert context is not None, "Spark writes partitions in tasks"
@@ -66,7 +66,7 @@ class WritePlan:
                 if letters is not None:
                     letters.discard()
                 raise
-        return Written(count, 0 if letters is None else letters.count)
+        return WriteResult(count, 0 if letters is None else letters.count)
 
     def _write(
         self, rows: Iterator[Any], query: str, partition: int, batch_id: int, letters: DeadLetterFile | None

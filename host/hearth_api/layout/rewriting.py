@@ -41,7 +41,7 @@ class Moves:
     """Whether that HashMap begins as a copy; else it is made for as many members as there were."""
 
 
-class Written(NamedTuple):
+class RewrittenColumn(NamedTuple):
     """The texts of the rows that were written, and masks of these rows and of those that no reader takes for JSON."""
 
     texts: Any
@@ -58,7 +58,7 @@ class Rewriting:
         if Rewriter is not None and (moves is None or _can_move(moves)):
             self._rewriter = Rewriter(None if moves is None else _encoded(moves))
 
-    def written(self, column: Any, over: Any = None) -> Written:
+    def written(self, column: Any, over: Any = None) -> RewrittenColumn:
         """Return the texts of those rows of a binary or string column that it is sure of.
 
         The texts are UTF-8 and what the API writes; those of objects that are put ``over`` the maps, one over each,
@@ -95,18 +95,18 @@ def java_lines(column: Any) -> tuple[Any, Any]:
     return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))[:2]
 
 
-def _written(write: Callable[[int, int, int], int], count: int, room: int) -> Written:
+def _written(write: Callable[[int, int, int], int], count: int, room: int) -> RewrittenColumn:
     """Return the texts that were written of some rows."""
     if room >= _BEHIND:
         return _nothing(count)
     out, ends, states = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, np.uint8)
     size = write(out.address, ends.address, address_of(states))
     texts, is_written = pa.Array.from_buffers(pa.string(), count, [None, ends, out.slice(0, size)], 0), states == 1
-    return Written(texts if is_written.all() else texts.filter(pa.array(is_written)), is_written, states == 2)
+    return RewrittenColumn(texts if is_written.all() else texts.filter(pa.array(is_written)), is_written, states == 2)
 
 
-def _nothing(count: int) -> Written:
-    return Written(pa.array([], pa.string()), np.zeros(count, bool), np.zeros(count, bool))
+def _nothing(count: int) -> RewrittenColumn:
+    return RewrittenColumn(pa.array([], pa.string()), np.zeros(count, bool), np.zeros(count, bool))
 
 
 def _can_move(moves: Moves) -> bool:
