@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth_api.errors import DataError, SchemaBuilderError
 from hearth_api.schema import Field, Schema, Type
-from hearth_api.schema_reference import Knot, SchemaReference
+from hearth_api.schema_reference import RecursiveStruct, SchemaReference
 from hearth_api.validation import validate_value
 
 
@@ -29,7 +29,7 @@ class SchemaBuilder:
         self._fields: dict[str, Field] = {}
         self._key_schema: Schema | None = None
         self._value_schema: Schema | None = None
-        self._knot: Knot | None = None
+        self._recursive_struct: RecursiveStruct | None = None
 
     @classmethod
     def type(cls, type_: Type) -> SchemaBuilder:
@@ -170,8 +170,8 @@ class SchemaBuilder:
         """
         if self._type is not Type.STRUCT:
             raise SchemaBuilderError(f"Only a struct can hold itself, not type {self._type}")
-        self._knot = self._knot or Knot()
-        return SchemaReference(self._knot, optional)
+        self._recursive_struct = self._recursive_struct or RecursiveStruct()
+        return SchemaReference(self._recursive_struct, optional)
 
     def build(self) -> Schema:
         """Return the schema; the builder can go on afterwards."""
@@ -187,8 +187,8 @@ class SchemaBuilder:
             self._key_schema,
             self._value_schema,
         )
-        if self._knot is not None:
-            self._knot.schema = built
+        if self._recursive_struct is not None:
+            self._recursive_struct.schema = built
         return built
 
     @staticmethod

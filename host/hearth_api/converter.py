@@ -98,7 +98,7 @@ class SchemaOutlook:
 
     `text` is what would be registered under `subject`, or the schema that is chosen there, where nothing would be
     (`is_registered_by_use` is False). `latest` and `latest_version` are the subject's at present, None where it has
-    none; `against` says what the registry has against the schema, by its rule of `compatibility`, and `doubts` for
+    none; `against` says what the registry has against the schema, by its rule of `compatibility`, and `warnings` for
     what others may refuse to read it, though it would be registered.
     """
 
@@ -112,7 +112,7 @@ class SchemaOutlook:
     compatibility: str
     against: tuple[str, ...] = ()
     is_registered_by_use: bool = True
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class RegisteringConverter(Converter):

@@ -13,7 +13,7 @@ from hearth_api.schema import Field, Schema, Type, deep_key
 from hearth_api.struct_layout import StructLayout
 
 
-class Knot:
+class RecursiveStruct:
     """The struct that references are to, known once it is built, and another one that was found to be equal."""
 
     __slots__ = ("equal", "schema")
@@ -30,7 +30,7 @@ class Knot:
 
 MOST_LEVELS = 63
 """How many types may stand in each other: Arrow neither writes nor reads more between processes."""
-_Pair = tuple[Knot, Schema, Schema]
+_Pair = tuple[RecursiveStruct, Schema, Schema]
 
 
 class _Comparing(local):
@@ -40,11 +40,11 @@ class _Comparing(local):
         self.pairs: list[_Pair] = []
         self.seen: set[tuple[int, int]] = set()
 
-    def add(self, knot: Knot, one: Schema, other: Schema) -> None:
+    def add(self, recursive_struct: RecursiveStruct, one: Schema, other: Schema) -> None:
         """Note a pair, once."""
         if (id(one), id(other)) not in self.seen:
             self.seen.add((id(one), id(other)))
-            self.pairs.append((knot, one, other))
+            self.pairs.append((recursive_struct, one, other))
 
     def end(self) -> list[_Pair]:
         """Forget all pairs and return them."""
@@ -73,26 +73,28 @@ class SchemaReference(Schema):
     _least = _levels = 0
     _is_lasting = False
 
-    def __init__(self, knot: Knot, optional: bool, parameters: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, recursive_struct: RecursiveStruct, optional: bool, parameters: Mapping[str, str] | None = None
+    ) -> None:
         """Refer to what the knot is or will be; the parameters are those beside the struct's."""
         put = object.__setattr__
-        put(self, "_knot", knot)
+        put(self, "_knot", recursive_struct)
         put(self, "optional", optional)
         put(self, "_own", dict(parameters or {}))
 
     @property
     def target(self) -> Schema:
         """Return the struct; a DataError before that is built."""
-        target: Schema | None = self._knot.schema  # type: ignore[attr-defined]
+        target: Schema | None = self._recursive_struct.schema  # type: ignore[attr-defined]
         if target is None:
             raise DataError("a struct that holds itself is asked for its fields before it is built")
         return target
 
     @property
-    def knot(self) -> Knot:
+    def recursive_struct(self) -> RecursiveStruct:
         """Return what all references to one struct share."""
-        knot: Knot = self._knot  # type: ignore[attr-defined]
-        return knot
+        recursive_struct: RecursiveStruct = self._recursive_struct  # type: ignore[attr-defined]
+        return recursive_struct
 
     @property
     def own_parameters(self) -> dict[str, str]:
@@ -141,13 +143,13 @@ class SchemaReference(Schema):
     def replaced(self, **parts: Any) -> Schema:
         """Return a reference where that can have the parts, else the struct with them."""
         if parts.keys() <= {"optional"}:
-            return SchemaReference(self.knot, parts.get("optional", self.optional), self.own_parameters)
+            return SchemaReference(self.recursive_struct, parts.get("optional", self.optional), self.own_parameters)
         inherited = {"optional": self.optional, "parameters": self.parameters}
         return self.target.replaced(**{**inherited, **parts})
 
     def with_parameters(self, parameters: Mapping[str, str]) -> SchemaReference:
         """Return the reference with further parameters."""
-        return SchemaReference(self.knot, self.optional, {**self.own_parameters, **parameters})
+        return SchemaReference(self.recursive_struct, self.optional, {**self.own_parameters, **parameters})
 
     def __eq__(self, other: object) -> bool:
         """Compare what is its own, and names, parameters and fields of the structs."""
@@ -157,7 +159,9 @@ class SchemaReference(Schema):
             return False
         if self.optional != other.optional or self.own_parameters != other.own_parameters:
             return False
-        return self.knot is other.knot or _are_equal(self.knot, self.target, other.target)
+        return self.recursive_struct is other.recursive_struct or _are_equal(
+            self.recursive_struct, self.target, other.target
+        )
 
     def __hash__(self) -> int:
         """Return what is the same for all, since a struct may be hashed before it is whole."""
@@ -165,15 +169,15 @@ class SchemaReference(Schema):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy with the knot, of which a pickle has one, however many references there are to it."""
-        return SchemaReference, (self.knot, self.optional, self.own_parameters)
+        return SchemaReference, (self.recursive_struct, self.optional, self.own_parameters)
 
 
-def _are_equal(knot: Knot, one: Schema, other: Schema) -> bool:
+def _are_equal(recursive_struct: RecursiveStruct, one: Schema, other: Schema) -> bool:
     """Compare two structs, and all pairs of others that turn up meanwhile: each once, and one after the other."""
-    if knot.equal is not None and knot.equal[0] is one and knot.equal[1] is other:
+    if recursive_struct.equal is not None and recursive_struct.equal[0] is one and recursive_struct.equal[1] is other:
         return True
     is_first = not _comparing.pairs
-    _comparing.add(knot, one, other)
+    _comparing.add(recursive_struct, one, other)
     if not is_first:
         return True  # if it is not, the first pair is not either
     are_equal = False
@@ -199,21 +203,21 @@ class Numbers:
 
     def __init__(self, schema: Schema) -> None:
         """Look for what is referred to."""
-        self._knots: dict[tuple[int, ...], Knot] = {}
-        self._numbers: dict[Knot, int] = {}
+        self._knots: dict[tuple[int, ...], RecursiveStruct] = {}
+        self._numbers: dict[RecursiveStruct, int] = {}
         self._look(schema)
 
     def _look(self, schema: Schema) -> None:
         left: list[Schema | None] = [schema]
-        found: set[Knot] = set()
+        found: set[RecursiveStruct] = set()
         while left:
             each = left.pop()
             if each is None or each.type.is_primitive:
                 continue
             if isinstance(each, SchemaReference):
-                if each.knot not in found:
-                    found.add(each.knot)
-                    self._knots[_identity(each.target)] = each.knot
+                if each.recursive_struct not in found:
+                    found.add(each.recursive_struct)
+                    self._knots[_identity(each.target)] = each.recursive_struct
                     left.append(each.target)
             elif each.type is Type.STRUCT:
                 left += [field.schema for field in each.fields]
@@ -222,18 +226,18 @@ class Numbers:
 
     def of_struct(self, schema: Schema) -> int | None:
         """Return the number of a struct that is to be told, if references are to it and it was not told before."""
-        knot = self._knots.get(_identity(schema))
-        if knot is None or knot in self._numbers or knot.schema is None:
+        recursive_struct = self._knots.get(_identity(schema))
+        if recursive_struct is None or recursive_struct in self._numbers or recursive_struct.schema is None:
             return None
-        return self._number(knot) if _own_facts(schema) == _own_facts(knot.schema) else None
+        return self._number(recursive_struct) if _own_facts(schema) == _own_facts(recursive_struct.schema) else None
 
     def of_reference(self, schema: SchemaReference) -> tuple[int, bool]:
         """Return the number of what a reference is to, and whether that has to be told."""
-        is_told = schema.knot not in self._numbers
-        return self._number(schema.knot), is_told
+        is_told = schema.recursive_struct not in self._numbers
+        return self._number(schema.recursive_struct), is_told
 
-    def _number(self, knot: Knot) -> int:
-        return self._numbers.setdefault(knot, len(self._numbers))
+    def _number(self, recursive_struct: RecursiveStruct) -> int:
+        return self._numbers.setdefault(recursive_struct, len(self._numbers))
 
 
 def _identity(schema: Schema) -> tuple[int, ...]:
@@ -261,29 +265,29 @@ def _to_tree(schema: Schema | None, numbers: Numbers) -> Any:
     return parts
 
 
-def _tied(tree: Any) -> Knot:
+def _tied(tree: Any) -> RecursiveStruct:
     """Return the knot of a struct that was told as a tree; where that refers to itself its own is another one."""
-    knot = Knot()
-    knot.schema = _from_tree(tree, {})
-    return knot
+    recursive_struct = RecursiveStruct()
+    recursive_struct.schema = _from_tree(tree, {})
+    return recursive_struct
 
 
-def _from_tree(tree: Any, knots: dict[int, Knot]) -> Any:
+def _from_tree(tree: Any, knots: dict[int, RecursiveStruct]) -> Any:
     if isinstance(tree, tuple):
         optional, own, number, target = tree
         if target is not None:
-            knots[number] = Knot()
+            knots[number] = RecursiveStruct()
             knots[number].schema = _from_tree(target, knots)
         return SchemaReference(knots[number], optional, own)
     if not isinstance(tree, dict):
         return tree
     number = tree["number"]
-    knot = knots.setdefault(number, Knot()) if number is not None else Knot()
+    recursive_struct = knots.setdefault(number, RecursiveStruct()) if number is not None else RecursiveStruct()
     parts = {name: _from_tree(tree[name], knots) for name in ("key_schema", "value_schema")}
     fields = [Field(name, index, _from_tree(inner, knots)) for index, (name, inner) in enumerate(tree["fields"])]
     told = {name: part for name, part in tree.items() if name != "number"}
-    knot.schema = Schema(**{**told, **parts, "fields": fields})
-    return knot.schema
+    recursive_struct.schema = Schema(**{**told, **parts, "fields": fields})
+    return recursive_struct.schema
 
 
 @lru_cache(maxsize=1000)

@@ -77,12 +77,14 @@ class HeaderConversion:
             columns = [lists.in_order([(part[0], part[index]) for part in parts], pa.string()) for index in (1, 2)]
         return lists.rebuilt([keys, *columns], header_lists), self._failures(lists, range(len(raw)))
 
-    def _together(self, values: Any, keys: Any, schemas: Any = None) -> _Alike | None:
+    def _together(self, values: Any, keys: Any, schemas: Any = None) -> _UniformHeaders | None:
         """Return headers of any names as those of one, where one schema fits and the converter asks for no name."""
         is_blind = isinstance(self._converter, BatchHeaderConverter) and self._converter.is_blind_to_names
         if not is_blind or len(values) == 0 or (schemas is not None and not repeats(schemas, 1)):
             return None
-        return _Alike(keys[0].as_py(), None if schemas is None else schemas[0].as_py(), range(len(values)), values)
+        return _UniformHeaders(
+            keys[0].as_py(), None if schemas is None else schemas[0].as_py(), range(len(values)), values
+        )
 
     def _read_together(self, topic: str, values: Any, keys: Any) -> Any:
         """Read headers of any names at once where that will do, which the first few tell: to try it in vain costs.
@@ -103,7 +105,7 @@ class HeaderConversion:
         is_own = columns is NotImplemented or len(encoded.dictionary) == len(values)
         return columns if is_own else [column.take(encoded.indices) for column in columns]
 
-    def _written(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any]:
+    def _written(self, topic: str, alike: _UniformHeaders, failed: dict[int, Exception]) -> tuple[Any, Any]:
         if (cells := self._written_at_once(topic, alike)) is not NotImplemented:
             return alike.places, cells
         schema = _schema_of(alike)
@@ -117,7 +119,7 @@ class HeaderConversion:
                 failed.update(alike.failed(encoded, code, error))
         return alike.places, pa.array(found, pa.binary()).take(encoded.indices)
 
-    def _written_at_once(self, topic: str, alike: _Alike) -> Any:
+    def _written_at_once(self, topic: str, alike: _UniformHeaders) -> Any:
         converter, schema = self._converter, _schema_of(alike)
         is_plain = schema is not None and schema.type in _AT_ONCE and not is_logical(schema)
         if not is_plain or not isinstance(converter, BatchHeaderConverter):
@@ -131,7 +133,7 @@ class HeaderConversion:
     def _write(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self._plugins.retry.run(lambda: self._converter.from_connect_header(topic, key, schema, value))
 
-    def _read(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any, Any]:
+    def _read(self, topic: str, alike: _UniformHeaders, failed: dict[int, Exception]) -> tuple[Any, Any, Any]:
         if (columns := self._read_at_once(topic, alike)) is not NotImplemented:
             return alike.places, *columns
         found: list[tuple[str | None, str | None]] = []
@@ -145,10 +147,10 @@ class HeaderConversion:
         schemas, texts = (pa.array([pair[index] for pair in found], pa.string()) for index in (0, 1))
         return alike.places, schemas.take(encoded.indices), texts.take(encoded.indices)
 
-    def _read_at_once(self, topic: str, alike: _Alike) -> Any:
+    def _read_at_once(self, topic: str, alike: _UniformHeaders) -> Any:
         return _columns(self._converted_at_once(topic, alike))
 
-    def _converted_at_once(self, topic: str, alike: _Alike) -> ColumnRun | HeaderColumns | Declined:
+    def _converted_at_once(self, topic: str, alike: _UniformHeaders) -> ColumnRun | HeaderColumns | Declined:
         """Return what the form for columns makes of headers, unless that cannot be."""
         converter = self._converter
         if not isinstance(converter, BatchHeaderConverter):
@@ -178,7 +180,7 @@ class HeaderConversion:
 
 
 @dataclass(frozen=True)
-class _Alike:
+class _UniformHeaders:
     """Headers of one name and one schema: where they stand among all, and their values."""
 
     key: str
@@ -218,11 +220,11 @@ def _columns(found: ColumnRun | HeaderColumns | Declined) -> Any:
     return schema_texts(schema, len(column)), texts
 
 
-def _schema_of(alike: _Alike) -> Schema | None:
+def _schema_of(alike: _UniformHeaders) -> Schema | None:
     return None if alike.schema is None else schema_from_text(alike.schema)
 
 
-def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[_Alike]:
+def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[_UniformHeaders]:
     """Yield headers that are alike; the rows of most topics have the same, ``width`` of them, in the same order."""
     import numpy as np  # as long as a stage has no headers it needs no more than Arrow
 
@@ -232,7 +234,7 @@ def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[
         for first in range(width):
             places = np.arange(first, len(values), width)
             schema = None if schemas is None else schemas[first].as_py()
-            yield _Alike(keys[first].as_py(), schema, places, values.take(pa.array(places)))
+            yield _UniformHeaders(keys[first].as_py(), schema, places, values.take(pa.array(places)))
         return
     names = keys.dictionary_encode("encode")
     kinds = pa.nulls(len(values), pa.string()) if schemas is None else schemas
@@ -248,7 +250,7 @@ def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[
     for start, end in zip(cuts, cuts[1:]):
         name, kind = divmod(int(codes[start]), width)
         key, schema = names.dictionary[name].as_py(), kinds.dictionary[kind].as_py()
-        yield _Alike(key, schema, order[start:end], ordered.slice(start, end - start))
+        yield _UniformHeaders(key, schema, order[start:end], ordered.slice(start, end - start))
 
 
 @dataclass

@@ -60,10 +60,10 @@ def main(arguments: list[str]) -> None:
     be_nobody()
     leave_signals_to_runtime()
     from hearth_execution.stack import make_room
-    from hearth_stage.absent_module import AbsentFinder
     from hearth_stage.log_output import begin_log
+    from hearth_stage.missing_module import MissingModuleFinder
 
-    sys.meta_path.insert(1, AbsentFinder())
+    sys.meta_path.insert(1, MissingModuleFinder())
     begin_log()
     make_room()
     connection = _forked(sites, *forking[0]) if forking else _started()

@@ -118,7 +118,7 @@ def _reply(call: Call[R], frame: Frame) -> R:
         raise ValueError(f"not a reply to {call.op!r}: {error}") from error
 
 
-class Speaker(Protocol):
+class MessageSender(Protocol):
     """What a plugin speaks through to the other side, for itself or for one of several that share a stage."""
 
     def call(self, call: Call[R], timeout: float | None = None) -> R:
@@ -180,9 +180,9 @@ class Channel:
         """
         return _awaited(self.begin(call), call.op, timeout)
 
-    def of(self, tenant: int) -> Speaker:
+    def of(self, tenant: int) -> MessageSender:
         """Return what one of those speaks through who share the stage."""
-        return _TenantSpeaker(self, tenant)
+        return _TenantSender(self, tenant)
 
     def begin(self, call: Call[R], tenant: int = 0) -> Future[R]:
         """Send a call, to or from a tenant, and return the future of its answer."""
@@ -287,7 +287,7 @@ class Channel:
             self._on_close()
 
 
-class _TenantSpeaker:
+class _TenantSender:
     """The words of one of those who share a stage."""
 
     def __init__(self, channel: Channel, tenant: int) -> None:

@@ -16,13 +16,13 @@ from hearth_api import (
 )
 from hearth_execution.failure import ErrorInfo
 from hearth_execution.load import load_class, version_of
-from hearth_stage.channel import Speaker
+from hearth_stage.channel import MessageSender
 from hearth_stage.connector_call import (
     AlterOffsets,
     AskExactlyOnce,
     AskTaskConfigs,
     ConnectorLoaded,
-    ExactlyOnceTold,
+    ExactlyOnceAnswer,
     LoadConnector,
     OffsetsAltered,
     RaiseError,
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 class _StageContext:
     """What every connector sees of its host."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
 
     def request_task_reconfiguration(self) -> None:
@@ -67,7 +67,7 @@ class StageSinkConnectorContext(_StageContext, SinkConnectorContext):
 class StageConnector:
     """Answers the ``connector.*`` calls of the protocol."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._connector: Connector | None = None
         self._is_begun = self._is_started = False
@@ -104,12 +104,12 @@ class StageConnector:
         except NotImplementedError:
             return OffsetsAltered(None)
 
-    def exactly_once(self, call: AskExactlyOnce) -> ExactlyOnceTold:
+    def exactly_once(self, call: AskExactlyOnce) -> ExactlyOnceAnswer:
         """Ask the connector what it can do with transactions (KIP-618)."""
         connector = self._loaded()
         ask = connector.can_define_transaction_boundaries if call.boundaries else connector.exactly_once_support
         told = ask(call.config)
-        return ExactlyOnceTold(None if told is None else getattr(told, "value", str(told)))
+        return ExactlyOnceAnswer(None if told is None else getattr(told, "value", str(told)))
 
     def stop(self, call: StopConnector) -> None:
         """Stop the connector."""

@@ -68,14 +68,14 @@ class AlterOffsets(Call[OffsetsAltered], op="connector.alter_offsets"):
 
 
 @dataclass(frozen=True)
-class ExactlyOnceTold:
+class ExactlyOnceAnswer:
     """The word of Kafka Connect's enumeration by which a connector answers; null where it does not know."""
 
     support: str | None = None
 
 
 @dataclass(frozen=True)
-class AskExactlyOnce(Call[ExactlyOnceTold], op="connector.exactly_once"):
+class AskExactlyOnce(Call[ExactlyOnceAnswer], op="connector.exactly_once"):
     """Asks an instance that is not started whether it delivers exactly once with these settings (KIP-618).
 
     With ``boundaries`` it is asked whether its tasks may say where their transactions end.

@@ -7,7 +7,7 @@ from typing import Any
 from hearth_api import ConfigDef, Connector, PluginError
 from hearth_api.java import config_def_to_json, config_value_to_json
 from hearth_execution.load import load_class, version_of
-from hearth_stage.plugin_call import Describe, Described, RuleOutcome, Tried, TryPlugin, Validate, Validated
+from hearth_stage.plugin_call import Describe, Described, RuleOutcome, RuleOutcomes, TryPlugin, Validate, Validated
 
 _TYPES = {
     "source": "hearth_api:SourceConnector",
@@ -57,12 +57,12 @@ def validate(call: Validate) -> Validated:
     return Validated(config_def_to_json(definition), shown)
 
 
-def try_plugin(call: TryPlugin) -> Tried:
+def try_plugin(call: TryPlugin) -> RuleOutcomes:
     """Load any plugin and answer what came of the rules for its type; with no settings those that need none."""
     from hearth_api.testing import CONTRACT, Sample, check_plugin  # which no stage at work needs
 
     outcomes = check_plugin(Sample(_class(call), call.config))
-    return Tried(CONTRACT, [RuleOutcome(each.rule, each.says, each.fault) for each in outcomes])
+    return RuleOutcomes(CONTRACT, [RuleOutcome(each.rule, each.says, each.fault) for each in outcomes])
 
 
 def _plugin(call: Describe | Validate) -> Any:

@@ -40,7 +40,7 @@ class LoadExtension(Call[ExtensionLoaded], op="extension.load"):
 
 
 @dataclass(frozen=True)
-class TravellingRequest:
+class ForwardedRequest:
     """A ``RestRequest``."""
 
     method: str
@@ -52,7 +52,7 @@ class TravellingRequest:
 
 
 @dataclass(frozen=True)
-class TravellingResponse:
+class ForwardedResponse:
     """A ``RestResponse``."""
 
     status: int
@@ -64,21 +64,21 @@ class TravellingResponse:
 class Filtered:
     """What ends a request, or null where it passes."""
 
-    response: TravellingResponse | None = None
+    response: ForwardedResponse | None = None
 
 
 @dataclass(frozen=True)
 class JudgeRequest(Call[Filtered], op="extension.filter"):
     """Shows a request to the extension's filters."""
 
-    request: TravellingRequest
+    request: ForwardedRequest
 
 
 @dataclass(frozen=True)
 class Served:
     """The answer of a resource."""
 
-    response: TravellingResponse
+    response: ForwardedResponse
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ServeRequest(Call[Served], op="extension.serve"):
     """Lets one of the extension's resources, by its number, answer a request."""
 
     resource: int
-    request: TravellingRequest
+    request: ForwardedRequest
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class AskConnectors(Call[ConnectorNames], op="cluster.connectors"):
 
 
 @dataclass(frozen=True)
-class TravellingState:
+class ForwardedState:
     """A ``StateInfo``."""
 
     state: str
@@ -111,16 +111,16 @@ class TravellingState:
 
 
 @dataclass(frozen=True)
-class TravellingHealth:
+class ForwardedHealth:
     """A ``ConnectorHealth``; the states of its tasks by their numbers, which are text here."""
 
     type: str
-    connector: TravellingState
-    tasks: dict[str, TravellingState]
+    connector: ForwardedState
+    tasks: dict[str, ForwardedState]
 
 
 @dataclass(frozen=True)
-class AskHealth(Call[TravellingHealth], op="cluster.health"):
+class AskHealth(Call[ForwardedHealth], op="cluster.health"):
     """Asks for the states of a connector and its tasks."""
 
     connector: str

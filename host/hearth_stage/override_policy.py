@@ -11,7 +11,7 @@ from hearth_api.worker import (
     ConnectorType,
 )
 from hearth_execution.load import load_class
-from hearth_stage.policy_call import ConfigurePolicy, Judged, JudgeOverrides
+from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides, PolicyAnswer
 
 
 class StagePolicy:
@@ -28,13 +28,13 @@ class StagePolicy:
         self._policy = policy
         policy.configure(call.config)
 
-    def judge(self, call: JudgeOverrides) -> Judged:
+    def judge(self, call: JudgeOverrides) -> PolicyAnswer:
         """Ask the policy."""
         assert self._policy is not None, "the protocol configures a policy before it is asked"
         kinds = ConnectorType(call.type), ClientType(call.client)
         request = ConnectorClientConfigRequest(call.connector, kinds[0], call.class_name, call.properties, kinds[1])
         values = self._policy.validate(request)
-        return Judged(None if values is None else [config_value_to_json(value) for value in values])
+        return PolicyAnswer(None if values is None else [config_value_to_json(value) for value in values])
 
     def end(self) -> None:
         """Close the policy, if there is one."""

@@ -83,7 +83,7 @@ class RuleOutcome:
 
 
 @dataclass(frozen=True)
-class Tried:
+class RuleOutcomes:
     """The number of the contract, and what came of its rules."""
 
     contract: int
@@ -91,7 +91,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class TryPlugin(Call[Tried], op="try"):
+class TryPlugin(Call[RuleOutcomes], op="try"):
     """Lets a plugin show that it keeps the contract; those rules are tried for which the settings suffice."""
 
     reference: str

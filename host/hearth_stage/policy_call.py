@@ -17,14 +17,14 @@ class ConfigurePolicy(Call[None], op="policy.configure"):
 
 
 @dataclass(frozen=True)
-class Judged:
+class PolicyAnswer:
     """What the policy makes of each setting, as REST shows it; ``None`` where it says nothing of any."""
 
     values: list[dict[str, Any]] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
-class JudgeOverrides(Call[Judged], op="policy.validate"):
+class JudgeOverrides(Call[PolicyAnswer], op="policy.validate"):
     """Asks what of a connector's settings for one of its clients is allowed."""
 
     connector: str

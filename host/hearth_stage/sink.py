@@ -23,13 +23,13 @@ from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.order import are_interleaved, cut, in_order
 from hearth_execution.transformation import Step, Transformations, records_in_turn
-from hearth_stage.channel import Speaker
+from hearth_stage.channel import MessageSender
 from hearth_stage.task_call import (
-    Agreed,
     ClosePartitions,
     ContextRequest,
     OpenPartitions,
     PreCommit,
+    PreCommitted,
     Put,
     PutDone,
     ReportRecord,
@@ -59,10 +59,10 @@ class ConsumedRecords:
         raise IndexError(row)
 
 
-class Voice:
+class TaskNotices:
     """What a task says to its runtime, and how much was said that puts have to wait for."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._lock = threading.Lock()
         self.said = 0
@@ -92,7 +92,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
     One that did not come with a put, because the task made it, goes through the connector's converters, as in Java.
     """
 
-    def __init__(self, voice: Voice, *, tolerant: bool, converts: bool) -> None:
+    def __init__(self, voice: TaskNotices, *, tolerant: bool, converts: bool) -> None:
         """``converts`` says that a converter of the connector is in this process, which cannot be asked from a put."""
         self._voice = voice
         self._tolerant = tolerant
@@ -135,7 +135,7 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 class StageSinkContext(SinkTaskContext):
     """What a sink task sees of its runtime; requests travel as notices ahead of the next answer."""
 
-    def __init__(self, voice: Voice, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
+    def __init__(self, voice: TaskNotices, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
         self._voice = voice
         self._config = config
         self._reporter = reporter
@@ -178,11 +178,11 @@ class StageSinkContext(SinkTaskContext):
 class StageSink:
     """Answers the ``sink.*`` calls of the protocol."""
 
-    def __init__(self, channel: Speaker, transformations: Transformations) -> None:
+    def __init__(self, channel: MessageSender, transformations: Transformations) -> None:
         self._transformations = transformations
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
-        self._voice = Voice(channel)
+        self._voice = TaskNotices(channel)
         self._steps: list[Step] = []
         self._tolerant = self._is_taken = False
 
@@ -244,7 +244,7 @@ class StageSink:
             taken += 1
         return PutDone(taken, failures, seconds=seconds)
 
-    def leave_out(self) -> None:
+    def skip_puts(self) -> None:
         """Give the task nothing of what was to follow a put and has not begun; may be called from any thread."""
         self._voice.count()
 
@@ -264,12 +264,12 @@ class StageSink:
             put()
         return failures
 
-    def pre_commit(self, call: PreCommit) -> Agreed:
+    def pre_commit(self, call: PreCommit) -> PreCommitted:
         """Flush; the answer says up to where the task is done."""
         task, _ = self._parts()
         asked = {partition: OffsetAndMetadata(offset) for partition, offset in call.offsets.items()}
         agreed = task.pre_commit(asked) or {}
-        return Agreed({partition: each.offset for partition, each in agreed.items()})
+        return PreCommitted({partition: each.offset for partition, each in agreed.items()})
 
     def close(self, call: ClosePartitions) -> None:
         """Close partitions that are taken away."""

@@ -30,10 +30,10 @@ from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.order import numbered
 from hearth_execution.transformation import Outcome, Step, Transformations
-from hearth_stage.channel import Speaker
-from hearth_stage.hand_overs import HandOvers
+from hearth_stage.channel import MessageSender
 from hearth_stage.kept_poll import FEW, KeptPoll
 from hearth_stage.offset_call import ReadOffsets
+from hearth_stage.poll_buffer import PollBuffer
 from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 class ChannelOffsetReader(OffsetStorageReader):
     """Reads committed source offsets from the store, through the runtime."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -73,7 +73,7 @@ class StageSourceContext(SourceTaskContext):
     """What a source task sees of its runtime."""
 
     def __init__(
-        self, channel: Speaker, config: dict[str, str], transactions: TransactionRequests | None = None
+        self, channel: MessageSender, config: dict[str, str], transactions: TransactionRequests | None = None
     ) -> None:
         self._reader = ChannelOffsetReader(channel)
         self._config, self._transactions = config, transactions
@@ -125,13 +125,13 @@ class _Quiet:
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
-    def __init__(self, channel: Speaker, transformations: Transformations) -> None:
+    def __init__(self, channel: MessageSender, transformations: Transformations) -> None:
         self._channel = channel
         self._transformations = transformations
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._transactions: TransactionRequests | None = None
-        self._hand_overs = HandOvers(channel.notify, self._polled, self._report)
+        self._poll_buffer = PollBuffer(channel.notify, self._polled, self._report)
         self._failure: Exception | None = None
         """What the runtime was told: nothing is polled behind it."""
         self._polling = False
@@ -149,7 +149,7 @@ class StageSource:
     @property
     def may_poll(self) -> bool:
         """Return whether the runtime waits for records and the task can give some."""
-        return self._polling and self._failure is None and self._hand_overs.has_room
+        return self._polling and self._failure is None and self._poll_buffer.has_room
 
     def start(self, call: StartSource) -> SourceStarted:
         """Create the connector's task and start it."""
@@ -172,13 +172,13 @@ class StageSource:
 
     def credit(self, notice: AddCredit) -> None:
         """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
-        self._hand_overs.add_credit(notice.count)
+        self._poll_buffer.add_credit(notice.count)
 
     def hold(self, call: HoldPolling) -> None:
         """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
         self._polling = False
         try:
-            self._hand_overs.flush()
+            self._poll_buffer.flush()
         except Exception as error:
             self.fail(error)
 
@@ -206,7 +206,7 @@ class StageSource:
     def fail(self, error: Exception) -> None:
         """Report what a poll raised, behind what was polled before; the task is not polled again."""
         try:
-            self._hand_overs.flush()
+            self._poll_buffer.flush()
         except Exception as earlier:
             self._report(earlier)
         self._report(error)
@@ -243,7 +243,7 @@ class StageSource:
     def end(self) -> None:
         """Stop the task unless that is done; one whose start was entered is stopped once."""
         self._polling = False
-        self._hand_overs.close()
+        self._poll_buffer.close()
         task, self._task = self._task, None
         if task is not None:
             task.stop()
@@ -251,9 +251,9 @@ class StageSource:
     def _hand_over(self, polled: Sequence[Polled | KeptPoll]) -> None:
         if polled:
             self._quiet.broken()
-            self._hand_overs.add(polled, at_once=not self._joins_polls)
+            self._poll_buffer.add(polled, at_once=not self._joins_polls)
         else:
-            self._hand_overs.flush()
+            self._poll_buffer.flush()
 
     def _poll(self) -> Iterator[tuple[Sequence[Polled | KeptPoll], bool | None]]:
         """Yield what the task has, and whether its transaction is aborted behind that; ``None`` where it goes on."""
@@ -278,7 +278,7 @@ class StageSource:
     def _kept(self, records: Sequence[SourceRecord]) -> KeptPoll | None:
         """Return few records as they are where they wait for others; steps are run when records are polled."""
         is_little = 0 < len(records) < FEW and self._joins_polls and not self._steps
-        return KeptPoll.of(records) if is_little and self._hand_overs.may_wait(len(records)) else None
+        return KeptPoll.of(records) if is_little and self._poll_buffer.may_wait(len(records)) else None
 
     def _polled(self, records: Sequence[SourceRecord]) -> list[Polled]:
         """Return records as batches, with those that cannot be what they say they are."""

@@ -9,20 +9,20 @@ from hearth_api.worker import ClusterState, ConnectorHealth, ConnectorType, Rest
 from hearth_execution.failure import RemoteError
 from hearth_execution.loaded_extension import LoadedExtension
 from hearth_stage.call import Call
-from hearth_stage.channel import Speaker
+from hearth_stage.channel import MessageSender
 from hearth_stage.extension_call import (
     AskConfig,
     AskConnectors,
     AskHealth,
     ExtensionLoaded,
     Filtered,
+    ForwardedRequest,
+    ForwardedResponse,
+    ForwardedState,
     JudgeRequest,
     LoadExtension,
     Served,
     ServeRequest,
-    TravellingRequest,
-    TravellingResponse,
-    TravellingState,
 )
 
 R = TypeVar("R")
@@ -31,7 +31,7 @@ R = TypeVar("R")
 class ChannelClusterState(ClusterState):
     """Asks the host, each time anew."""
 
-    def __init__(self, channel: Speaker, kafka_cluster_id: str) -> None:
+    def __init__(self, channel: MessageSender, kafka_cluster_id: str) -> None:
         self._channel = channel
         self._kafka_cluster_id = kafka_cluster_id
 
@@ -65,7 +65,7 @@ class ChannelClusterState(ClusterState):
 class StageExtension:
     """Answers the ``extension.*`` calls of the protocol."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._extension: LoadedExtension | None = None
 
@@ -94,13 +94,13 @@ class StageExtension:
         return self._extension
 
 
-def _request(given: TravellingRequest) -> RestRequest:
+def _request(given: ForwardedRequest) -> RestRequest:
     return RestRequest(given.method, given.path, given.query, given.headers, given.body, given.path_params)
 
 
-def _response(given: RestResponse) -> TravellingResponse:
-    return TravellingResponse(given.status, dict(given.headers), given.body)
+def _response(given: RestResponse) -> ForwardedResponse:
+    return ForwardedResponse(given.status, dict(given.headers), given.body)
 
 
-def _state(given: TravellingState) -> StateInfo:
+def _state(given: ForwardedState) -> StateInfo:
     return StateInfo(given.state, given.worker_id, given.trace)

@@ -318,19 +318,19 @@ class Put(Call[PutDone], op="sink.put"):
 
 
 @dataclass(frozen=True)
-class LeaveOut(Notice, op="sink.leave_out"):
+class SkipPuts(Notice, op="sink.leave_out"):
     """Leaves out the puts that were sent to follow another and have not begun; heard at once, not in its turn."""
 
 
 @dataclass(frozen=True)
-class Agreed:
+class PreCommitted:
     """The offsets a task agrees to commit."""
 
     offsets: Offsets = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class PreCommit(Call[Agreed], op="sink.pre_commit"):
+class PreCommit(Call[PreCommitted], op="sink.pre_commit"):
     """Has the task flush; the offsets are done so far."""
 
     offsets: Offsets
@@ -379,7 +379,7 @@ TO_STAGE = operations(
     StartSink,
     OpenPartitions,
     Put,
-    LeaveOut,
+    SkipPuts,
     PreCommit,
     ClosePartitions,
     StopSink,

@@ -16,7 +16,7 @@ from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Transformations
 from hearth_stage import definition
 from hearth_stage.call import Message, PluginCall
-from hearth_stage.channel import ChannelClosed, Request, Speaker
+from hearth_stage.channel import ChannelClosed, MessageSender, Request
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import (
     AlterOffsets,
@@ -36,11 +36,11 @@ from hearth_stage.task_call import (
     CommitRecords,
     CommitSource,
     HoldPolling,
-    LeaveOut,
     OpenPartitions,
     PreCommit,
     Put,
     ResumePolling,
+    SkipPuts,
     StartSink,
     StartSource,
     StopSink,
@@ -65,7 +65,7 @@ class Tenant:
     that is inside a long ``poll``. What one tenant is asked never waits for another.
     """
 
-    def __init__(self, channel: Speaker, number: int = 0) -> None:
+    def __init__(self, channel: MessageSender, number: int = 0) -> None:
         self._channel = channel
         self._number = number
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
@@ -80,8 +80,8 @@ class Tenant:
         """Take a request; called on the thread that reads the connection, so nothing is done here."""
         if request.kind is Stopping:
             self._stopping.set()  # at once: the main thread may be waiting for its next attempt
-        elif request.kind is LeaveOut:
-            self._sink.leave_out()  # at once as well: what it is about waits among the requests
+        elif request.kind is SkipPuts:
+            self._sink.skip_puts()  # at once as well: what it is about waits among the requests
         elif request.kind in _COMMITS:
             self._commit(request)
         else:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_stage.call import Message
-from hearth_stage.channel import Speaker
+from hearth_stage.channel import MessageSender
 from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.override_policy import StagePolicy
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
@@ -20,7 +20,7 @@ from hearth_stage.token_call import AskToken, LoadTokenProvider
 class WorkerPlugins:
     """Those of one stage, of which there is mostly one; they stay when a stage is configured for something else."""
 
-    def __init__(self, channel: Speaker) -> None:
+    def __init__(self, channel: MessageSender) -> None:
         self._policy = StagePolicy()
         self._provider = StageProvider()
         self._tokens = StageTokenProvider()

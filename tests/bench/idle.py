@@ -11,9 +11,9 @@ from typing import Any
 from tests.bench.bench import Bench
 from tests.bench.meter import Kind, Meter, kinds
 from tests.bench.result import Metric, Result
-from tests.patience import eventually
 from tests.peer.case import SOURCE_CLASS
 from tests.peer.worker import Worker
+from tests.timeouts import eventually
 
 CLIENTS = 4
 """So many create connectors at the same time."""

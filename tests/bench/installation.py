@@ -23,9 +23,9 @@ from tests.bench.meter import private
 from tests.bench.plugin_list import MANY, many_bundles
 from tests.bench.result import Metric, Result
 from tests.bundles.build import plain_wheel
-from tests.patience import eventually
 from tests.peer.hearth_connect import hearth_environment, run_hearth
 from tests.peer.rest import RestClient
+from tests.timeouts import eventually
 
 WHEELS = 20
 STAGES = 100

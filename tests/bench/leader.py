@@ -16,9 +16,9 @@ from tests.bench.bench import Bench, settle
 from tests.bench.cluster import SparkCluster
 from tests.bench.meter import Kind, Meter, kinds
 from tests.bench.result import Metric, Result
-from tests.patience import eventually
 from tests.peer.case import SOURCE_CLASS
 from tests.peer.distributed import HearthDistributed
+from tests.timeouts import eventually
 
 SIDES = ("executors", "leader")
 _TIMEOUT = 900.0

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.discovery import Survey
+from hearth.discovery import PluginScanner
 from hearth.foundation.java import find_java
 from tests.bench.bench import Bench
 from tests.bench.result import Metric, Result
@@ -98,9 +98,9 @@ def _hearth_command(folder: Path) -> Sequence[str]:
 
 def _looked_again(folder: Path) -> float:
     """Return the seconds that the second look at a folder takes, which finds everything as it was."""
-    survey = Survey([folder])
-    found, started = survey.look(), time.monotonic()
-    assert survey.look() is found
+    scanner = PluginScanner([folder])
+    found, started = scanner.look(), time.monotonic()
+    assert scanner.look() is found
     return time.monotonic() - started
 
 

@@ -13,8 +13,8 @@ from tests.bench.bench import Bench, running, settle
 from tests.bench.cluster import SparkCluster
 from tests.bench.latency import Pipeline
 from tests.bench.result import Metric, Result
-from tests.patience import eventually
 from tests.peer.distributed import HearthDistributed, JavaDistributed
+from tests.timeouts import eventually
 
 _TIMEOUT = 120.0
 _POLL = 0.005
@@ -80,7 +80,7 @@ def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = 
     with _hosts(bench, side, spark) as (pipeline, hosts):
         since = time.monotonic()
         hosts[0].kill() if end == "killed" else hosts[0].stop()
-        return _standstill(pipeline, since, _CLUSTER_TIMEOUT)
+        return _pause_detector(pipeline, since, _CLUSTER_TIMEOUT)
 
 
 def _restart_all(bench: Bench, side: str, spark: SparkCluster) -> float:
@@ -129,7 +129,7 @@ def _kill_worker(bench: Bench, side: str) -> float:
         worker.kill()
         started = time.monotonic()
         worker.start(wait=False)
-        seconds = _standstill(pipeline, started)
+        seconds = _pause_detector(pipeline, started)
     pipeline.remove()
     return seconds
 
@@ -145,7 +145,7 @@ def _kill_executor(bench: Bench) -> float:
                 _wait_for(pipeline, 1)
                 time.sleep(_BEFORE)
                 os.kill(cluster.busiest_executor(), signal.SIGKILL)
-                seconds = _standstill(pipeline, time.monotonic())
+                seconds = _pause_detector(pipeline, time.monotonic())
     pipeline.remove()
     return seconds
 
@@ -196,7 +196,7 @@ def _wait_for(pipeline: Pipeline, number: int) -> None:
     assert eventually(lambda: pipeline.output_size() >= wanted, _TIMEOUT), f"line {number} did not arrive"
 
 
-def _standstill(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
+def _pause_detector(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
     """Return the seconds from a moment to the end of the longest time without output after it.
 
     What a killed process had already handed on may arrive, and its orphans may go on for an instant; so it is the

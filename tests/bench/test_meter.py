@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.bench.meter import Meter, descendants, label, pss
-from tests.patience import eventually
+from tests.timeouts import eventually
 
 _BURN = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
 _PARENT = f"""

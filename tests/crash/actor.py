@@ -13,8 +13,8 @@ from pathlib import Path
 from hearth.broker import KafkaBroker
 from tests.crash.act import Act
 from tests.crash.process import find, owner, tree
-from tests.patience import eventually
 from tests.peer.worker import Worker
+from tests.timeouts import eventually
 
 _SETTLE = 60.0
 _MOST_UNANSWERED = 3

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from tests.crash.verdict import ERRANT_EVERY
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 _EVERY = 0.025
 
@@ -34,7 +34,7 @@ class Flow:
 
     def widen(self, partitions: int) -> None:
         """Write to so many partitions from now on; they are there already, though not known everywhere."""
-        if eventually(lambda: self._known() >= partitions, PATIENCE):
+        if eventually(lambda: self._known() >= partitions, TIMEOUT):
             for number in range(partitions):
                 self.produced.setdefault(number, 0)
 

@@ -13,8 +13,8 @@ from tests.crash.actor import Journal, repeat
 from tests.crash.arrival import Books
 from tests.crash.flow import Flow
 from tests.crash.verdict import SinkJudge, SourceJudge, Verdict
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 _LOOK_EVERY = 0.15
 
@@ -67,7 +67,7 @@ class JudgedConnectors:
     def await_look(self) -> None:
         """Look once at everything, as soon as the broker answers."""
         for judge in (self.sink_judge, self.source_judge):
-            assert eventually(judge.look, PATIENCE, 0.5), f"no look was possible: {judge.silence}"
+            assert eventually(judge.look, TIMEOUT, 0.5), f"no look was possible: {judge.silence}"
 
     def conclude(self) -> tuple[Verdict, Verdict]:
         """Judge sink and source; call it when nothing moves any more."""

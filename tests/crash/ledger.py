@@ -20,7 +20,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from hearth.storage.file import FileOffsetStore
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 _LINE = re.compile(rb"(?P<torn>.*)(?P<number>\d{9}) (?P<check>[0-9a-f]{8})", re.DOTALL)
 WIDTH = len("000000000 00000000\n")
@@ -186,7 +186,7 @@ class Ledger:
     def prove(self, timeout: float = 60.0) -> None:
         """Wait for the rest of the lines and prove at least once, in order, and no position past a gap."""
         self.await_arrival(self.written, timeout)
-        assert eventually(self.look, PATIENCE), f"the broker did not answer: {self}"
+        assert eventually(self.look, TIMEOUT), f"the broker did not answer: {self}"
         faults = self.at_topic.faults + self.at_sink.faults
         assert not faults, "\n".join([str(self), *faults[:20]])
         assert self.at_topic.reach == self.at_sink.reach == self.written, str(self)
@@ -197,7 +197,7 @@ class Ledger:
         assert self.at_topic.repeats == self.at_sink.repeats == self.torn == 0, str(self)
         self.prove_all_committed(timeout)
 
-    def prove_all_committed(self, timeout: float = PATIENCE) -> None:
+    def prove_all_committed(self, timeout: float = TIMEOUT) -> None:
         """Prove that everything is committed, or soon is."""
         assert eventually(self.is_all_committed, timeout), str(self)
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 PARTITIONS = 3
 LONG_SESSION = {"consumer.override.session.timeout.ms": "120000"}
@@ -47,7 +47,7 @@ class Marking:
         """Return the lines of all files."""
         return [line for file in self.files if file.exists() for line in file.read_text().splitlines()]
 
-    def arrive(self, *topics: str, timeout: float = PATIENCE) -> None:
+    def arrive(self, *topics: str, timeout: float = TIMEOUT) -> None:
         """Mark these topics and wait until the marks are there."""
         made = set(self.mark(*topics))
         eventually(lambda: made <= set(self.lines()), timeout)

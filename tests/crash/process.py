@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 _PROC = Path("/proc")
 
@@ -57,7 +57,7 @@ def freeze(pid: int) -> None:
         states = [_state(int(each.name)) for each in threads.iterdir()]
         return all(state == "T" for _, state in filter(None, states))
 
-    assert eventually(are_stopped, PATIENCE, 0.001)
+    assert eventually(are_stopped, TIMEOUT, 0.001)
 
 
 def tree(root: int) -> list[Process]:

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow.dataset
 
 from hearth.datasource.row_form import MOST_ROWS
-from tests.patience import eventually
+from tests.timeouts import eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "tests.crash.stream_query"

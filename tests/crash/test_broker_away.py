@@ -14,8 +14,8 @@ from hearth.broker import KafkaBroker
 from tests.conftest import quick_broker
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, holder
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 FIRST, MORE = 1_000, 100_000
 """More than a producer keeps."""
@@ -51,7 +51,7 @@ def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker
         topics.create(name)
         append(file, range(FIRST))
         host.run({"name": name, "connector.class": "FileStreamSource", "file": str(file), "topic": name})
-        assert eventually(partial(_has, topics, name, FIRST), PATIENCE), host.last_words()
+        assert eventually(partial(_has, topics, name, FIRST), TIMEOUT), host.last_words()
     stages = [holder(file) for file in files.values()]
     away.kill()
     for file in files.values():
@@ -62,7 +62,7 @@ def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker
     assert host.rest.call("POST", "/connectors/restarted/tasks/0/restart").status == 204
     await_end(stages[1:])
     away.start()
-    assert eventually(partial(_has, topics, "restarted", FIRST + MORE), PATIENCE), host.last_words()
+    assert eventually(partial(_has, topics, "restarted", FIRST + MORE), TIMEOUT), host.last_words()
     pass_time(3)
     for name, count in (("deleted", FIRST), ("restarted", FIRST + MORE)):
         assert [record.value for record in topics.read(name)] == [str(each).encode() for each in range(count)]
@@ -91,5 +91,5 @@ def test_a_broker_that_comes_back_finds_every_line(away: KafkaBroker, pipeline: 
     for config in pipeline.connectors():
         assert pipeline.host.rest.states(config["name"]) == ["RUNNING", "RUNNING"]
     pipeline.ledger.prove()
-    assert eventually(pipeline.ledger.is_all_committed, PATIENCE), pipeline.ledger
+    assert eventually(pipeline.ledger.is_all_committed, TIMEOUT), pipeline.ledger
     print(pipeline.ledger)

@@ -24,7 +24,7 @@ from tests.crash.chaos import Chaos
 from tests.crash.judged_connector import JudgedConnectors
 from tests.crash.kept_host import KeptHost
 from tests.crash.verdict import Verdict
-from tests.patience import eventually
+from tests.timeouts import eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 GROUP = "chaos"

@@ -12,8 +12,8 @@ import pytest
 from tests.bench.cluster import SparkCluster
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, find, tree
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_killed_executor_of_a_cluster_is_replaced(
 ) -> None:
     """The tasks of a dead executor run on the other one, warm by then, and the cluster starts another executor."""
     clustered.start()
-    assert eventually(lambda: all(children for children in cluster.executors().values()), PATIENCE), "not all are warm"
+    assert eventually(lambda: all(children for children in cluster.executors().values()), TIMEOUT), "not all are warm"
     with clustered.ledger.flowing():
         for kind in ("source", "sink"):
             pass_time(chance.uniform(0.5, 2.0))

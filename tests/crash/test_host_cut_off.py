@@ -11,10 +11,10 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.machine import HERE, THERE, Machine, other_machine
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import RestClient
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -72,7 +72,7 @@ def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
     ):
         first = stack.enter_context(closing(FarHost(tmp_path / "far", far, machine)))
         first.start()
-        assert eventually(lambda: first.has_said("this host leads its cluster"), PATIENCE), first.last_words()
+        assert eventually(lambda: first.has_said("this host leads its cluster"), TIMEOUT), first.last_words()
         second = HearthDistributed(tmp_path / "near", broker.bootstrap_servers, GROUP, SETTINGS)
         with second, NumberedLines(tmp_path, GROUP) as lines:
             for config in lines.configs():
@@ -83,10 +83,10 @@ def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
             lines.arrivals.forget_gaps()
             machine.carry(False)
             cut = time.monotonic()
-            assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, PATIENCE), second.last_words()
+            assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, TIMEOUT), second.last_words()
             assert lines.flows(), second.last_words()
             print(f"lines {time.monotonic() - cut:.1f} s after the cut, a gap of {lines.arrivals.longest_gap:.1f} s")
-            assert eventually(lambda: first.has_said("this host leads no more"), PATIENCE), first.last_words()
+            assert eventually(lambda: first.has_said("this host leads no more"), TIMEOUT), first.last_words()
             time.sleep(60)
             machine.carry(True)
             assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, 1)

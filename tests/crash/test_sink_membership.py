@@ -18,9 +18,9 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.marking import LONG_SESSION, Marking
 from tests.crash.process import await_end, holder, owner, tree
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 PROTOCOLS = {"classic": LONG_SESSION, "consumer": {"consumer.override.group.protocol": "consumer"}}
@@ -67,7 +67,7 @@ class Hosts:
         self._running.callback(host.stop)
         host.start()
         for sink in self.sinks:
-            host.wait_for_state(sink.name, "RUNNING", PATIENCE)
+            host.wait_for_state(sink.name, "RUNNING", TIMEOUT)
         self.up[which] = host
         return host
 
@@ -101,7 +101,7 @@ def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
         sink.marking.arrive(sink.a)
     hosts.start("second", "a")
     for sink in hosts.sinks:
-        assert eventually(partial(_second_has_some, sink), PATIENCE), sink.name
+        assert eventually(partial(_second_has_some, sink), TIMEOUT), sink.name
     assert hosts.are_running()
     hosts.stop("first")
     for sink in hosts.sinks:
@@ -119,7 +119,7 @@ def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
         stage = holder(sink.files[which])
         os.kill(owner(stage).pid, signal.SIGKILL)
         await_end([stage])
-        sink.marking.arrive(sink.a, timeout=PATIENCE)
+        sink.marking.arrive(sink.a, timeout=TIMEOUT)
     assert hosts.are_running()
 
 
@@ -129,7 +129,7 @@ def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Host
     for sink in hosts.sinks:
         config = sink.config(which, sink.a, tasks_max="2")
         assert host.rest.call("PUT", f"/connectors/{sink.name}/config", config).status == 200
-    assert eventually(partial(hosts.are_running, 2), PATIENCE)
+    assert eventually(partial(hosts.are_running, 2), TIMEOUT)
     for sink in hosts.sinks:
         sink.marking.arrive(sink.a)
     kill_at_once(hosts.up.pop(which))

@@ -16,8 +16,8 @@ from tests.bench.cluster import SparkCluster
 from tests.crash.kept_host import KeptHost
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -32,13 +32,13 @@ class Parts:
     def __init__(self, hosts: list[KeptHost], spark: SparkCluster, lines: NumberedLines) -> None:
         self.hosts, self.spark, self.lines = hosts, spark, lines
 
-    def standstill(self, act: Callable[[], None]) -> float:
+    def pause_detector(self, act: Callable[[], None]) -> float:
         """Do something, and return how long nothing new came from then on until lines flow again."""
         arrivals = self.lines.arrivals
         arrivals.forget_gaps()
         act()
         assert self.lines.flows(120), self.told()
-        assert eventually(self._is_calm, PATIENCE), self.told()
+        assert eventually(self._is_calm, TIMEOUT), self.told()
         return arrivals.longest_gap
 
     def _is_calm(self) -> bool:
@@ -80,8 +80,8 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
         for config in lines.configs():
             assert hosts[-1].rest.create(config).status == 201
         assert lines.flows(), parts.told()
-        assert eventually(parts._is_calm, PATIENCE), parts.told()
-        assert eventually(lambda: spark.registered() >= size, PATIENCE), parts.told()
+        assert eventually(parts._is_calm, TIMEOUT), parts.told()
+        assert eventually(lambda: spark.registered() >= size, TIMEOUT), parts.told()
         yield parts
 
 
@@ -90,12 +90,12 @@ def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaB
     """Lines flow while there is none; one that forgets its applications ends them, and Spark is started anew."""
     kept = {**KEEPS, "spark.deploy.recoveryDirectory": str(tmp_path / "kept")} if keeps else {}
     with running(tmp_path, own_broker, 1, kept) as parts:
-        seconds = parts.standstill(parts.end_master)
+        seconds = parts.pause_detector(parts.end_master)
         print(f"lines stood still for {seconds:.1f} s after the master was lost")
         time.sleep(20)
         assert parts.lines.flows(60), parts.told()
         print(f"and for {parts.lines.arrivals.longest_gap:.1f} s later")
-        seconds = parts.standstill(parts.end_worker)
+        seconds = parts.pause_detector(parts.end_worker)
         print(f"lines stood still for {seconds:.1f} s after a worker was lost")
         assert parts.lines.is_complete(), parts.told()
         assert parts.lines.arrivals.faults == []
@@ -105,15 +105,15 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
     """Whether it dies or stands still: who follows does not wait for the executors of the one before."""
     with running(tmp_path, own_broker, 3, {}) as parts:
         first, second, third = parts.hosts
-        print(f"lines stood still for {parts.standstill(first.kill):.1f} s after the leading host was killed")
+        print(f"lines stood still for {parts.pause_detector(first.kill):.1f} s after the leading host was killed")
         leader = next(each for each in (second, third) if leads(each))
         os.kill(leader.pid, signal.SIGSTOP)
         try:
-            seconds = parts.standstill(lambda: time.sleep(1))
+            seconds = parts.pause_detector(lambda: time.sleep(1))
             print(f"lines stood still for {seconds:.1f} s after the leading host was stopped")
         finally:
             os.kill(leader.pid, signal.SIGCONT)
-        assert eventually(lambda: "leads no more" in leader.last_words(), PATIENCE), leader.last_words()
+        assert eventually(lambda: "leads no more" in leader.last_words(), TIMEOUT), leader.last_words()
         assert parts.lines.flows(), parts.told()
         rest = {each.pid: each for each in tree(leader.pid)}
         leader.stop()

@@ -10,9 +10,9 @@ import pytest
 
 from tests.bundles.build import plugin_path
 from tests.crash.stream_ledger import StreamLedger
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
 from tests.spark_python import spark_python
+from tests.timeouts import TIMEOUT, eventually
 
 
 def bundles() -> str:
@@ -43,7 +43,7 @@ def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, 
         verdict = ledger.run(50)
         print(verdict)
         assert verdict.is_clean, verdict
-    assert eventually(lambda: not ledger.tasks, PATIENCE), "tasks are there after their read has ended"
+    assert eventually(lambda: not ledger.tasks, TIMEOUT), "tasks are there after their read has ended"
 
 
 @pytest.mark.long

@@ -15,10 +15,10 @@ from hearth.broker import KafkaBroker
 from hearth.foundation.certificate import make_identity
 from tests.bundles.build import plugin_path
 from tests.crash.process import await_end, tree
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect, file_bundle
 from tests.peer.topic import Topics
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SAMPLES = ("greeting_source", "greeting_transform", "misbehaving", "recorder")
@@ -71,7 +71,7 @@ class Host(HearthConnect):
 
     def spark_page(self) -> str:
         """Return the address of Spark's own page, which is opened after the first tasks have begun."""
-        assert eventually(lambda: listens(self._spark_port), PATIENCE)
+        assert eventually(lambda: listens(self._spark_port), TIMEOUT)
         return f"http://127.0.0.1:{self._spark_port}"
 
 

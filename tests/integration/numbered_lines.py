@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.patience import eventually
+from tests.timeouts import eventually
 
 _EVERY_SECONDS = 0.02
 

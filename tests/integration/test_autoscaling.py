@@ -14,9 +14,9 @@ from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -66,8 +66,8 @@ def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: P
         assert len(cluster.executors()) == 1
         lines.arrivals.forget_gaps()
         assert worker.rest.create(BUSY).status == 201
-        assert eventually(lambda: len(cluster.executors()) == 2, PATIENCE), worker.last_words()
-        assert eventually(lambda: shares(cluster) == [2, 2], PATIENCE), worker.last_words()
+        assert eventually(lambda: len(cluster.executors()) == 2, TIMEOUT), worker.last_words()
+        assert eventually(lambda: shares(cluster) == [2, 2], TIMEOUT), worker.last_words()
         assert worker.rest.call("PUT", "/connectors/busy/pause").status == 202
         assert eventually(lambda: len(cluster.executors()) == 1, 180), worker.last_words()
         assert shares(cluster) == [4], worker.last_words()
@@ -92,15 +92,15 @@ def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker)
         for config in [*lines.configs(), BUSY]:
             worker.run(config)
         assert lines.flows(), worker.last_words()
-        assert eventually(lambda: "2 executors are wanted instead of 1" in worker.last_words(), PATIENCE)
+        assert eventually(lambda: "2 executors are wanted instead of 1" in worker.last_words(), TIMEOUT)
         assert eventually(lambda: "the cluster gives no more" in worker.last_words(), 90), worker.last_words()
         assert shares(cluster) == [4]
         cluster.add_worker()
-        assert eventually(lambda: shares(cluster) == [2, 2], PATIENCE), worker.last_words()
+        assert eventually(lambda: shares(cluster) == [2, 2], TIMEOUT), worker.last_words()
         assert lines.flows()
         assert lines.arrivals.repeats == 0
         os.kill(cluster.pids[-1], signal.SIGKILL)
-        assert eventually(lambda: shares(cluster) == [4], PATIENCE), worker.last_words()
+        assert eventually(lambda: shares(cluster) == [4], TIMEOUT), worker.last_words()
         assert lines.flows(), worker.last_words()
         cluster.add_worker()
         assert eventually(lambda: shares(cluster) == [2, 2], 90), worker.last_words()
@@ -117,5 +117,5 @@ def test_a_fixed_count_of_executors_shares_the_tasks(tmp_path: Path, broker: Kaf
         host(tmp_path / "host", broker, cluster, "fixed", {COUNT: "2", "spark.executor.cores": "2"}) as worker,
     ):
         worker.run({**BUSY, "count": "1", "tasks.max": "2"})
-        assert eventually(lambda: shares(cluster) == [1, 1], PATIENCE), worker.last_words()
+        assert eventually(lambda: shares(cluster) == [1, 1], TIMEOUT), worker.last_words()
         assert len(cluster.executors()) == 2

@@ -21,10 +21,10 @@ from tests.bundles.build import plugin_path
 from tests.crash.process import stages, tree
 from tests.integration.numbered_lines import NumberedLines
 from tests.java import java
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import ROOT, HearthConnect
 from tests.peer.worker import Worker
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +98,7 @@ def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path,
             tasks = host.rest.status("any")["tasks"]
             return str(tasks[0].get("trace", "")) if tasks else ""
 
-        assert eventually(lambda: "spark.pyspark.python" in trace(), PATIENCE), host.last_words()
+        assert eventually(lambda: "spark.pyspark.python" in trace(), TIMEOUT), host.last_words()
         assert "executors run /no/such/python" in trace()
 
 
@@ -113,7 +113,7 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         host.run(source(tmp_path, "secretly"))
         host.run(sink)
-        assert eventually(lambda: taken.exists() and taken.read_text().split() == lines, PATIENCE), host.last_words()
+        assert eventually(lambda: taken.exists() and taken.read_text().split() == lines, TIMEOUT), host.last_words()
         processes = [each for root in (*encrypted_cluster.pids, host.pid) for each in tree(root)]
         executors = [each for each in processes if "CoarseGrainedExecutorBackend" in each.command]
         stages = [each for each in processes if "hearth_stage" in each.command]
@@ -173,7 +173,7 @@ def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
             for executor in executors:
                 shutil.rmtree(executor / unpacked)
             assert host.rest.call("POST", "/connectors/first/tasks/0/restart").status == 204
-            assert eventually(lambda: host.rest.states("first")[1:] == ["FAILED", *["RUNNING"] * 3], PATIENCE)
+            assert eventually(lambda: host.rest.states("first")[1:] == ["FAILED", *["RUNNING"] * 3], TIMEOUT)
             trace = host.rest.status("first")["tasks"][0]["trace"]
             assert trace.startswith("the environment of greeting-source is not on "), trace
             assert f"{unpacked}/0' is missing" in trace
@@ -278,5 +278,5 @@ def test_host_that_encrypts_ends_where_the_cluster_does_not_and_says_so(tmp_path
         HearthConnect(tmp_path / "host", broker.bootstrap_servers, {**master.settings(), **ENCRYPTED}) as host,
     ):
         assert is_said(host, f"error: Spark did not start: spark.master={master.url}", said), host.last_words()
-        assert eventually(lambda: not host.is_running, PATIENCE)
+        assert eventually(lambda: not host.is_running, TIMEOUT)
         assert SECRET not in host.last_words()

@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 WORDS = ["zero", "one", "two", "three", "four", "five"]
 
@@ -35,7 +35,7 @@ def test_a_sink_commits_to_the_group_that_bears_its_name(topics: Topics, name: s
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name)
-    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, PATIENCE)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, TIMEOUT)
     sink.await_values(WORDS)
 
 
@@ -46,7 +46,7 @@ def test_an_offset_is_committed_only_as_far_as_the_task_agrees(
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name, hold_below="2")
-    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 2, PATIENCE)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 2, TIMEOUT)
     sink.await_values(WORDS)
     assert host.rest.call("POST", f"/connectors/{name}-recorder/tasks/0/restart").status == 204
     sink.await_values(WORDS + WORDS[2:])
@@ -64,7 +64,7 @@ def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str,
     assert len(refused) == 3
     again = next(each["records"] for each in puts if each["outcome"] == "taken" and each["records"][-1][2] >= 3)
     assert refused == [again] * 3
-    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, PATIENCE)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, TIMEOUT)
 
 
 def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, recorder: MakeRecorder) -> None:
@@ -87,7 +87,7 @@ def test_a_sink_that_asks_to_read_elsewhere_gets_it(topics: Topics, name: str, r
     produce(topics, name, WORDS)
     sink = recorder(name, rewind_at="5")
     sink.await_values(WORDS + WORDS)
-    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, PATIENCE)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, TIMEOUT)
 
 
 def test_a_sink_opens_flushes_closes_and_stops_in_this_order(
@@ -114,7 +114,7 @@ def test_a_source_position_is_stored_at_the_flush_interval(
     file.write_text("one\ntwo\n")
     files = "org.apache.kafka.connect.file.FileStreamSourceConnector"
     host.run({"name": name, "connector.class": files, "file": str(file), "topic": name})
-    assert eventually(stored(host, name, {"filename": str(file)}, {"position": 8}), PATIENCE)
+    assert eventually(stored(host, name, {"filename": str(file)}, {"position": 8}), TIMEOUT)
     assert topics.count(name) == 2
 
 

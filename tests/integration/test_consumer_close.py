@@ -16,8 +16,8 @@ from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.crash.process import freeze
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 ROUNDS = 8
 
@@ -38,7 +38,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
         closing = threading.Thread(target=consumer.close, daemon=True)
         closing.start()
-        closing.join(PATIENCE)
+        closing.join(TIMEOUT)
         assert not closing.is_alive()
 
 
@@ -71,7 +71,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_
     listener = Committing(consumer)
     consumer.listen(listener)
     consumer.subscribe(["frozen"])
-    assert eventually(lambda: bool(consumer.poll(100)), PATIENCE)
+    assert eventually(lambda: bool(consumer.poll(100)), TIMEOUT)
     assert own_broker.pid is not None
     freeze(own_broker.pid)
     try:

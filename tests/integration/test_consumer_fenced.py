@@ -13,8 +13,8 @@ from hearth.kafka.client import consumer_config
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
-from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT
 
 HERE = TopicPartition("fenced", 0)
 SESSION = 6.0
@@ -58,7 +58,7 @@ class Member:
     def await_value(self, topics: Topics, value: bytes) -> None:
         """Write a value and poll until it comes."""
         topics.produce(HERE.topic, [Record(None, value)])
-        give_up_at = time.monotonic() + PATIENCE
+        give_up_at = time.monotonic() + TIMEOUT
         while value not in self.values:
             assert time.monotonic() < give_up_at, self.history
             self.poll(0.1)

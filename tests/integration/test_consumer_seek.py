@@ -14,8 +14,8 @@ from hearth.broker import KafkaBroker
 from hearth.kafka.consumer import Consumer
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
-from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT
 
 STANDSTILL = 0.5
 COUNT = 3_000
@@ -43,7 +43,7 @@ class Seeking:
 
     def poll_until(self, value: bytes) -> None:
         """Read until a value comes."""
-        give_up_at = time.monotonic() + PATIENCE
+        give_up_at = time.monotonic() + TIMEOUT
         while value not in self.values[-5000:] and time.monotonic() < give_up_at:
             self.values += [each for part in self.consumer.poll(20) for each in part.value.to_pylist()]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 ERRORS = "org.apache.kafka.connect.errors."
 OWN = (("own", b"x"),)
@@ -38,7 +38,7 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
         "errors.deadletterqueue.context.headers.enable": "true",
     }
     host.run(config)
-    assert eventually(lambda: topics.count(dead) >= len(JAVA), PATIENCE), host.rest.status(name)
+    assert eventually(lambda: topics.count(dead) >= len(JAVA), TIMEOUT), host.rest.status(name)
     found = topics.read(dead)
     for record, (key, value, own, place, error, message) in zip(found, JAVA, strict=True):
         assert (record.key, record.value) == (key, value)
@@ -83,9 +83,9 @@ def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, 
     }
     host.run(config)
     lines = [f"{'[' * depth}1{']' * depth}" for depth in depths if depth <= 998]
-    assert eventually(lambda: written.exists() and written.read_text().splitlines() == lines, PATIENCE), (
+    assert eventually(lambda: written.exists() and written.read_text().splitlines() == lines, TIMEOUT), (
         host.rest.status(name)
     )
-    assert eventually(lambda: topics.count(dead) == 2, PATIENCE)
+    assert eventually(lambda: topics.count(dead) == 2, TIMEOUT)
     errors = [dict(record.headers)["__connect.errors.exception.class.name"] for record in topics.read(dead)]
     assert errors == [f"{ERRORS}DataException".encode()] * 2

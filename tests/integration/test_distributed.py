@@ -13,9 +13,9 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.process import await_end, tree
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import Answer
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -104,7 +104,7 @@ def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker:
         assert second.rest.status("numbers-sink") == first.rest.status("numbers-sink")
         level = "/admin/loggers/hearth.of.the.cluster"
         assert second.rest.call("PUT", f"{level}?scope=cluster", {"level": "ERROR"}).status == 204
-        assert eventually(lambda: (first.rest.call("GET", level).json or {}).get("level") == "ERROR", PATIENCE)
+        assert eventually(lambda: (first.rest.call("GET", level).json or {}).get("level") == "ERROR", TIMEOUT)
         everyone = tree(first.pid)
         lines.arrivals.forget_gaps()
         with Reader(second, "/connectors?expand=status") as reader:
@@ -134,7 +134,7 @@ def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]
             refusals.append(answer)
         return answer.status < 300
 
-    assert eventually(is_accepted, PATIENCE, every=0.1), refusals
+    assert eventually(is_accepted, TIMEOUT, every=0.1), refusals
     return refusals
 
 
@@ -153,18 +153,18 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         try:
-            assert eventually(lambda: cluster.leads(second, f"{group}-sink"), PATIENCE), second.last_words()
+            assert eventually(lambda: cluster.leads(second, f"{group}-sink"), TIMEOUT), second.last_words()
             time.sleep(60)
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
-        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), PATIENCE)
+        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), TIMEOUT)
         time.sleep(5)
         for name in (f"{group}-source", f"{group}-sink"):
             assert cluster.leads(second, name), first.last_words()
             assert first.rest.status(name) == second.rest.status(name)
         assert second.rest.call("PUT", f"/connectors/{group}-sink/pause").status == 202
-        assert eventually(lambda: first.rest.states(f"{group}-sink") == ["PAUSED", "PAUSED"], PATIENCE)
+        assert eventually(lambda: first.rest.states(f"{group}-sink") == ["PAUSED", "PAUSED"], TIMEOUT)
         assert first.rest.call("PUT", f"/connectors/{group}-sink/resume").status == 202
         assert lines.flows(), second.last_words()
         print(f"lines after {lines.arrivals.longest_gap:.1f} s, {lines.arrivals.repeats} came again")

@@ -18,8 +18,8 @@ from hearth.storage import State, TargetState
 from tests.crash.process import tree
 from tests.integration.process_host import ProcessHost
 from tests.integration.thread_host import file_source
-from tests.patience import PATIENCE, eventually
 from tests.profile import crashes
+from tests.timeouts import TIMEOUT, eventually
 
 KILLS = 2
 LINE = "{:09d}\n"
@@ -65,7 +65,7 @@ class Lines:
     def come_through(self, host: ProcessHost) -> bool:
         """Wait until all that is written by now is committed."""
         size = self.path.stat().st_size
-        return eventually(lambda: self.position(host) >= size, PATIENCE)
+        return eventually(lambda: self.position(host) >= size, TIMEOUT)
 
     def position(self, host: ProcessHost) -> int:
         """Return the position that is committed."""
@@ -85,7 +85,7 @@ def committed(broker: KafkaBroker, topic: str) -> list[int]:
     )
     consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
     found = []
-    while (message := consumer.poll(PATIENCE)) is not None and message.error() is None:
+    while (message := consumer.poll(TIMEOUT)) is not None and message.error() is None:
         found.append(int(message.value() or b""))
     consumer.close()
     return found
@@ -110,9 +110,9 @@ def test_no_line_is_lost_or_comes_twice_whatever_is_killed(
 
 def revive(host: ProcessHost, runs: int) -> None:
     """Wait until the task is launched again, or has failed, which is its user's to mend."""
-    eventually(lambda: len(host.launcher.processes) > runs or host.state("ledger") is State.FAILED, PATIENCE)
+    eventually(lambda: len(host.launcher.processes) > runs or host.state("ledger") is State.FAILED, TIMEOUT)
     if host.state("ledger") is State.FAILED:
-        host.herder.restart_task("ledger", 0).result(PATIENCE)
+        host.herder.restart_task("ledger", 0).result(TIMEOUT)
 
 
 def test_a_connector_goes_on_where_one_of_its_name_has_stopped(
@@ -126,17 +126,15 @@ def test_a_connector_goes_on_where_one_of_its_name_has_stopped(
         lines.add(20)
         host.run(config)
         assert lines.come_through(host), host.state("again")
-        host.herder.delete("again").result(PATIENCE)
+        host.herder.delete("again").result(TIMEOUT)
     assert committed(broker, "again-lines") == list(range(40))
-    host.herder.put("again", {**config, "offsets.storage.topic": "exact-offsets"}, TargetState.STOPPED).result(
-        PATIENCE
-    )
+    host.herder.put("again", {**config, "offsets.storage.topic": "exact-offsets"}, TargetState.STOPPED).result(TIMEOUT)
     end = {"partition": partition, "offset": {"position": lines.path.stat().st_size}}
-    assert host.herder.offsets.read("again").result(PATIENCE) == {"offsets": [end]}
-    host.herder.offsets.alter("again", [(partition, {"position": 30 * len(LINE.format(0))})]).result(PATIENCE)
-    host.herder.want("again", TargetState.STARTED).result(PATIENCE)
+    assert host.herder.offsets.read("again").result(TIMEOUT) == {"offsets": [end]}
+    host.herder.offsets.alter("again", [(partition, {"position": 30 * len(LINE.format(0))})]).result(TIMEOUT)
+    host.herder.want("again", TargetState.STARTED).result(TIMEOUT)
     assert lines.come_through(host), host.state("again")
     assert committed(broker, "again-lines") == [*range(40), *range(30, 40)]
-    host.herder.want("again", TargetState.STOPPED).result(PATIENCE)
-    host.herder.offsets.reset("again").result(PATIENCE)
-    assert host.herder.offsets.read("again").result(PATIENCE) == {"offsets": []}
+    host.herder.want("again", TargetState.STOPPED).result(TIMEOUT)
+    host.herder.offsets.reset("again").result(TIMEOUT)
+    assert host.herder.offsets.read("again").result(TIMEOUT) == {"offsets": []}

@@ -12,8 +12,8 @@ import pytest
 
 from tests.crash.process import Process, owner, stages, tree
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 SOURCE = "org.example.MisbehavingSourceConnector"
 SINK = "org.example.MisbehavingSinkConnector"
@@ -44,13 +44,13 @@ def good_neighbour(host: Host, topics: Topics, name: str) -> Iterator[None]:
     generations = host.rest.status(neighbour)
     yield
     before = topics.count(neighbour)
-    assert eventually(lambda: topics.count(neighbour) > before, PATIENCE)
+    assert eventually(lambda: topics.count(neighbour) > before, TIMEOUT)
     assert host.rest.status(neighbour) == generations
 
 
 def trace_of(host: Host, name: str) -> str:
     """Wait until the task is FAILED while its connector runs, and return the trace."""
-    host.wait_for_state(name, "FAILED", PATIENCE)
+    host.wait_for_state(name, "FAILED", TIMEOUT)
     assert host.rest.states(name) == ["RUNNING", "FAILED"]
     return str(host.rest.status(name)["tasks"][0]["trace"])
 
@@ -89,7 +89,7 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
         config = misbehaving(name, SOURCE, misbehave_how="hog", misbehave_where="poll", misbehave_after="3")
         assert host.rest.create({**config, **limited}).status == 201
         stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
-        assert eventually(lambda: stays in host.last_words(), PATIENCE), host.last_words()
+        assert eventually(lambda: stays in host.last_words(), TIMEOUT), host.last_words()
         trace = trace_of(host, name)
     assert trace.startswith(f"the stage process of {name}-0 was ended: it used ")
     assert "bytes of memory, more than plugin.limits.memory.bytes=134217728\nin it: " + SOURCE in trace
@@ -102,7 +102,7 @@ def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics,
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="poll", misbehave_after="3")
     assert host.rest.create({**config, **restarts}).status == 201
     stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
-    assert eventually(lambda: stays in host.last_words(), PATIENCE)
+    assert eventually(lambda: stays in host.last_words(), TIMEOUT)
     assert f"task {name}-0 restarts by itself in 0.05 s: restart 1 of at most 1 in a row" in host.last_words()
     assert "raised in poll as configured" in trace_of(host, name)
     assert topics.count(name) == 6
@@ -130,7 +130,7 @@ def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
     assert [record.value for record in topics.read(name)] == [b"0", b"1"]
     host.delete(name)
     host.run(misbehaving(f"{name}-all", SOURCE, misbehave_how="misfit", errors_tolerance="all"))
-    assert eventually(lambda: topics.count(f"{name}-all") > 6, PATIENCE)
+    assert eventually(lambda: topics.count(f"{name}-all") > 6, TIMEOUT)
     found = [int(record.value or b"") for record in topics.read(f"{name}-all")]
     assert found == [number for number in range(found[-1] + 1) if number % 3 != 2]
 
@@ -173,7 +173,7 @@ def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> No
     """The answer is Kafka Connect's; the reason stands in the status, and REST goes on answering."""
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
     assert host.rest.create(config).status == 500
-    assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], PATIENCE)
+    assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], TIMEOUT)
     assert "raised in connector.start as configured" in host.rest.status(name)["connector"]["trace"]
 
 
@@ -182,7 +182,7 @@ def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topi
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="group", misbehave_where="connector.start")
         assert host.rest.create(config).status == 500
-        assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], PATIENCE)
+        assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], TIMEOUT)
         assert "was killed by signal 9" in host.rest.status(name)["connector"]["trace"]
 
 
@@ -196,7 +196,7 @@ def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Top
         host.wait_for_state(name, "RUNNING")
     began = time.monotonic()
     host.delete(name, timeout=60)
-    assert eventually(lambda: not started_since(host, before), PATIENCE), started_since(host, before)
+    assert eventually(lambda: not started_since(host, before), TIMEOUT), started_since(host, before)
     assert time.monotonic() - began < 60
 
 
@@ -210,7 +210,7 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
 ) -> None:
     """FAILED stays until a user restarts it; then the source takes up where it had committed."""
     host.run(misbehaving(name, SOURCE))
-    assert eventually(lambda: topics.count(name) > 20, PATIENCE)
+    assert eventually(lambda: topics.count(name) > 20, TIMEOUT)
     before = {each.pid for each in tree(host.pid)}
     stage = stage_of(host, name)
     os.kill(stage.pid, signal.SIGKILL)
@@ -218,7 +218,7 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
     held = topics.count(name)
     assert host.rest.call("POST", f"/connectors/{name}/tasks/0/restart").status == 204
     host.wait_for_state(name, "RUNNING")
-    assert eventually(lambda: topics.count(name) > held + 20, PATIENCE)
+    assert eventually(lambda: topics.count(name) > held + 20, TIMEOUT)
     seen = dict.fromkeys(int(record.value or b"-1") for record in topics.read(name))
     assert list(seen) == list(range(len(seen))), before
 

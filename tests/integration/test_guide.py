@@ -25,9 +25,9 @@ from hearth.cli.main import run
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import parse, render
 from tests.page import GUIDE, PAGES, README, ROOT, block, commands, file, request
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 ELSEWHERE = ("broker", "distributed", "quickstart", "registry", "schemas", "standalone")
 """Commands that need or start a server: the tests of each run it."""
@@ -55,7 +55,7 @@ def send(host: LocalHost, line: str) -> Any:
 
     def is_answered() -> bool:
         try:
-            with urllib.request.urlopen(given, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(given, timeout=TIMEOUT) as answer:
                 answers.append(answer.read())
         except urllib.error.HTTPError as error:
             with error:
@@ -64,7 +64,7 @@ def send(host: LocalHost, line: str) -> Any:
             return False
         return True
 
-    assert eventually(is_answered, PATIENCE), line
+    assert eventually(is_answered, TIMEOUT), line
     return json.loads(answers[0] or b"null")
 
 
@@ -149,7 +149,7 @@ def first_value(broker: KafkaBroker, topic: str) -> bytes:
         return bool(found)
 
     try:
-        assert eventually(has_come, PATIENCE)
+        assert eventually(has_come, TIMEOUT)
     finally:
         consumer.close()
     return found[0]
@@ -175,7 +175,7 @@ def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> No
         try:
             assert first_value(broker, "guide-alone") == b"a"
         finally:
-            stop_child(child, PATIENCE)
+            stop_child(child, TIMEOUT)
     assert child.returncode == 0
 
 

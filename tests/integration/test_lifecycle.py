@@ -13,8 +13,8 @@ import pytest
 from hearth.spark.driver import driver_archive
 from tests.crash.process import defunct, holder, owner, stages, tree
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 FILES = "org.apache.kafka.connect.file.FileStream"
 MISBEHAVING = "org.example.MisbehavingSourceConnector"
@@ -45,7 +45,7 @@ class Lines:
     def await_all(self) -> None:
         """Wait until what was written has arrived: every line, in order, exactly once."""
         wanted = "".join(f"line {number}\n" for number in range(self.written))
-        eventually(lambda: self.arrived() >= self.written, PATIENCE)
+        eventually(lambda: self.arrived() >= self.written, TIMEOUT)
         assert self.sink_file.read_text() == wanted
 
     def arrived(self) -> int:
@@ -105,7 +105,7 @@ def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines
     finally:
         set_level("INFO")
     rest_and_run()
-    assert eventually(lambda: f"INFO {told}the task rests" in lines.host.last_words(), PATIENCE)
+    assert eventually(lambda: f"INFO {told}the task rests" in lines.host.last_words(), TIMEOUT)
 
 
 def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:
@@ -125,8 +125,8 @@ def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines)
     processes = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
         lines.ask("PUT", connector, "stop")
-        assert eventually(lambda name=connector: lines.host.rest.states(name) == ["STOPPED"], PATIENCE)  # type: ignore[misc]
-    assert eventually(lambda: not any(each.is_alive for each in processes), PATIENCE)
+        assert eventually(lambda name=connector: lines.host.rest.states(name) == ["STOPPED"], TIMEOUT)  # type: ignore[misc]
+    assert eventually(lambda: not any(each.is_alive for each in processes), TIMEOUT)
     lines.write()
     for connector in (lines.source, lines.sink):
         lines.ask("PUT", connector, "resume")
@@ -142,7 +142,7 @@ def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: 
         lines.write()
         lines.ask("POST", connector, what)
         lines.write()
-    assert eventually(lambda: not any(each.is_alive for each in before), PATIENCE)
+    assert eventually(lambda: not any(each.is_alive for each in before), TIMEOUT)
     lines.await_all()
     for connector in (lines.source, lines.sink):
         lines.host.wait_for_state(connector, "RUNNING")
@@ -165,7 +165,7 @@ def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics)
     changed = {**config, "topic": f"{lines.name}-new"}
     assert lines.host.rest.call("PUT", f"/connectors/{lines.source}/config", changed).status == 200
     lines.write()
-    assert eventually(lambda: topics.count(f"{lines.name}-new") == 10, PATIENCE)
+    assert eventually(lambda: topics.count(f"{lines.name}-new") == 10, TIMEOUT)
     assert topics.read(f"{lines.name}-new")[0] == Record(None, b"line 10")
 
 
@@ -175,7 +175,7 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
     runtimes = [owner(stage) for stage in stages]
     for connector in (lines.source, lines.sink):
         lines.host.delete(connector)
-    assert eventually(lambda: not any(each.is_alive for each in stages), PATIENCE), runtimes
+    assert eventually(lambda: not any(each.is_alive for each in stages), TIMEOUT), runtimes
     lines.write()
     lines.run()
     lines.await_all()
@@ -183,7 +183,7 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
 
 def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> None:
     """Whatever a host starts and needs no more is looked after, also where Spark's scripts started it."""
-    assert eventually(lambda: not defunct(host.pid), PATIENCE), defunct(host.pid)
+    assert eventually(lambda: not defunct(host.pid), TIMEOUT), defunct(host.pid)
 
 
 def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:
@@ -194,8 +194,8 @@ def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, n
     topics.create(name)
     config = {"name": name, "connector.class": MISBEHAVING, "topic": name, "tasks.max": "20"}
     assert host.rest.create(config).status == 201
-    assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, PATIENCE), host.rest.states(name)
-    assert eventually(lambda: len([next_ for next_ in next_numbers(host, name) if next_ > 5]) == 20, PATIENCE)
+    assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, TIMEOUT), host.rest.states(name)
+    assert eventually(lambda: len([next_ for next_ in next_numbers(host, name) if next_ > 5]) == 20, TIMEOUT)
     assert max(Counter(each.parent for each in stages(host.pid)).values()) == 19
 
 

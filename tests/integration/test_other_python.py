@@ -13,8 +13,8 @@ from hearth.isolation.environment_refused import UvFailed
 from tests.bundles import build
 from tests.integration.conftest import Host
 from tests.integration.test_pipeline import greetings, values
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 PYTHONS = re.findall(r"Programming Language :: Python :: (3\.[0-9]+)", PROJECT.read_text())
@@ -69,7 +69,7 @@ def test_one_pipeline_has_plugins_on_every_python(host: Host, topics: Topics, na
     """Records and columns go from one to the next, each with the Arrow that Hearth asks for there."""
     steps = [f"{kind}{python[2:]}" for python in pythons for kind in KINDS]
     assert eventually(
-        lambda: f'"{steps[-1]}"' in host.rest.call("GET", "/connector-plugins?connectorsOnly=false").text, PATIENCE
+        lambda: f'"{steps[-1]}"' in host.rest.call("GET", "/connector-plugins?connectorsOnly=false").text, TIMEOUT
     )
     types = {f"transforms.{step}.type": step for step in steps}
     host.run(greetings(name, 3, transforms=",".join(steps), **types))

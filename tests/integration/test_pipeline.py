@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.conftest import Host, MakeRecorder
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 GREET = "org.example.greeting.Greet"
 MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
@@ -22,7 +22,7 @@ def greetings(name: str, count: int, **more: str) -> dict[str, str]:
 
 def values(topics: Topics, topic: str, count: int) -> list[str]:
     """Wait until a topic has so many records, and return all their values."""
-    eventually(lambda: topics.count(topic) >= count, PATIENCE)
+    eventually(lambda: topics.count(topic) >= count, TIMEOUT)
     return [(record.value or b"").decode() for record in topics.read(topic)]
 
 
@@ -48,9 +48,9 @@ def test_the_tasks_of_a_sink_share_its_partitions(
     """They form one group: every partition is read by one task, and all of them by somebody."""
     topics.create(name, partitions=4)
     sink = recorder(name, tasks_max="2")
-    assert eventually(lambda: _tasks_at_work(sink.calls("open", "close")) == {0: 2, 1: 2}, PATIENCE)
+    assert eventually(lambda: _tasks_at_work(sink.calls("open", "close")) == {0: 2, 1: 2}, TIMEOUT)
     topics.produce(name, [Record(None, b"%d" % number, partition=number % 4) for number in range(40)])
-    assert eventually(lambda: len(sink.values()) >= 40, PATIENCE)
+    assert eventually(lambda: len(sink.values()) >= 40, TIMEOUT)
     assert sorted(map(int, sink.values())) == list(range(40))
     readers = {(row[1], call["task"]) for call in sink.calls("put") for row in call["records"]}
     assert len(readers) == 4
@@ -83,7 +83,7 @@ def test_a_predicate_of_the_host_guards_a_transformation_of_a_bundle(
     )
     for topic in ("plain", "greeted"):
         topics.produce(f"{name}-{topic}", [Record(None, topic.encode())])
-    assert eventually(lambda: len(sink.values()) >= 2, PATIENCE)
+    assert eventually(lambda: len(sink.values()) >= 2, TIMEOUT)
     assert sorted(sink.values()) == ["greeted, greetings transformation from greeting 2.0", "plain"]
 
 
@@ -116,7 +116,7 @@ def test_bad_json_is_skipped_where_errors_are_tolerated(host: Host, topics: Topi
     host.run(_json_sink(name, tmp_path, "all"))
     topics.produce(name, [Record(None, text) for text in (b'{"a":1}', b"{no json", b'{"a":2}')])
     out = tmp_path / "out.txt"
-    assert eventually(lambda: out.exists() and out.read_text() == "{a=1}\n{a=2}\n", PATIENCE), host.rest.status(name)
+    assert eventually(lambda: out.exists() and out.read_text() == "{a=1}\n{a=2}\n", TIMEOUT), host.rest.status(name)
     assert host.rest.states(name) == ["RUNNING", "RUNNING"]
 
 

@@ -12,8 +12,8 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.foundation.properties import render
 from tests.crash.process import await_end, tree
-from tests.patience import eventually
 from tests.peer.hearth_connect import file_bundle, hearth_environment
+from tests.timeouts import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="its processes are Linux's")]
 

@@ -14,8 +14,8 @@ import pytest
 from hearth.cli.main import run
 from tests.bundles import build
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 ENVIRONS, DATACLASSES_JSON = "environs==15.2.0", "dataclasses-json==0.6.7"
 """The newer one needs marshmallow 4, the other cannot work with it."""
@@ -71,7 +71,7 @@ def install(host: Host) -> Iterator[Install]:
     def install(wrapped: Wrapped) -> None:
         wrapped.install(host.plugins)
         installed.append(wrapped.project.name)
-        assert eventually(lambda: wrapped.class_name in host.rest.call("GET", "/connector-plugins").text, PATIENCE)
+        assert eventually(lambda: wrapped.class_name in host.rest.call("GET", "/connector-plugins").text, TIMEOUT)
 
     yield install
     for name in installed:
@@ -101,7 +101,7 @@ def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
     reading = {"transforms": "read", "transforms.read.type": "ReadOrder"}
     host.run({"name": f"{name}-source", **source, **reading})
     host.run({"name": f"{name}-sink", "connector.class": "OrderSink", "topics": name, "file": str(written)})
-    assert eventually(lambda: written.exists() and written.read_text().count("\n") == len(ORDERS), PATIENCE)
+    assert eventually(lambda: written.exists() and written.read_text().count("\n") == len(ORDERS), TIMEOUT)
     statuses = [host.rest.status(f"{name}-{each}") for each in ("source", "sink")]
     assert [each["tasks"][0]["state"] for each in statuses] == ["RUNNING"] * 2
     assert [each["tasks"][0]["version"] for each in statuses] == ["15.2.0", "0.6.7"]
@@ -129,7 +129,7 @@ def test_a_package_that_needs_an_older_arrow_takes_columns_of_the_hosts(
     to = {"dataset": str(dataset), "journal": str(journal)}
     host.run({"name": f"{name}-sink", "connector.class": "LanceSink", "topics": name, **to})
     wanted = [f"number {number}" for number in range(1000)]
-    assert eventually(lambda: journal.exists() and wanted[-1] in journal.read_text(), PATIENCE)
+    assert eventually(lambda: journal.exists() and wanted[-1] in journal.read_text(), TIMEOUT)
     found = json.loads(journal.read_text())
     assert found["values"] == wanted
     assert (found["lance"], found["pyarrow"]) == ("0.10.18", "15.0.0")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 from tests.registry_server import RegistryServer, serving
+from tests.timeouts import TIMEOUT, eventually
 
 AVRO = "io.confluent.connect.avro.AvroConverter"
 HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
@@ -61,15 +61,15 @@ def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
         "name": f"{name}-out", "connector.class": f"{files}SinkConnector", "file": str(sink), "topics": name,
         **extract, **avro(registry),
     })  # fmt: skip
-    assert eventually(lambda: len(registry.requests) > 2, PATIENCE)
+    assert eventually(lambda: len(registry.requests) > 2, TIMEOUT)
     assert host.rest.states(f"{name}-in") == ["RUNNING", "RUNNING"]
     registry.requests.clear()
     registry.fault = lambda method, path: (503, b"{}") if method == "GET" and "ids" in path else None
-    assert eventually(lambda: topics.count(name) == COUNT, PATIENCE)
-    assert eventually(lambda: any("ids" in each for each in registry.requests), PATIENCE)
+    assert eventually(lambda: topics.count(name) == COUNT, TIMEOUT)
+    assert eventually(lambda: any("ids" in each for each in registry.requests), TIMEOUT)
     assert lines(sink) == []
     registry.fault = lambda _method, _path: None
-    assert eventually(lambda: len(lines(sink)) >= COUNT, PATIENCE)
+    assert eventually(lambda: len(lines(sink)) >= COUNT, TIMEOUT)
     assert lines(sink) == sent
     assert sum("versions?" in each for each in registry.requests) == 1
     assert topics.read(name)[0].value == b"\0\0\0\0\1\x0cline 0"
@@ -101,7 +101,7 @@ def test_lines_go_in_other_formats_as_well(
         "name": f"{name}-out", "connector.class": f"{files}SinkConnector", "file": str(sink), "topics": name,
         "transforms": "e", "transforms.e.type": EXTRACT, "transforms.e.field": "text", **keys,
     })  # fmt: skip
-    assert eventually(lambda: len(lines(sink)) >= COUNT, PATIENCE)
+    assert eventually(lambda: len(lines(sink)) >= COUNT, TIMEOUT)
     assert lines(sink) == sent
     value = topics.read(name)[0].value
     assert value is not None
@@ -124,8 +124,8 @@ def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
         "errors.deadletterqueue.topic.name": dead, "errors.deadletterqueue.topic.replication.factor": "1",
         "errors.deadletterqueue.context.headers.enable": "true",
     })  # fmt: skip
-    assert eventually(lambda: lines(sink) == ["a", "b", "c"], PATIENCE), lines(sink)
-    assert eventually(lambda: topics.count(dead) == 2, PATIENCE)
+    assert eventually(lambda: lines(sink) == ["a", "b", "c"], TIMEOUT), lines(sink)
+    assert eventually(lambda: topics.count(dead) == 2, TIMEOUT)
     for letter, value, cause in zip(topics.read(dead), values[1::2], ("Unknown magic byte!", "id=4095"), strict=True):
         told = {key.removeprefix("__connect.errors."): (data or b"").decode() for key, data in letter.headers}
         assert letter.value == value
@@ -155,7 +155,7 @@ def test_records_inside_of_records_reach_a_sink(
         "name": name, "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
         "topics": name, "file": str(sink), **mask, **avro(registry),
     })  # fmt: skip
-    assert eventually(lambda: len(lines(sink)) == 50, PATIENCE), lines(sink)
+    assert eventually(lambda: len(lines(sink)) == 50, TIMEOUT), lines(sink)
     assert lines(sink)[:3] == [
         "Struct{value=}",
         "Struct{value=,next=Struct{value=z}}",

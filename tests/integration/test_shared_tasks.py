@@ -12,8 +12,8 @@ import pytest
 from tests.crash.process import Process, carried, find
 from tests.integration.conftest import Host, MakeRecorder
 from tests.integration.test_failure import SINK, SOURCE, misbehaving
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 _PROCESS = re.compile(r"runs in process (\d+)")
 
@@ -55,7 +55,7 @@ class Shared:
             found.update({each: self._told(each) for each in names or self.neighbours})
             return all(pid is not None and is_there(pid) for pid in found.values())
 
-        assert eventually(are_told, PATIENCE), f"{found}\n{self._host.last_words()}"
+        assert eventually(are_told, TIMEOUT), f"{found}\n{self._host.last_words()}"
         return {pid for pid in found.values() if pid is not None}
 
     def _told(self, name: str) -> int | None:
@@ -85,7 +85,7 @@ class Shared:
     def go_on(self) -> bool:
         """Return whether all of them write; none has lost a number or changed the order of two."""
         before = {each: self._topics.count(each) for each in self.neighbours}
-        assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), PATIENCE)
+        assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), TIMEOUT)
         for each in self.neighbours:
             found = self.numbers(each)
             assert sorted(set(found)) == list(range(max(found) + 1)), "a number is missing"
@@ -99,7 +99,7 @@ class Shared:
 
     def trace(self, name: str) -> str:
         """Wait until a task is FAILED, and return its trace."""
-        self._host.wait_for_state(name, "FAILED", PATIENCE)
+        self._host.wait_for_state(name, "FAILED", TIMEOUT)
         return str(self._host.rest.status(name)["tasks"][0]["trace"])
 
 
@@ -134,9 +134,9 @@ def test_tasks_of_an_environment_share_a_process_and_a_stage(
 def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Shared, victim: str) -> None:
     """Whichever of the two is killed under load: all begin anew, and go on where they stored that they were."""
     killed = shared.runtime if victim == "runtime" else shared.stages[0]
-    assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), PATIENCE)
+    assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), TIMEOUT)
     os.kill(killed.pid, signal.SIGKILL)
-    assert eventually(lambda: not killed.is_alive, PATIENCE)
+    assert eventually(lambda: not killed.is_alive, TIMEOUT)
     for each in shared.neighbours:
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()

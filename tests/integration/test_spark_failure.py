@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def test_a_host_whose_spark_does_not_start_says_why_and_ends(tmp_path: Path, bro
     """The JVM that knows the reason is asked for it before it is ended."""
     settings = {"spark.scheduler.mode": "no-such-mode"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
-        assert eventually(lambda: not host.is_running, PATIENCE)
+        assert eventually(lambda: not host.is_running, TIMEOUT)
         told = host.last_words()
     assert "error: Spark did not start: " in told
     assert "no-such-mode" in told.partition("error: Spark did not start: ")[2].splitlines()[0].lower()

@@ -21,8 +21,8 @@ from hearth.foundation.properties import render
 from hearth_api import ConfigError
 from tests.crash.process import await_end, tree
 from tests.integration.thread_host import ThreadHost
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle, hearth_environment
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -182,7 +182,7 @@ def test_a_host_that_ends_while_spark_starts_leaves_nothing(
     folder.mkdir()
     with command.start(TMPDIR=str(folder)) as process:
         assert eventually(
-            lambda: any("SparkSubmit" in each.command for each in tree(process.pid)), PATIENCE, every=0.01
+            lambda: any("SparkSubmit" in each.command for each in tree(process.pid)), TIMEOUT, every=0.01
         )
         everyone = tree(process.pid)
         process.send_signal(number)

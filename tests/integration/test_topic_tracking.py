@@ -8,8 +8,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.integration.thread_host import ThreadHost, file_sink, file_source
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.mark.parametrize("is_tracked", [True, False])
@@ -28,8 +28,8 @@ def test_topics_of_both_ends_are_remembered_until_their_connectors_go(
         host.run(file_sink("sink", copy, ",".join(topics)))
         assert host.statuses.topics("source") == host.statuses.topics("sink") == []
         lines.write_text("one\ntwo\n")
-        assert eventually(lambda: copy.exists() and copy.read_text() == "one\ntwo\n", PATIENCE)
+        assert eventually(lambda: copy.exists() and copy.read_text() == "one\ntwo\n", TIMEOUT)
         wanted = [topics[0]] if is_tracked else []
-        assert eventually(lambda: host.statuses.topics("source") == host.statuses.topics("sink") == wanted, PATIENCE)
-        host.herder.delete("source").result(PATIENCE)
+        assert eventually(lambda: host.statuses.topics("source") == host.statuses.topics("sink") == wanted, TIMEOUT)
+        host.herder.delete("source").result(TIMEOUT)
         assert (host.statuses.topics("source"), host.statuses.topics("sink")) == ([], wanted)

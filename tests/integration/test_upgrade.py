@@ -18,10 +18,10 @@ from tests.bundles import build
 from tests.bundles.hostile import HOSTILE, candidate
 from tests.crash.process import await_end, tree
 from tests.integration.conftest import STRING
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import Answer
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 CASES = ("deleted", "newer", "garbage", "other", "moved", "chain", "lost")
 CODE = """
@@ -160,7 +160,7 @@ class Running:
 
     def await_version(self, version: str) -> None:
         """Wait until records of a version of the bundle arrive, and everything runs."""
-        assert eventually(lambda: self.last() == version, PATIENCE), (self.last(), self.ask("GET", "/status").text)
+        assert eventually(lambda: self.last() == version, TIMEOUT), (self.last(), self.ask("GET", "/status").text)
         self.host.wait_for_state(self.name, "RUNNING")
 
     def last(self) -> str | None:
@@ -171,7 +171,7 @@ class Running:
     def goes_on(self) -> bool:
         """Return whether more records come, and everything runs."""
         before = self.topics.count(self.name)
-        came = eventually(lambda: self.topics.count(self.name) > before + 3, PATIENCE)
+        came = eventually(lambda: self.topics.count(self.name) > before + 3, TIMEOUT)
         return came and set(self.host.rest.states(self.name)) == {"RUNNING"}
 
     def restarts(self) -> dict[str, Answer]:
@@ -231,7 +231,7 @@ def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
     """What runs goes on from its environment; it is listed no more, and a restart is refused until it is back."""
     running.start()
     running.bundle.file.unlink()
-    assert eventually(lambda: running.versions() == [], PATIENCE)
+    assert eventually(lambda: running.versions() == [], TIMEOUT)
     assert running.goes_on()
     running.assert_refused(running.bundle.class_name, str(running.bundle.file), "it does not exist")
     assert running.ask("PUT", "/pause").status == 202
@@ -288,10 +288,10 @@ def test_a_bundle_that_comes_under_another_name_is_used_by_who_wants_the_newest(
     running.host.run(pinned)
     process = running.host.rest.call("GET", "/connectors/upgrade-pinned/status").json["tasks"]
     running.bundle.put("1.1", file=running.host.plugins / "moved-1.1.zip")
-    assert eventually(lambda: running.versions() == ["1.0", "1.1"], PATIENCE)
+    assert eventually(lambda: running.versions() == ["1.0", "1.1"], TIMEOUT)
     running.await_version("1.1")
     running.bundle.file.unlink()
-    assert eventually(lambda: running.versions() == ["1.1"], PATIENCE)
+    assert eventually(lambda: running.versions() == ["1.1"], TIMEOUT)
     assert running.ask("POST", "/restart?includeTasks=true").status == 202
     running.await_version("1.1")
     status = running.host.rest.call("GET", "/connectors/upgrade-pinned/status").json
@@ -320,7 +320,7 @@ def test_a_bundle_that_is_added_is_listed_at_once(host: UpgradedHost) -> None:
     listed = host.rest.call("GET", "/connector-plugins")
     assert added.class_name not in json.dumps(listed.json)
     added.put("1.0")
-    assert eventually(lambda: added.class_name in host.rest.call("GET", "/connector-plugins").text, PATIENCE)
+    assert eventually(lambda: added.class_name in host.rest.call("GET", "/connector-plugins").text, TIMEOUT)
     config = {"name": "added", "connector.class": added.class_name, "topic": "added"}
     checked = host.rest.call("PUT", f"/connector-plugins/{added.class_name}/config/validate", config)
     assert (checked.status, checked.json["error_count"]) == (200, 0)

@@ -6,8 +6,8 @@ import urllib.request
 from pathlib import Path
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 
 def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, t
     (host.secrets / name).write_text(str(secret))
     variable = f"${{dir:{host.secrets}:{name}}}"
     host.run({"name": name, "connector.class": "FileStreamSource", "file": variable, "topic": name, "tpoic": "x"})
-    assert eventually(lambda: topics.count(name) == 1, PATIENCE)
+    assert eventually(lambda: topics.count(name) == 1, TIMEOUT)
     shown = [host.rest.call("GET", f"/connectors/{name}{path}").text for path in ("", "/status", "/tasks")]
     assert variable in shown[0]
     assert variable in shown[2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.integration.conftest import Host
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 
 def test_tasks_run_with_what_their_connector_names(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
@@ -28,5 +28,5 @@ def test_tasks_run_with_what_their_connector_names(host: Host, name: str, topics
 
 def _written(topics: Topics, topic: str) -> bytes | None:
     """Return the one record of a topic."""
-    assert eventually(lambda: topics.count(topic) == 1, PATIENCE)
+    assert eventually(lambda: topics.count(topic) == 1, TIMEOUT)
     return topics.read(topic)[0].value

@@ -10,8 +10,8 @@ from types import TracebackType
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import discover
 from hearth.foundation.certificate import make_identity
-from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
@@ -32,8 +32,8 @@ from hearth.storage import (
     StatusStore,
 )
 from tests.bundles.build import environments
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
+from tests.timeouts import TIMEOUT, eventually
 
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -63,7 +63,7 @@ class ThreadLauncher:
     def stop(self) -> None:
         """Wait until all tasks have ended."""
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
 
     def _run(self, launch: TaskLaunch, on_end: Callable[[TaskEnd], None]) -> None:
         reason = run_task(launch, self._found)
@@ -96,7 +96,7 @@ class ThreadHost:
             lambda event: self.herder.reconciler.on_event(event), self.offsets, make_identity()
         )
         self.herder = Herder(
-            Equipment(
+            LeaderServices(
                 directory=directory,
                 planner=Planner(directory, config),
                 pool=self._pool,
@@ -105,7 +105,7 @@ class ThreadHost:
                 board=StatusBoard(self.statuses, "w:1"),
                 launcher=self._launcher,
                 link=self._link,
-                graceful_seconds=PATIENCE,
+                graceful_seconds=TIMEOUT,
             ),
             ConnectorValidator(directory, config, self._pool),
         )
@@ -132,8 +132,8 @@ class ThreadHost:
 
     def run(self, config: dict[str, str]) -> None:
         """Create a connector with one task, and wait until that runs."""
-        self.herder.put(config["name"], config).result(PATIENCE)
-        assert eventually(lambda: self.state(config["name"]) is State.RUNNING, PATIENCE), self.statuses.task(
+        self.herder.put(config["name"], config).result(TIMEOUT)
+        assert eventually(lambda: self.state(config["name"]) is State.RUNNING, TIMEOUT), self.statuses.task(
             config["name"], 0
         )
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from hearth.broker import KafkaBroker
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import JavaDistributed
 from tests.peer.kept import GOLDEN
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 PATH = GOLDEN / "cluster_record.jsonl"
 KINDS = ("config", "status", "offset")
@@ -56,9 +56,9 @@ def story(worker: JavaDistributed) -> None:
     }  # fmt: skip
     worker.run(source)
     call = worker.rest.call
-    assert eventually(lambda: call("GET", f"/connectors/{SOURCE}/offsets").json["offsets"], PATIENCE)
+    assert eventually(lambda: call("GET", f"/connectors/{SOURCE}/offsets").json["offsets"], TIMEOUT)
     assert call("POST", "/connectors", {"name": SINK, "config": sink, "initial_state": "PAUSED"}).status == 201
-    assert eventually(lambda: worker.rest.states(SINK) == ["PAUSED"], PATIENCE)
+    assert eventually(lambda: worker.rest.states(SINK) == ["PAUSED"], TIMEOUT)
     assert call("PUT", f"/connectors/{SINK}/resume").status == 202
     worker.wait_for_state(SINK, "FAILED")  # the lines are no JSON
     assert call("POST", f"/connectors/{SINK}/restart?includeTasks=true&onlyFailed=true").status == 202
@@ -66,7 +66,7 @@ def story(worker: JavaDistributed) -> None:
     worker.run({**source, "name": GONE})
     assert call("DELETE", f"/connectors/{GONE}").status == 204
     assert call("PUT", f"/connectors/{SOURCE}/stop").status == 204
-    assert eventually(lambda: worker.rest.states(SOURCE) == ["STOPPED"], PATIENCE)
+    assert eventually(lambda: worker.rest.states(SOURCE) == ["STOPPED"], TIMEOUT)
     changed = {"offsets": [{"partition": {"filename": "é", "n": 1}, "offset": {"position": 7, "part": 2.5}}]}
     assert call("PATCH", f"/connectors/{SOURCE}/offsets", changed).status == 200
     gone = {"offsets": [{"partition": {"filename": str(text)}, "offset": None}]}

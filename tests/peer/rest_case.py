@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from tests.patience import eventually
 from tests.peer.rest import Answer
 from tests.peer.worker import Worker
+from tests.timeouts import eventually
 
 _DEADLINE = 60.0
 _UNSETTLED = ("Cannot complete request momentarily", "because a rebalance is expected")

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tests.patience import eventually
 from tests.peer.case import SINK_CLASS, SOURCE_CLASS, Case
 from tests.peer.kept import plain
 from tests.peer.side import Side
 from tests.peer.topic import Record
 from tests.peer.worker import Worker
+from tests.timeouts import eventually
 
 _DEADLINE = 60.0
 _TRACE = "__connect.errors.exception.stacktrace"

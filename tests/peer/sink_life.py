@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from tests.crash.marking import Marking
-from tests.patience import eventually
 from tests.peer.side import Side
 from tests.peer.worker import Worker
+from tests.timeouts import eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WAIT = 40.0

@@ -12,9 +12,9 @@ from hearth.broker import KafkaBroker
 from hearth.config import DistributedConfig
 from hearth.storage import State, TargetState
 from hearth.storage.topic_store import TopicStores
-from tests.patience import PATIENCE, eventually
 from tests.peer.cluster_record import KeptRecord, kept_records, record
 from tests.peer.distributed import JavaDistributed, cluster_settings
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.long
 GROUP = "both-ways"
@@ -55,15 +55,15 @@ def test_java_goes_on_from_what_hearth_wrote_and_back(broker: KafkaBroker, tmp_p
         call = java.rest.call
         assert sorted(call("GET", "/connectors").json) == ["h-1", "h-2"]
         assert call("GET", "/connectors/h-1/config").json == source
-        assert eventually(lambda: java.rest.states("h-1") == ["STOPPED"], PATIENCE)
-        assert eventually(lambda: java.rest.states("h-2") == ["PAUSED"], PATIENCE)
+        assert eventually(lambda: java.rest.states("h-1") == ["STOPPED"], TIMEOUT)
+        assert eventually(lambda: java.rest.states("h-2") == ["PAUSED"], TIMEOUT)
         offsets = [{"partition": {"filename": str(text)}, "offset": {"position": 4}}]
         assert call("GET", "/connectors/h-1/offsets").json == {"offsets": offsets}
         assert call("PUT", "/connectors/h-1/resume").status == 202
         java.wait_for_state("h-1", "RUNNING")
         position = {"position": 14}
         assert eventually(
-            lambda: call("GET", "/connectors/h-1/offsets").json["offsets"][0]["offset"] == position, PATIENCE
+            lambda: call("GET", "/connectors/h-1/offsets").json["offsets"][0]["offset"] == position, TIMEOUT
         )
         assert call("PUT", "/connectors/h-1/pause").status == 202
         java.wait_for_state("h-1", "PAUSED")

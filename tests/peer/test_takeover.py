@@ -9,9 +9,9 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed, JavaDistributed
 from tests.peer.worker import Worker
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 GROUP = "takeover"
@@ -31,7 +31,7 @@ def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: Kaf
                 java.run(resting(tmp_path, name))
                 assert java.rest.call("PUT", f"/connectors/{GROUP}-{name}/{act}").status in (202, 204)
             assert lines.flows(), java.last_words()
-            assert eventually(partial(as_they_were, java), PATIENCE), java.last_words()
+            assert eventually(partial(as_they_were, java), TIMEOUT), java.last_words()
             with pytest.raises(AssertionError, match="is in use by members of another kind"):
                 hearth.start()
             assert "stop all of its workers first" in hearth.last_words()
@@ -40,7 +40,7 @@ def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: Kaf
             before = lines.arrivals.repeats
             with worker:
                 assert lines.flows(90), worker.last_words()
-                assert eventually(partial(as_they_were, worker), PATIENCE), worker.last_words()
+                assert eventually(partial(as_they_were, worker), TIMEOUT), worker.last_words()
                 print(f"{worker.side}: {lines.arrivals.repeats - before} lines came again")
                 if worker is hearth:
                     refuses_java(java)
@@ -63,5 +63,5 @@ def as_they_were(worker: Worker) -> bool:
 def refuses_java(java: JavaDistributed) -> None:
     """Let Java's worker find out that the group is another's: it ends its work, though not its process."""
     java.start(wait=False)
-    assert eventually(lambda: "runtime.Worker Worker stopped" in java.last_words(), PATIENCE), java.last_words()
+    assert eventually(lambda: "runtime.Worker Worker stopped" in java.last_words(), TIMEOUT), java.last_words()
     java.stop()

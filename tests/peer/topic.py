@@ -18,7 +18,7 @@ from confluent_kafka.admin import (
     NewTopic,
 )
 
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 _NOT_YET = (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker answers for a moment after it was started, or after a topic was made."""
@@ -48,7 +48,7 @@ class Topics:
     def create(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic; one of this name that is being deleted is waited for."""
         wanted = NewTopic(name, partitions, 1, config=dict(settings or {}))
-        made = eventually(lambda: self._create_unless_there(wanted), PATIENCE)
+        made = eventually(lambda: self._create_unless_there(wanted), TIMEOUT)
         assert made, f"topic {name} still exists"
 
     def _create_unless_there(self, wanted: Any) -> bool:
@@ -66,19 +66,19 @@ class Topics:
             entries = self._admin.describe_configs([shown])[shown].result()
             return all(entries[key].value == value for key, value in settings.items())
 
-        assert eventually(is_set, PATIENCE), f"settings of {name} were not changed"
+        assert eventually(is_set, TIMEOUT), f"settings of {name} were not changed"
 
     def widen(self, name: str, partitions: int) -> None:
         """Give a topic so many partitions in all; a broker that is away for a while is waited for."""
         wanted = NewPartitions(name, partitions)
-        future = self._admin.create_partitions([wanted], request_timeout=PATIENCE)[name]
+        future = self._admin.create_partitions([wanted], request_timeout=TIMEOUT)[name]
         _succeeds(future, KafkaError.INVALID_PARTITIONS)  # it has them already: an answer was lost on its way
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics; those that do not exist are left alone."""
         wanted = [name for name in names if name in self.names()]
         for future in self._admin.delete_topics(wanted).values() if wanted else []:
-            future.result(PATIENCE)
+            future.result(TIMEOUT)
 
     def delete_groups(self, names: Iterable[str]) -> None:
         """Delete consumer groups with their offsets; those that do not exist, or still count members, are left alone.
@@ -92,11 +92,11 @@ class Topics:
     @property
     def cluster_id(self) -> str:
         """Return the id that the brokers share."""
-        return str(self._admin.list_topics(timeout=PATIENCE).cluster_id)
+        return str(self._admin.list_topics(timeout=TIMEOUT).cluster_id)
 
     def names(self) -> set[str]:
         """Return the names of all topics."""
-        return set(self._admin.list_topics(timeout=PATIENCE).topics)
+        return set(self._admin.list_topics(timeout=TIMEOUT).topics)
 
     def produce(self, topic: str, records: Iterable[Record]) -> None:
         """Write records in their order and return when the broker has them all."""
@@ -105,7 +105,7 @@ class Topics:
             options = {} if record.timestamp is None else {"timestamp": record.timestamp}
             headers = list(record.headers)
             producer.produce(topic, record.value, record.key, headers=headers, partition=record.partition, **options)
-        assert producer.flush(PATIENCE) == 0
+        assert producer.flush(TIMEOUT) == 0
 
     def count(self, topic: str) -> int:
         """Return the number of records ever written to a topic, 0 when there is no such topic."""
@@ -127,7 +127,7 @@ class Topics:
 
         def counted() -> int:
             try:
-                return sum(int(consumer.get_watermark_offsets(each, timeout=PATIENCE)[1]) for each in places)
+                return sum(int(consumer.get_watermark_offsets(each, timeout=TIMEOUT)[1]) for each in places)
             except KafkaException as error:
                 if error.args[0].code() not in _NOT_YET:
                     raise
@@ -164,7 +164,7 @@ class Topics:
         """Return partition, first offset and end offset of each partition."""
         if topic not in self.names():
             return []
-        partitions = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
+        partitions = consumer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions
         rows = []
         for number in sorted(partitions):
             low, high = _watermarks(consumer, TopicPartition(topic, number))
@@ -174,10 +174,10 @@ class Topics:
 
 def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
     """Return first offset and end offset, as soon as the broker leads the partition: just started, it may not yet."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while True:
         try:
-            low, high = consumer.get_watermark_offsets(place, timeout=PATIENCE)
+            low, high = consumer.get_watermark_offsets(place, timeout=TIMEOUT)
             return low, high
         except KafkaException as error:
             if error.args[0].code() not in _NOT_YET or time.monotonic() > end:
@@ -188,7 +188,7 @@ def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
 def _succeeds(future: Any, *expected: int) -> bool:
     """Wait for an answer and return False when it is one of the expected errors; any other one is raised."""
     try:
-        future.result(PATIENCE)
+        future.result(TIMEOUT)
     except KafkaException as error:
         if error.args[0].code() not in expected:
             raise
@@ -198,7 +198,7 @@ def _succeeds(future: Any, *expected: int) -> bool:
 
 def _messages(consumer: Any, wanted: int) -> Iterable[Record]:
     """Yield so many records from the partitions assigned."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while wanted > 0:
         assert time.monotonic() < deadline, f"{wanted} records did not come"
         for message in consumer.consume(min(wanted, 1000), timeout=1.0):

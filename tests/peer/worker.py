@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hearth.foundation.properties import render
-from tests.patience import eventually
 from tests.peer.rest import RestClient
 from tests.reservation import reserve_port
+from tests.timeouts import eventually
 
 _START_TIMEOUT = 90.0
 _NOBODY_LEADS = "no known leader URL"

@@ -13,8 +13,8 @@ from hearth.cli.host import Host, Stores
 from hearth.cli.standby import Standby, wait_until_warm
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import INT_MAX
-from hearth.herder.equipment import Equipment
 from hearth.herder.key_rotation import KeyRotation
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.leader_watch import LeaderWatch, connect
 from hearth.herder.leadership import Leadership
 from hearth.kafka.client import internal_config
@@ -49,7 +49,7 @@ class DistributedHost(Host):
         self._group: HostGroup
         self._leadership: Leadership
         self._leader_watch: LeaderWatch
-        self._equipment: Equipment
+        self._leader_services: LeaderServices
 
     def _claim(self) -> None:
         """Claim nothing: what is in Kafka is for the group to share out."""
@@ -69,8 +69,8 @@ class DistributedHost(Host):
         return Stores(self._topics.configs, self._topics.statuses, self._topics.offsets)
 
     def _resolved(self, entry: ConfiguredConnector) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        config = self._equipment.resolve(entry).config
-        return self._equipment.planner.worker_for(config).originals, config
+        config = self._leader_services.resolve(entry).config
+        return self._leader_services.planner.worker_for(config).originals, config
 
     def _new_group(self, url: str) -> HostGroup:
         worker = self._cluster
@@ -107,14 +107,14 @@ class DistributedHost(Host):
     def _share_level(self, namespace: str, level: str) -> None:
         self._topics.configs.put_logger_level(namespace, level)
 
-    def _begin(self, equipment: Equipment) -> None:
-        self._equipment = equipment
+    def _begin(self, leader_services: LeaderServices) -> None:
+        self._leader_services = leader_services
         reconciler, launcher, application = self.herder.reconciler, self._launcher, self._application
         rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
 
         def lead(term: int) -> None:
             # Java's workers count from the first member of their group on, and statuses go by who has counted further.
-            equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
+            leader_services.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(application.settings):
                 launcher.start(self._term(self._topics.followed))
             rotation.begin()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import hearth
 from hearth.cli.worker_file import plugin_path
 from hearth.config import StandaloneConfig, WorkerConfig
-from hearth.discovery import Catalogue, Survey
+from hearth.discovery import Catalogue, PluginScanner
 from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
@@ -22,8 +22,8 @@ from hearth.foundation.java import find_java
 from hearth.foundation.log_level import levels
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster_lookup import ClusterLookup, of_other_clients
-from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
@@ -114,13 +114,13 @@ class Host(ABC):
         worker = self._worker
         raise_limit()
         trust = trust_of(worker.originals)
-        survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit, rules=lambda: trust.stamp)
-        directory = PluginDirectory(survey.look, user_environments(trust))
+        scanner = PluginScanner(plugin_path(worker.plugin_path), admit=trust.admit, rules=lambda: trust.stamp)
+        directory = PluginDirectory(scanner.look, user_environments(trust))
         tokens = TokenProviders(directory)
         self._stops += [tokens.close, desk.offer(tokens.token)]
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
-        catalogue = _in_background(survey.look)
+        catalogue = _in_background(scanner.look)
         identity = _in_background(new_identity)
         self._claim()
         listeners = open_listeners(worker, self._free_port)
@@ -150,7 +150,7 @@ class Host(ABC):
             tokens.token,
         )
         pool = StagePool()
-        equipment = Equipment(
+        leader_services = LeaderServices(
             directory=directory,
             planner=Planner(directory, worker, policy, variables),
             pool=pool,
@@ -162,7 +162,7 @@ class Host(ABC):
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
             variables=variables,
         )
-        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy, variables))
+        self.herder = Herder(leader_services, ConnectorValidator(directory, worker, pool, policy, variables))
         launcher.attend(self.herder.reconciler.move, link.executor_usage)
         self.herder.worker_configurations.check_all()
         directory.subscribe(self.herder.reconciler.on_plugins)
@@ -179,7 +179,7 @@ class Host(ABC):
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]
-        self._begin(equipment)
+        self._begin(leader_services)
         server.start()
         watch.start()
         addresses = ", ".join(each.url for each in listeners if not each.is_admin)
@@ -210,7 +210,7 @@ class Host(ABC):
         levels.set(namespace, level)
 
     @abstractmethod
-    def _begin(self, equipment: Equipment) -> None:
+    def _begin(self, leader_services: LeaderServices) -> None:
         """Lead, now or as soon as it is this host's turn; everything but the REST server has started."""
 
     def wait(self) -> None:
@@ -282,7 +282,7 @@ class StandaloneHost(Host):
     def _new_forwarder(self) -> None:
         return None
 
-    def _begin(self, equipment: Equipment) -> None:
+    def _begin(self, leader_services: LeaderServices) -> None:
         self.herder.reconciler.lead(self._offsets.begin_term())
 
 

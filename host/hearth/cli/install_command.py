@@ -282,7 +282,7 @@ def _act(
 
 def _named(text: str, folder: Path | None) -> Bundle:
     """Return the bundle at a path, or the one that is installed under a name."""
-    from hearth.packaging.wholeness import usable
+    from hearth.packaging.integrity import usable
 
     path = Path(text)
     if path.exists():

@@ -21,14 +21,14 @@ from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.standalone_command import STANDALONE
 from hearth.cli.worker_file import plugin_path, read_worker
 from hearth.config import StandaloneConfig, WorkerConfig
-from hearth.discovery import Survey
+from hearth.discovery import PluginScanner
 from hearth.discovery.trust import trust_of
 from hearth.foundation.properties import load
 from hearth.foundation.terminal import printable
-from hearth.herder.conduct import Conduct
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
+from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.worker_choice import GovernedVariables
 from hearth.isolation.environment_store import user_environments
 from hearth.staging.plugin_plan import PluginPlan
@@ -127,8 +127,8 @@ def _tell(finding: _Finding) -> None:
     click.echo(printable(f"{finding.topic} {finding.side}: {finding.verdict} for {outlook.subject} ({facts}{use})"))
     for reason in outlook.against:
         click.echo(printable(f"  {reason}"))
-    for doubt in outlook.doubts:
-        click.echo(printable(f"  not everybody may read it: {doubt}"))
+    for warning in outlook.warnings:
+        click.echo(printable(f"  not everybody may read it: {warning}"))
 
 
 def _lines(text: str | None) -> list[str]:
@@ -148,8 +148,8 @@ def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> I
     """Yield what each topic would have registered, each schema of a side once."""
     worker = _without_worker() if worker_config is None else _worker(worker_config)
     trust = trust_of(worker.originals)
-    survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit)
-    directory = PluginDirectory(survey.look, user_environments(trust))
+    scanner = PluginScanner(plugin_path(worker.plugin_path), admit=trust.admit)
+    directory = PluginDirectory(scanner.look, user_environments(trust))
     with closing(GovernedVariables(worker, directory)) as variables:
         config = variables.of(file.config).resolve(file.config).config
         plan = _plan(worker, directory, {**config, "name": file.name})
@@ -201,7 +201,7 @@ def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, st
         raise ConfigError(f"{connector.class_name} is a sink: it registers no schemas", hint="name a source connector")
     with closing(StagePool()) as pool:
         seconds = worker.call_seconds(config)
-        instance = pool.take(connector, directory.environment(connector), seconds, Conduct())
+        instance = pool.take(connector, directory.environment(connector), seconds, SharingHistory())
         try:
             instance.start(config, _Silent())
             tasks = instance.task_configs(1).configs

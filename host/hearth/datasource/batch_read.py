@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from hearth.datasource.instruction import instructive
+from hearth.datasource.data_source_error import instructive
 from hearth.datasource.option import Options
 from hearth.datasource.spark_socket import SentFirst
 from hearth.staging.plugin_plan import PluginPlan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceWriter
 from pyspark.sql.types import BinaryType, StringType, StructType, VariantType
 
-from hearth.datasource.instruction import instructive
+from hearth.datasource.data_source_error import instructive
 from hearth.datasource.option import Options
 
 if TYPE_CHECKING:

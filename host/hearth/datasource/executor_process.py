@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 
-from hearth.datasource.instruction import DataSourceFailed, fact_of
+from hearth.datasource.data_source_error import DataSourceFailed, fact_of
 from hearth.datasource.segment import Segment
 from hearth.datasource.spark_batch import SparkBatches
 from hearth.datasource.spool import offsets_at
@@ -27,8 +27,8 @@ from hearth.datasource.spool_control import (
     LOST_LOOKS,
     RUNS,
     Control,
-    Pulse,
-    Said,
+    SilenceTimer,
+    TaskReport,
     heard,
     said_name,
     written,
@@ -72,14 +72,14 @@ class ExecutorTask:
         threading.Thread(target=self._await_end, args=[asked], name="end", daemon=True).start()
         watch = threading.Thread(target=self._watch, name="watch", daemon=True)
         watch.start()
-        said = Said(0, FAILED)
+        said = TaskReport(0, FAILED)
         try:
             self._task.execute()
-            said = Said(0, LEFT if self._is_left else ENDED)
+            said = TaskReport(0, LEFT if self._is_left else ENDED)
         except Exception as error:
             log.exception("the task %s failed", self._launch.plan.name)
             trace = error.args[0] if isinstance(error, DataSourceFailed) else getattr(error, "trace", None)
-            said = Said(0, FAILED, fact=fact_of(error), trace=trace)
+            said = TaskReport(0, FAILED, fact=fact_of(error), trace=trace)
         finally:
             self._over.set()
             watch.join()
@@ -91,7 +91,7 @@ class ExecutorTask:
 
     def _watch(self) -> None:
         """Hear what the read says, and let it hear that the task is alive."""
-        pulse, looks = Pulse(), 0
+        pulse, looks = SilenceTimer(), 0
         while not self._over.is_set():
             try:
                 control = heard(self._store, self._launch.control, Control)
@@ -139,7 +139,7 @@ class ExecutorTask:
     def _say(self, state: str, fact: str = "", trace: str | None = None) -> None:
         self._beat += 1
         launch = self._launch
-        said = Said(self._beat, state, self._place, fact, trace)
+        said = TaskReport(self._beat, state, self._place, fact, trace)
         self._store.put(said_name(launch.plan.task, launch.run), written(said))
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from hearth.datasource import planning
-from hearth.datasource.instruction import DataSourceFailed
+from hearth.datasource.data_source_error import DataSourceFailed
 from hearth.datasource.option import Options
 from hearth.datasource.polled_rows import read_options
 from hearth.datasource.spool import Places, Spool
@@ -29,8 +29,8 @@ from hearth.datasource.spool_control import (
     LOST_LOOKS,
     RUNS,
     Control,
-    Pulse,
-    Said,
+    SilenceTimer,
+    TaskReport,
     control_name,
     heard,
     said_name,
@@ -66,7 +66,7 @@ class _SeenTask:
     run: int
     state: str = _WAITING
     launched_at: float | None = None
-    pulse: Pulse = field(default_factory=Pulse)
+    pulse: SilenceTimer = field(default_factory=SilenceTimer)
     losses: int = 0
 
 
@@ -119,7 +119,7 @@ class ExecutorTasks:
                 for task in again:
                     task.run = run
             for task in waiting:
-                task.state, task.launched_at, task.pulse = _LAUNCHED, time.monotonic(), Pulse()
+                task.state, task.launched_at, task.pulse = _LAUNCHED, time.monotonic(), SilenceTimer()
             self._number, self._launches = number, [self._launch(task) for task in waiting]
             self._tell()
         return self._launches
@@ -147,7 +147,7 @@ class ExecutorTasks:
 
     def _watch(self) -> None:
         """Look for segments, and for what the tasks say."""
-        looks, pulse, pace = 0, Pulse(), self._spool.store.look_seconds
+        looks, pulse, pace = 0, SilenceTimer(), self._spool.store.look_seconds
         while not self._stopping.wait(pace):
             looks += 1
             try:
@@ -165,7 +165,7 @@ class ExecutorTasks:
 
     def _look(self, *, is_beat: bool) -> None:
         begun = [task for task in self._tasks if task.launched_at is not None and task.state != ENDED]
-        said = [heard(self._spool.store, said_name(task.plan.task, task.run), Said) for task in begun]
+        said = [heard(self._spool.store, said_name(task.plan.task, task.run), TaskReport) for task in begun]
         is_all = self._spool.look()  # after what they said: who has ended has sealed before
         for task, words in zip(begun, said):
             if is_all or words is None or words.state == RUNS:
@@ -173,7 +173,7 @@ class ExecutorTasks:
         if is_beat or self._told != self._facts():
             self._tell()
 
-    def _judge(self, task: _SeenTask, said: Said | None) -> None:
+    def _judge(self, task: _SeenTask, said: TaskReport | None) -> None:
         if said is not None and said.beat and task.pulse.hear(said.beat):  # its launch has left one without
             if said.state == FAILED:
                 self._error = DataSourceFailed(said.trace, f"task {task.plan.name} failed: {said.fact}")

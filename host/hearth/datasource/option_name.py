@@ -14,7 +14,7 @@ from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.datasource.option import CONFIG, Options
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.validation.doubt import OWN_KEYS
+from hearth.herder.validation.config_warning import OWN_KEYS
 from hearth.herder.validation.framework_definition import type_of
 from hearth_api import ConfigDef, ConfigError, ConfigType, NotFoundError
 from hearth_api.java import parse_type

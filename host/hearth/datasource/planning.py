@@ -14,13 +14,13 @@ from hearth.config.connector_key import NAME
 from hearth.config.variable import Variables
 from hearth.datasource.option import Options
 from hearth.datasource.option_name import in_own_case
-from hearth.discovery import Plugin, PluginType, Survey, default_plugin_path, split_plugin_path
+from hearth.discovery import Plugin, PluginScanner, PluginType, default_plugin_path, split_plugin_path
 from hearth.discovery.trust import trust_of
-from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.provider_stage import PROVIDERS, open_providers
 from hearth.herder.plugin_planner import PluginPlanner
+from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.isolation.environment_store import user_environments
 from hearth.staging.plugin_plan import PluginPlan
@@ -89,8 +89,8 @@ def directory_of(options: Options) -> PluginDirectory:
     trust = trust_of(options.config)
     given = options.settings.plugin_path
     paths = [default_plugin_path()] if given is None else split_plugin_path(",".join(given))
-    survey = Survey([path for path in paths if given is not None or path.is_dir()], admit=trust.admit)
-    return PluginDirectory(survey.look, user_environments(trust))
+    scanner = PluginScanner([path for path in paths if given is not None or path.is_dir()], admit=trust.admit)
+    return PluginDirectory(scanner.look, user_environments(trust))
 
 
 def _planned(options: Options, types: tuple[PluginType, ...]) -> Planned:
@@ -133,16 +133,16 @@ def _asked(
         for value in validated.values or ():
             if value["errors"]:
                 raise ConfigError("; ".join(value["errors"]), hint=f"set the option {value['name']}")
-        instance = pool.take(connector, environment, seconds, Conduct())
+        instance = pool.take(connector, environment, seconds, SharingHistory())
         try:
-            instance.start(config, Unheard())
+            instance.start(config, SilentListener())
             tasks = instance.task_configs(most).configs
         finally:
             instance.end()
     return instance.version, tasks
 
 
-class Unheard:
+class SilentListener:
     """Hears what a connector says by itself, which nobody waits for: it runs no longer than it is asked."""
 
     def on_task_reconfiguration(self) -> None:

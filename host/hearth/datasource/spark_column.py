@@ -24,7 +24,7 @@ _DECIMAL_BYTES = 16
 _NANOS_PER_MILLI = 1_000_000
 
 
-class Unfit(ConnectError):
+class ColumnMismatch(ConnectError):
     """A column of records cannot be what the DataFrame has: where it is, what it is, and what it should be."""
 
     code = "datasource.type"
@@ -64,7 +64,7 @@ def _plain(schema: Schema | None, target: Any, where: str) -> Convert:
     if own == target:
         return lambda column: column
     if not _is_wider(own, target):
-        raise Unfit(where, schema, target)
+        raise ColumnMismatch(where, schema, target)
     return lambda column: column.cast(target)
 
 
@@ -143,7 +143,7 @@ def _logical(schema: Schema, target: Any, where: str) -> Convert:
     if schema.name == Decimal.LOGICAL_NAME and kinds.is_decimal(target):
         scale = Decimal.scale(schema)
         if target.scale != scale:
-            raise Unfit(where, schema, target)
+            raise ColumnMismatch(where, schema, target)
         return lambda column: decimals(column, target)
     if schema.name == Decimal.LOGICAL_NAME and kinds.is_string(target):
         return lambda column: _printed(schema, column)

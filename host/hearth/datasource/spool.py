@@ -76,7 +76,7 @@ class Spool:
         self._positions: dict[str, tuple[int, str]] = {key: (run, at) for key, (run, at) in state["positions"].items()}
         self._segments: dict[int, list[Segment]] = {}
         for task in self._begun:
-            self._survey(task)
+            self._scanner(task)
         for name in store.names():
             if name.startswith(CONTROL):  # of a read that has ended, as its tasks are to do
                 store.remove(name)
@@ -250,7 +250,7 @@ class Spool:
             self.add(segment)
         return False
 
-    def _survey(self, task: int) -> None:
+    def _scanner(self, task: int) -> None:
         """Take note of the segments that those before have left, and remove all else that belongs to their task."""
         while not self._look(task):
             pass

@@ -36,7 +36,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Said:
+class TaskReport:
     """What the run of a task says of itself.
 
     It runs, has ended as there is no more, was left by its executor, or failed: then with what there is to tell.
@@ -50,7 +50,7 @@ class Said:
     trace: str | None = field(default=None, repr=False)
 
 
-T = TypeVar("T", Control, Said)
+T = TypeVar("T", Control, TaskReport)
 
 
 def control_name(run: int) -> str:
@@ -63,7 +63,7 @@ def said_name(task: int, run: int) -> str:
     return f"{folder_of(task)}/said-{run:06}.json"
 
 
-def written(message: Control | Said) -> bytes:
+def written(message: Control | TaskReport) -> bytes:
     """Return what a file holds."""
     return orjson.dumps(asdict(message))
 
@@ -78,7 +78,7 @@ def heard(store: SpoolStore, name: str, kind: type[T]) -> T | None:
     return kind(**members)
 
 
-class Pulse:
+class SilenceTimer:
     """Knows for how long the other side has said nothing new."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -108,14 +108,14 @@ class SpoolingTask:
 
     def _turn(self) -> bool:
         """Take what comes next and seal what is due; returns whether there may be more."""
-        taken = self._task.take(self._patience())
+        taken = self._task.take(self._retry_budget())
         if isinstance(taken, Transformed):
             self._write(taken)
         if self._is_due(is_calm=not isinstance(taken, Transformed)):
             self._seal()
         return not (self._ends_when_empty and isinstance(taken, PollsEmpty))
 
-    def _patience(self) -> float:
+    def _retry_budget(self) -> float:
         if self._writer is None:
             return WAIT_SECONDS
         return max(0.0, self._sealed_at + self._pause - time.monotonic())

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from hearth.datasource.instruction import instructive
+from hearth.datasource.data_source_error import instructive
 from hearth.datasource.option import EXECUTORS, Options
 from hearth.datasource.segment import Segment, batches_of
 from hearth.datasource.spark_socket import SentFirst

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter
 from pyspark.sql.types import StructType
 
-from hearth.datasource.instruction import instructive
+from hearth.datasource.data_source_error import instructive
 from hearth.datasource.spark_socket import SentFirst
 from hearth.datasource.write_plan import WritePlan, WriteResult
 

@@ -11,11 +11,11 @@ from pyspark import TaskContext
 from pyspark.sql import types as spark
 from pyspark.sql.datasource import WriterCommitMessage
 
+from hearth.datasource.data_source_error import instructive
 from hearth.datasource.dead_letter_file import DeadLetterFile
-from hearth.datasource.instruction import instructive
 from hearth.datasource.kept_task import KeptTasks, is_worker_kept
 from hearth.datasource.row_form import RowForm
-from hearth.datasource.written_task import Forbearance, WrittenTask
+from hearth.datasource.written_task import RetryBudget, WrittenTask
 from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
 
@@ -48,7 +48,7 @@ class WritePlan:
     value: str
     batch_id: int | None
     dead_letters: str | None
-    forbearance: Forbearance
+    forbearance: RetryBudget
     keep_seconds: float
 
     def write(self, rows: Iterator[Any]) -> WriteResult:

@@ -18,7 +18,7 @@ from hearth.datasource.option import Options
 from hearth.datasource.planning import planned
 from hearth.datasource.row_form import RowForm
 from hearth.datasource.write_plan import WritePlan
-from hearth.datasource.written_task import Forbearance
+from hearth.datasource.written_task import RetryBudget
 from hearth.discovery import PluginType
 from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import ConfigError, ConnectError
@@ -64,7 +64,7 @@ def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, 
         value=settings.value,
         batch_id=_batch_id(settings.batch_id) if is_batch else None,
         dead_letters=None if settings.dead_letters is None else absolute(settings.dead_letters),
-        forbearance=Forbearance(settings.retry_ms / 1000, settings.flush_ms / 1000, keys),
+        forbearance=RetryBudget(settings.retry_ms / 1000, settings.flush_ms / 1000, keys),
         keep_seconds=min(keep_seconds, BETWEEN_PARTITIONS) if is_batch else keep_seconds,
     )
 

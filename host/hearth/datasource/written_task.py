@@ -61,7 +61,7 @@ class NotTaken(PluginError):
     code = "datasource.not_taken"
 
 
-class AskedAgain(ConnectError):
+class RowsRequestedAgain(ConnectError):
     """A sink asks for rows again that Spark has passed."""
 
     code = "datasource.asked_again"
@@ -76,7 +76,7 @@ class TooManyRows(ConnectError):
 
 
 @dataclass(frozen=True)
-class Forbearance:
+class RetryBudget:
     """For how many seconds a sink may put off rows (``retry``), and their flush (``flush``).
 
     ``keys`` are those of the connector that look as if they said when it flushes.
@@ -88,7 +88,7 @@ class Forbearance:
 
 
 @dataclass
-class _Piece:
+class _RowGroup:
     """Rows that are put together: as they came, and as they are put."""
 
     sources: list[Batch]
@@ -102,7 +102,7 @@ class _Piece:
 
 
 @dataclass
-class _Asked:
+class _ContextRequests:
     """What the task asked of its context."""
 
     skip: Offsets = field(default_factory=dict)
@@ -121,22 +121,22 @@ class WrittenTask:
     def __init__(
         self,
         plan: PluginPlan,
-        patience: Forbearance,
+        retry_budget: RetryBudget,
         *,
         has_letters: bool,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Start the task; raises what it raises, and closes what was opened."""
-        self._plan, self._patience, self._clock, self._sleep = plan, patience, clock, sleep
+        self._plan, self._retry_budget, self._clock, self._sleep = plan, retry_budget, clock, sleep
         self._ended = threading.Event()
         self._said: queue.SimpleQueue[ContextRequest | ConnectError] = queue.SimpleQueue()
-        self._asked = _Asked()
+        self._asked = _ContextRequests()
         self._log = FailureLog(plan.name, plan.settings)
         self._tolerance = Tolerance(plan.settings, self._log)
         self._is_reporting = has_letters or plan.settings.logs_failures
         self._open: set[TopicPartition] = set()
-        self._under_way: tuple[_Piece, Future[PutDone]] | None = None
+        self._under_way: tuple[_RowGroup, Future[PutDone]] | None = None
         self._done: Offsets = {}
         settings = plan.settings
         retry = Retry(
@@ -208,7 +208,7 @@ class WrittenTask:
             for start in range(0, data.num_rows, count):
                 yield data.slice(start, count)
 
-    def _piece(self, form: RowForm, sources: list[Batch]) -> _Piece:
+    def _piece(self, form: RowForm, sources: list[Batch]) -> _RowGroup:
         """Convert and transform rows, up to where the task's own stage takes over."""
         read = read_sides(sources, form.raw, self._places, self._plan) if form.raw else (sources, [])
         batches, failures = read
@@ -218,18 +218,18 @@ class WrittenTask:
             offsets = batch.column("offset")
             own = TopicPartition(batch.topic or "", batch.column("partition")[0].as_py())
             starts[own], ends[own] = offsets[0].as_py(), offsets[-1].as_py() + 1
-        return _Piece(sources, in_order(outcome.batches), [*failures, *outcome.failures], starts, ends)
+        return _RowGroup(sources, in_order(outcome.batches), [*failures, *outcome.failures], starts, ends)
 
     # Putting --------------------------------------------------------------------------------------------------
 
-    def _begin(self, piece: _Piece) -> None:
+    def _begin(self, piece: _RowGroup) -> None:
         """Hand rows over; partitions that are new to the task are opened before, and others closed."""
         self._assign(piece)
         self._tolerance.judge(piece.failures, piece.record)
         self._wait_while_paused(piece)
         self._under_way = piece, self._stage.begin(self._put(piece))
 
-    def _put(self, piece: _Piece) -> Put:
+    def _put(self, piece: _RowGroup) -> Put:
         batches = [kept for batch in piece.batches if (kept := self._wanted(batch)).num_rows]
         if self._columns is not None:
             batches = select(batches, self._columns)
@@ -241,7 +241,7 @@ class WrittenTask:
         own = [skip for each, skip in self._asked.skip.items() if each.topic == batch.original_topic]
         return batch.filter(pc.greater_equal(batch.column("offset"), max(own))) if own else batch
 
-    def _assign(self, piece: _Piece) -> None:
+    def _assign(self, piece: _RowGroup) -> None:
         new = sorted(piece.ends.keys() - self._open)
         if not new:
             return
@@ -260,7 +260,7 @@ class WrittenTask:
             return
         piece, answer = self._under_way
         self._under_way = None
-        give_up_at, wait = self._clock() + self._patience.retry, FIRST_WAIT
+        give_up_at, wait = self._clock() + self._retry_budget.retry, FIRST_WAIT
         while True:
             try:
                 done = self._stage.result(answer, Put.op)
@@ -281,7 +281,7 @@ class WrittenTask:
             self._asked.wants_commit = False
             self._agreed()
 
-    def _refused(self, piece: _Piece, error: PluginError) -> NotTaken:
+    def _refused(self, piece: _RowGroup, error: PluginError) -> NotTaken:
         """Return the error that says which rows the task did not take."""
         count = sum(batch.num_rows for batch in piece.batches)
         places = ", ".join(
@@ -291,13 +291,13 @@ class WrittenTask:
         told.trace = error.trace
         return told
 
-    def _wait_while_paused(self, piece: _Piece) -> None:
-        give_up_at, wait = self._clock() + self._patience.retry, FIRST_WAIT
+    def _wait_while_paused(self, piece: _RowGroup) -> None:
+        give_up_at, wait = self._clock() + self._retry_budget.retry, FIRST_WAIT
         while self._asked.paused & piece.ends.keys():
             if self._clock() >= give_up_at:
                 raise NotFlushed(
                     f"{self._plan.connector_class} has paused {_shown(self._asked.paused)} for "
-                    f"{self._patience.retry:g} s",
+                    f"{self._retry_budget.retry:g} s",
                     hint="have it resume them, or wait longer: hearth.retry.ms",
                 )
             self._sleep(wait)
@@ -309,7 +309,7 @@ class WrittenTask:
 
     def _flush(self) -> None:
         """Have the task flush until it agrees to all rows: only then is the batch done (invariant 1)."""
-        give_up_at, wait = self._clock() + self._patience.flush, FIRST_WAIT
+        give_up_at, wait = self._clock() + self._retry_budget.flush, FIRST_WAIT
         while late := self._agreed():
             if self._clock() >= give_up_at:
                 raise self._kept_back(late)
@@ -329,10 +329,10 @@ class WrittenTask:
     def _kept_back(self, late: Offsets) -> NotFlushed:
         places = "; ".join(f"{each} up to {max(offset, 0)} of {self._done[each]}" for each, offset in late.items())
         config = self._plan.task_config
-        keys = ", ".join(f"{key} (now {config[key]})" if key in config else key for key in self._patience.keys)
+        keys = ", ".join(f"{key} (now {config[key]})" if key in config else key for key in self._retry_budget.keys)
         return NotFlushed(
-            f"{self._plan.connector_class} keeps rows back at the end of a batch: after {self._patience.flush:g} s it "
-            f"has agreed to {places}",
+            f"{self._plan.connector_class} keeps rows back at the end of a batch: after {self._retry_budget.flush:g} s "
+            f"it has agreed to {places}",
             hint=f"have it write what it has whenever it is asked{f', by {keys}' if keys else ''}; "
             "or wait longer: hearth.flush.ms",
         )
@@ -367,7 +367,7 @@ class WrittenTask:
             asked.wants_commit = asked.wants_commit or said.commit
             for each, offset in said.rewind.items():
                 if offset < self._done.get(each, 0):
-                    raise AskedAgain(
+                    raise RowsRequestedAgain(
                         f"{self._plan.connector_class} wants {each} again from offset {offset}, and was given it "
                         f"up to {self._done[each]}"
                     )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hearth.discovery.allowance import MAX_FILES, MAX_PATH, allowance, passing_allowance
+from hearth.discovery.bundle_limits import MAX_FILES, MAX_PATH, bundle_limits, passing_allowance
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 from hearth.discovery.tree import (
     FilePart,
@@ -265,7 +265,7 @@ def _checked(
             raise BundleError(f"{path} is {how}, and only stored and deflated files are read", hint=REPACK)
         (links if stat.S_ISLNK(each.external_attr >> 16) else members)[path] = each
         total += each.file_size
-    if total > allowance(packed):
+    if total > bundle_limits(packed):
         raise BundleError(f"its {packed} bytes unpack to {total}, which is more than they may", hint=REPACK)
     return members, links
 

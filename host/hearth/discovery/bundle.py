@@ -21,8 +21,8 @@ from enum import Enum
 from pathlib import Path
 from typing import IO
 
-from hearth.discovery.allowance import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.archive import ZipTree
+from hearth.discovery.bundle_limits import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.location import PYLOCK, VENV
 from hearth.discovery.manifest import MANIFEST, Manifest

@@ -147,14 +147,14 @@ Admit = Callable[[Bundle], None]
 
 def discover(plugin_path: Sequence[Path], include_host: bool = True, admit: Admit | None = None) -> Catalogue:
     """Read everything on plugin.path and what is installed with the host; runs no code of a plugin."""
-    return Survey(plugin_path, include_host, admit).look()
+    return PluginScanner(plugin_path, include_host, admit).look()
 
 
 Outcome = Bundle | Rejected | None
 """What reading a candidate came to."""
 
 
-class Survey:
+class PluginScanner:
     """Looks through plugin.path as often as it is asked, and reads what is new there or has changed.
 
     A look that finds nothing of that kind takes two questions to the file system for each candidate. What is not

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from hearth.discovery.allowance import MAX_NAME
+from hearth.discovery.bundle_limits import MAX_NAME
 from hearth.discovery.refusal import quoted
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

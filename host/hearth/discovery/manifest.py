@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from hearth.discovery.allowance import MAX_FILES, MAX_PLUGINS
+from hearth.discovery.bundle_limits import MAX_FILES, MAX_PLUGINS
 from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.metadata import check_identity, too_many_plugins
 from hearth.discovery.refusal import BundleError, quoted

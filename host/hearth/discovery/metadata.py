@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from hearth.discovery.allowance import MAX_NAME, MAX_PLUGINS
+from hearth.discovery.bundle_limits import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.declaration import TYPE_OF_GROUP, Declaration
 from hearth.discovery.refusal import REPACK, BundleError, quoted
 from hearth.discovery.tree import Tree

@@ -16,7 +16,7 @@ from lzma import LZMAError
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from hearth.discovery.allowance import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
+from hearth.discovery.bundle_limits import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 
 _SMALL = 64 << 10

@@ -1,6 +1,6 @@
 """Archives of the classes that JVMs load, so that later ones start with less CPU time, and sooner (the JVM's AppCDS).
 
-A rehearsal makes one; every later JVM of the same Java and class path maps it, and one without it only starts slower.
+A warm-up makes one; every later JVM of the same Java and class path maps it, and one without it only starts slower.
 A JVM takes an archive for the class path it was made with, file by file, and says nothing otherwise.
 """
 
@@ -39,7 +39,7 @@ class ClassArchive:
     def make(self, rehearsal: Sequence[str]) -> Path:
         """Make the archive unless it is there, and return its path.
 
-        ``rehearsal`` is the command of a Python program that starts and stops what the archive is for: a JVM writes
+        ``warm-up`` is the command of a Python program that starts and stops what the archive is for: a JVM writes
         its archive while it ends. Raises OSError and subprocess.SubprocessError, with nothing left behind.
         """
         if self.path.exists():

@@ -12,8 +12,8 @@ from typing import Any
 
 from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
-from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.queue import Queues
 from hearth.kafka.group_offset import GroupOffsets, has_members
 from hearth.kafka.kafka_error import KafkaError
@@ -59,9 +59,9 @@ class ConnectorOffsets:
     then, and none begins before they are written (invariants 1 and 2).
     """
 
-    def __init__(self, equipment: Equipment, queues: Queues, settle: Callable[[str], None]) -> None:
+    def __init__(self, leader_services: LeaderServices, queues: Queues, settle: Callable[[str], None]) -> None:
         """``settle`` makes what runs of a connector what the store says, on the connector's queue."""
-        self._with = equipment
+        self._with = leader_services
         self._queues = queues
         self._settle = settle
 

@@ -14,9 +14,9 @@ from hearth.config.connector_key import NAME
 from hearth.config.variable import has_variable
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
-from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
@@ -57,25 +57,27 @@ class Herder:
 
     def __init__(
         self,
-        equipment: Equipment,
+        leader_services: LeaderServices,
         validator: ConnectorValidator,
         queues: Queues | None = None,
     ) -> None:
-        self._mask = PasswordMask(equipment.planner.worker.rest_mask_passwords)
-        self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory, self._mask)
-        self._with = equipment
-        self._configs = equipment.configs
-        self._is_of_cluster = isinstance(equipment.planner.worker, DistributedConfig)
+        self._mask = PasswordMask(leader_services.planner.worker.rest_mask_passwords)
+        self.view = StatusView(
+            leader_services.configs, leader_services.board.store, leader_services.directory, self._mask
+        )
+        self._with = leader_services
+        self._configs = leader_services.configs
+        self._is_of_cluster = isinstance(leader_services.planner.worker, DistributedConfig)
         self._no_connector = _UNKNOWN if self._is_of_cluster else _NOT_FOUND
         self._no_task = "Unknown task: {}-{}" if self._is_of_cluster else "Task {}-{} not found"
         self._validator = validator
         self._queues = queues or Queues()
-        self.reconciler = Reconciler(equipment, self._queues)
+        self.reconciler = Reconciler(leader_services, self._queues)
         self.health = HealthCheck(
             self._queues,
             {
                 "reading configurations": self._configs.snapshot,
-                "reading statuses": lambda: equipment.board.store.tasks(""),
+                "reading statuses": lambda: leader_services.board.store.tasks(""),
                 "looking at what runs": self.reconciler.running,
             },
         )
@@ -193,19 +195,19 @@ class Herder:
     def _validated(self, name: str, config: Mapping[str, str]) -> Mapping[str, str]:
         _refuse_unwritable(name, config)
         with about(label_of(name, scope="validate")):
-            result, doubts = self._validator.examine(config)
+            result, config_warnings = self._validator.examine(config)
             if message := complaint(result):
-                near = [f"{each.name}: {each.message}" for each in doubts if each.is_help]
+                near = [f"{each.name}: {each.message}" for each in config_warnings if each.is_help]
                 raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
             self._mask.learn(name, result)
-            for each in doubts:
+            for each in config_warnings:
                 if not each.is_of_client:  # the start of its tasks says it
                     log.warning("%s: %s", each.name, each.message)
         return config
 
     def _examined(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        result, doubts = self._validator.examine(config)
-        return {**result, "warnings": [{"name": each.name, "message": each.message} for each in doubts]}
+        result, config_warnings = self._validator.examine(config)
+        return {**result, "warnings": [{"name": each.name, "message": each.message} for each in config_warnings]}
 
     def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
         is_new = self._configs.snapshot().find(name) is None

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from hearth.herder.task_restart import Alarm, ring_later
+from hearth.herder.task_restart import RestartTimer, ring_later
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,13 @@ class KeyRotation:
         self,
         seconds: float,
         write: Callable[[], None],
-        later: Callable[[float, Callable[[], None]], Alarm] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
     ) -> None:
         """``write`` writes a new key; it raises ConnectError where it could not, or this host leads no more."""
         self._seconds, self._write, self._later = seconds, write, later
         self._lock = threading.Lock()
         self._term = 0
-        self._alarm: Alarm | None = None
+        self._alarm: RestartTimer | None = None
 
     def begin(self) -> None:
         """Count from now on: this host leads, and has just written a key."""

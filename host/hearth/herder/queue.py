@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 S = TypeVar("S")
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 5.0
+INTERRUPT_SECONDS = 5.0
 """How long whoever ends an instance waits for its plugin first: what Java's ``Worker`` gives a connector to stop."""
 
 _mine = threading.local()
@@ -36,13 +36,13 @@ class Queues:
 
     Every connector has a queue under its name, so what users and plugins ask for takes place in the order it was
     asked, and a plugin that hangs holds up nobody but its own connector. A job that is to end what runs is impatient:
-    what is done before it in its queue has ``patience`` seconds, then the plugin that it waits for is interrupted.
+    each job before it in its queue has ``interrupt_after`` seconds, then the plugin that it waits for is interrupted.
     A queue has a thread of its own, and only while it has something to do: there are never more of them than
     connectors and questions that are being dealt with.
     """
 
-    def __init__(self, patience: float = PATIENCE_SECONDS) -> None:
-        self._patience = patience
+    def __init__(self, interrupt_after: float = INTERRUPT_SECONDS) -> None:
+        self._interrupt_after = interrupt_after
         self._lock = threading.Lock()
         self._is_closed = False
         self._waiting: dict[Hashable, deque[_Job[Any]]] = {}
@@ -119,7 +119,7 @@ class Queues:
         """Interrupt what a queue does in a while, where somebody impatient waits behind it."""
         running = self._running.get(queue)
         if running is not None and any(job.is_impatient for job in self._waiting[queue]):
-            running.hurry(self._patience)
+            running.hurry(self._interrupt_after)
 
 
 class _Job(Generic[T]):

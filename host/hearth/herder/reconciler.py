@@ -11,8 +11,8 @@ from functools import partial
 
 from hearth.foundation.log_context import about, label_of
 from hearth.foundation.log_level import levels
-from hearth.herder.equipment import Equipment
 from hearth.herder.instance import TransitionFailed
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import NOTHING, Restart, Supervisor
 from hearth.herder.task_link import TaskEvent
@@ -36,14 +36,14 @@ class Reconciler(ConfigListener):
     reconcile everything, to end is to want nothing.
     """
 
-    def __init__(self, equipment: Equipment, queues: Queues) -> None:
-        self._with = equipment
+    def __init__(self, leader_services: LeaderServices, queues: Queues) -> None:
+        self._with = leader_services
         self._queues = queues
         self._lock = threading.Lock()
         self._generations: Iterator[int] | None = None
         self._supervisors: dict[str, Supervisor] = {}
         self._changed_classes: dict[str, set[str]] = {}
-        equipment.configs.subscribe(self)
+        leader_services.configs.subscribe(self)
 
     @property
     def leads(self) -> bool:

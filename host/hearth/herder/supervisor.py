@@ -14,14 +14,14 @@ from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
-from hearth.herder.conduct import Conduct
-from hearth.herder.equipment import Equipment
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.instance import ConnectorRun, TransitionFailed
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.plugin.staged_connector import StagedConnector
+from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.task import SupervisedTask
 from hearth.herder.task_link import TaskEvent
-from hearth.herder.task_restart import Alarm, TaskRestarts
+from hearth.herder.task_restart import RestartTimer, TaskRestarts
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import ConfiguredConnector, RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError, NotFoundError
@@ -55,26 +55,26 @@ class Supervisor:
     def __init__(
         self,
         name: str,
-        equipment: Equipment,
+        leader_services: LeaderServices,
         generations: Iterator[int],
         later: Callable[[str, Callable[[], None]], None],
     ) -> None:
         """``later`` lets something happen on the connector's queue, once however often it is asked, and reconciles."""
         self.name = name
-        self._with = equipment
+        self._with = leader_services
         self._generations = generations
         self._later = later
         self._revision: int | None = None
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
-        self._conduct = Conduct()
-        self._task_conducts: dict[int, Conduct] = {}
+        self._sharing_history = SharingHistory()
+        self._task_conducts: dict[int, SharingHistory] = {}
         self._tasks: dict[int, SupervisedTask] = {}
-        self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), equipment.ring_later)
+        self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), leader_services.ring_later)
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._is_over = False
-        self._reload: Alarm | None = None
+        self._reload: RestartTimer | None = None
 
     @property
     def is_over(self) -> bool:
@@ -170,7 +170,10 @@ class Supervisor:
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         if entry.revision != self._revision:
-            self._conduct, self._task_conducts = Conduct(), {}  # what was wrong with it may have been mended
+            self._sharing_history, self._task_conducts = (
+                SharingHistory(),
+                {},
+            )  # what was wrong with it may have been mended
         self._revision, self._run = entry.revision, None
         try:
             settings = self._with.resolve(entry)
@@ -205,10 +208,10 @@ class Supervisor:
         plugin = self._with.directory.connector(config)
         worker = self._with.planner.worker_for(config)
         if worker.is_apart(config):
-            self._conduct.is_apart = True
+            self._sharing_history.is_apart = True
         environment = self._with.directory.environment(plugin).confined(worker.confinement(config))
         seconds = worker.call_seconds(config)
-        return self._with.pool.take(plugin, environment, seconds, self._conduct)
+        return self._with.pool.take(plugin, environment, seconds, self._sharing_history)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:
         """Write to the store what tasks there are to be, where that is something new."""
@@ -315,7 +318,7 @@ class Supervisor:
                 plans[number], settings, version,
                 self._with.launcher, self._with.link, self._with.board, self._generations,
                 heard=partial(self._hear, number),
-                conduct=self._task_conducts.setdefault(number, Conduct(whose="the task")),
+                sharing_history=self._task_conducts.setdefault(number, SharingHistory(whose="the task")),
             )  # fmt: skip
             with self._lock:
                 if self._is_over:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from hearth.config.variable import Resolved
 from hearth.foundation.log_context import about, label_of
-from hearth.herder.conduct import Conduct
+from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS
@@ -78,12 +78,12 @@ class SupervisedTask:
         generations: Iterator[int],
         clock: Callable[[], float] = time.monotonic,
         heard: Callable[[State], None] = lambda state: None,
-        conduct: Conduct | None = None,
+        sharing_history: SharingHistory | None = None,
     ) -> None:
         """``settings`` and ``version`` are those of the connector for which the task was planned.
 
         ``heard`` is told every state that the task comes to, by whichever thread hears of it, and does not wait.
-        ``conduct`` says how its runs have behaved before, where its plan lets them share processes.
+        ``sharing_history`` says how its runs have behaved before, where its plan lets them share processes.
         """
         self.plan = plan
         self.settings = settings
@@ -93,7 +93,7 @@ class SupervisedTask:
         self._board = board
         self._generations = generations
         self._heard = heard
-        self._conduct = conduct or Conduct(whose="the task")
+        self._sharing_history = sharing_history or SharingHistory(whose="the task")
         self._clock = clock
         self._lock = threading.RLock()
         self._ended = threading.Event()
@@ -213,9 +213,9 @@ class SupervisedTask:
                 return
             if end.loss is not None and end.loss.was_shared:
                 with self._about():
-                    self._conduct.lost(is_known=end.loss.is_suspect)
+                    self._sharing_history.lost(is_known=end.loss.is_suspect)
                     if end.loss.is_suspect:
-                        self._conduct.set_apart("the process that it shared did not answer it as it should")
+                        self._sharing_history.set_apart("the process that it shared did not answer it as it should")
             self._losses = 1 if self._clock() - self._launched_at >= SETTLED_SECONDS else self._losses + 1
             if self._losses > LOSSES:
                 self._give_up(end.reason)
@@ -239,7 +239,7 @@ class SupervisedTask:
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
         address = self._link.expect(self.plan, self._generation, self._is_paused, self.settings.hidden)
-        shares = "" if self._conduct.is_apart else self.plan.shares
+        shares = "" if self._sharing_history.is_apart else self.plan.shares
         launch = TaskLaunch(self.plan.connector, self.number, self._generation, address, shares)
         self._launcher.launch(launch, self.plan, self.on_end)
 

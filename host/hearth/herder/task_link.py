@@ -86,7 +86,7 @@ class _Registration:
     token: str = field(repr=False)
     hidden: Callable[[str], str] = str
     """What makes of a text one that may be shown."""
-    holder: _Visitor | None = None
+    holder: _IncomingConnection | None = None
     end: str | None = None
     """The command that ends the run, once it was given."""
     ended_by: float = 0.0
@@ -163,7 +163,7 @@ class TaskLinkServer:
         self._identity = identity
         self._context = server_context(identity)
         self._registrations: dict[str, _Registration] = {}
-        self._strangers: list[_Visitor] = []
+        self._strangers: list[_IncomingConnection] = []
         self._is_crowded = False
         self._lock = threading.Lock()
         self._left = threading.Condition(self._lock)
@@ -313,7 +313,7 @@ class TaskLinkServer:
                 log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
         self._is_crowded = first is not None
         encrypted = EncryptedSocket(connection, self._context, is_server=True)
-        visitor = _Visitor(self, encrypted)
+        visitor = _IncomingConnection(self, encrypted)
         with self._lock:
             self._strangers.append(visitor)
         try:
@@ -323,12 +323,12 @@ class TaskLinkServer:
             self.cross_off(visitor)
             encrypted.close()
 
-    def cross_off(self, visitor: _Visitor) -> None:
+    def cross_off(self, visitor: _IncomingConnection) -> None:
         """Count a visitor no longer among the strangers: it has introduced itself, or is gone."""
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(visitor)
 
-    def admit(self, visitor: _Visitor, asked: Introduce) -> _Registration | None:
+    def admit(self, visitor: _IncomingConnection, asked: Introduce) -> _Registration | None:
         """Give a visitor the registration its token belongs to; its former holder is dropped."""
         with self._lock:
             registration = self._registrations.get(asked.task)
@@ -339,7 +339,7 @@ class TaskLinkServer:
             before.turn_away()
         return registration
 
-    def leave(self, visitor: _Visitor, registration: _Registration, has_ended: bool) -> None:
+    def leave(self, visitor: _IncomingConnection, registration: _Registration, has_ended: bool) -> None:
         """Note that a link ended, by its task's end or not; only the registration's present holder is missed."""
         with self._left:
             if registration.holder is not visitor:
@@ -389,7 +389,7 @@ class TaskLinkServer:
         self._offsets.put(registration.connector, offsets)
 
 
-class _Visitor:
+class _IncomingConnection:
     """One incoming connection: a stranger until its token is checked."""
 
     def __init__(self, server: TaskLinkServer, connection: EncryptedSocket) -> None:

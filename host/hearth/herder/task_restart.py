@@ -14,14 +14,14 @@ from hearth.config.restart_key import TaskRestartConfig
 log = logging.getLogger(__name__)
 
 
-class Alarm(Protocol):
+class RestartTimer(Protocol):
     """Something that is to happen later, unless it is called off."""
 
     def cancel(self) -> None:
         """Call it off; it may be happening just now."""
 
 
-def ring_later(seconds: float, act: Callable[[], None]) -> Alarm:
+def ring_later(seconds: float, act: Callable[[], None]) -> RestartTimer:
     """Do something on a thread of its own after so many seconds."""
     timer = threading.Timer(seconds, act)
     timer.daemon = True
@@ -36,7 +36,7 @@ class _Task:
     settings: TaskRestartConfig
     restarts: int = 0
     running_since: float | None = None
-    alarm: Alarm | None = None
+    alarm: RestartTimer | None = None
     is_due: bool = False
 
 
@@ -52,7 +52,7 @@ class TaskRestarts:
         self,
         connector: str,
         reconcile: Callable[[], None],
-        later: Callable[[float, Callable[[], None]], Alarm] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connector, self._reconcile, self._later, self._clock = connector, reconcile, later, clock

@@ -18,7 +18,7 @@ from pathlib import Path
 from hearth_stage.limit import MEMORY, Limits
 
 PERIOD_MICROSECONDS = 100_000
-PATIENCE, _PAUSE_SECONDS = 50, 0.01
+TIMEOUT, _PAUSE_SECONDS = 50, 0.01
 """How often and after what pauses it is tried to remove a group."""
 _CONTROLLERS = {"memory", "cpu"}
 _MAY_LACK = {"memory.swap.max": (PermissionError,)}  # a kernel that does not account for swap
@@ -56,7 +56,7 @@ class ControlGroup:
         """Remove it, with whatever still runs in it."""
         with contextlib.suppress(OSError):
             (self.path / "cgroup.kill").write_text("1")
-        for _ in range(PATIENCE):
+        for _ in range(TIMEOUT):
             try:
                 self.path.rmdir()
             except FileNotFoundError:

@@ -1,9 +1,9 @@
 """The process of a stage that was forked from the fork server of its environment, as its owner has it.
 
-Whoever wants a stage of an environment looks for its fork server at an address that all processes know which were
-forked from one, such as the workers of an executor from Spark's daemon (``meeting_place``). It is that of a Unix
-socket without a file: the kernel gives it to one process at a time and takes it back when that ends, however it does.
-So whoever finds nobody there takes the address and starts the fork server, which is handed the socket.
+An owner that needs a stage of an environment looks for its fork server at an address that all processes forked from one
+process share (``fork_server_directory``), such as the workers of an executor. The address is an abstract Unix socket:
+the kernel gives it to one process at a time and frees it when that process ends. An owner that finds nobody there takes
+the address, starts the fork server and hands it the socket.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ForkServerGone(Exception):
 
 
 @dataclass(frozen=True)
-class MeetingPlace:
+class ForkServerDirectory:
     """Where a process and all that are forked from it look for fork servers, which end with the last of them."""
 
     secret: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -68,16 +68,16 @@ class MeetingPlace:
         return f"\0hearth-{hashlib.sha256(told.encode()).hexdigest()}"
 
 
-_place: MeetingPlace | None = None
+_place: ForkServerDirectory | None = None
 _placing = threading.Lock()
 
 
-def meeting_place() -> MeetingPlace:
+def fork_server_directory() -> ForkServerDirectory:
     """Return the meeting place of this process, which it shares with those that are forked from it after this."""
     global _place
     with _placing:
         if _place is None:
-            _place = MeetingPlace()
+            _place = ForkServerDirectory()
         return _place
 
 
@@ -136,7 +136,7 @@ class ForkPlan:
         address = self._address("fork server")
         patient_until = time.monotonic() + FORK_SECONDS
         while (control := connected(address)) is None:
-            if (started := self._started(address, meeting_place().life[0])) is not None:
+            if (started := self._started(address, fork_server_directory().life[0])) is not None:
                 return started
             if time.monotonic() > patient_until:
                 raise NotForked("whoever starts its fork server does not go on")
@@ -146,7 +146,7 @@ class ForkPlan:
     def _address(self, what: str) -> str:
         here = os.stat(".")
         facts = (self.environment.key, self.environment.start_line(), *self.modules, here.st_dev, here.st_ino)
-        return meeting_place().address(what, *facts, sorted(self.variables.items()))
+        return fork_server_directory().address(what, *facts, sorted(self.variables.items()))
 
     def _started(self, address: str, life: int) -> tuple[socket.socket, subprocess.Popen[bytes]] | None:
         """Start the fork server, unless somebody else is doing that, and connect to it before it can have ended."""

@@ -35,7 +35,7 @@ class ProcessFull(ConnectError):
     """A process takes no further tenant: it has ended or is about to, or it takes but one."""
 
 
-class Sharer(Protocol):
+class TenantConnection(Protocol):
     """One of those who share a stage process, on this side of the connection."""
 
     @property
@@ -71,7 +71,7 @@ class SharedStage:
         self._idle_seconds = idle_seconds
         self._idle: threading.Timer | None = None
         self._lock = threading.Lock()
-        self._tenants: dict[int, Sharer] = {}
+        self._tenants: dict[int, TenantConnection] = {}
         self._gone: deque[int] = deque()
         self._numbers = itertools.count(1)
         self._is_retired = self._is_closed = False
@@ -93,7 +93,7 @@ class SharedStage:
         """Return whether it takes a further tenant."""
         return self.is_alive and not self._is_retired and (self.is_shared or not self._tenants)
 
-    def admit(self, tenant: Sharer) -> int:
+    def admit(self, tenant: TenantConnection) -> int:
         """Return the number of a new tenant, 0 for one that has the process to itself; raises ProcessFull."""
         with self._lock:
             if not self.has_room:
@@ -154,12 +154,12 @@ class SharedStage:
 
     def _watch(self) -> None:
         """End the process unless it answers; it may not even take in a question."""
-        patience = threading.Timer(MUTE_SECONDS, self._end_mute)
-        patience.daemon = True
-        patience.start()
+        timer = threading.Timer(MUTE_SECONDS, self._end_mute)
+        timer.daemon = True
+        timer.start()
         with contextlib.suppress(PluginError):  # it has ended
             self.stage.call(Ping())
-        patience.cancel()
+        timer.cancel()
 
     def _end_mute(self) -> None:
         log.warning("the process of %s stands still and is ended", self._name)
@@ -194,7 +194,7 @@ class SharedStage:
         # Waiting for the process's last words takes a moment; the stage's reader thread is not to be held up.
         threading.Thread(target=self._tell_of_death, args=[stage, silent], daemon=True).start()
 
-    def _tell_of_death(self, stage: Stage, tenants: list[Sharer]) -> None:
+    def _tell_of_death(self, stage: Stage, tenants: list[TenantConnection]) -> None:
         error = stage.died()
         if self.is_shared:
             log.warning("%s, which several may share", error)

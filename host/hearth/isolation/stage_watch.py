@@ -40,7 +40,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class LimitDecision:
     """What is to be done: end the process because of an ``excess``, or hold it up, and when to look again."""
 
     next_look: float
@@ -48,7 +48,7 @@ class Judgement:
     excess: str = ""
 
 
-class Allowance:
+class UsageBudget:
     """What a process may still take; told at a time, by a clock that goes steadily, what it has taken."""
 
     def __init__(self, limits: Limits, now: float, usage: Usage) -> None:
@@ -57,12 +57,12 @@ class Allowance:
         self._saved = 0.0
         self._next_look = SHORTEST_SECONDS
 
-    def judge(self, now: float, usage: Usage) -> Judgement:
+    def judge(self, now: float, usage: Usage) -> LimitDecision:
         """Judge what has been taken since the last time."""
         most, cpus = self._limits.memory_bytes, self._limits.cpus
         if most is not None and usage.memory_bytes > most:
             taken = f"{usage.memory_bytes} bytes of memory"
-            return Judgement(0.0, excess=f"it used {taken}, more than {MEMORY}={most}")
+            return LimitDecision(0.0, excess=f"it used {taken}, more than {MEMORY}={most}")
         took = max(0.0, usage.cpu_seconds - self._taken)  # less where a process that was counted has ended
         pause = 0.0 if cpus is None else self._pause(cpus, now - self._time, took)
         self._time, self._taken = now, usage.cpu_seconds
@@ -73,7 +73,7 @@ class Allowance:
             if most is not None:
                 self._next_look = min(self._next_look, (most - usage.memory_bytes) / BYTES_PER_SECOND)
         self._next_look = min(max(self._next_look, SHORTEST_SECONDS), LONGEST_SECONDS)
-        return Judgement(self._next_look, pause)
+        return LimitDecision(self._next_look, pause)
 
     def _pause(self, cpus: float, seconds: float, took: float) -> float:
         """Return for how long to hold a process up that took so much of processors in so many seconds."""
@@ -101,10 +101,10 @@ class Watch:
     def _execute(self) -> None:
         with contextlib.suppress(ProcessLookupError), _descriptor(self._pid) as process:
             most = self._limits.memory_bytes
-            allowance = Allowance(self._limits, time.monotonic(), usage_of(self._pid, most))
-            judgement = Judgement(SHORTEST_SECONDS)
+            budget = UsageBudget(self._limits, time.monotonic(), usage_of(self._pid, most))
+            judgement = LimitDecision(SHORTEST_SECONDS)
             while not self._is_over.wait(judgement.next_look):
-                judgement = allowance.judge(time.monotonic(), usage_of(self._pid, most))
+                judgement = budget.judge(time.monotonic(), usage_of(self._pid, most))
                 if judgement.excess:
                     self._on_excess(judgement.excess)
                     return

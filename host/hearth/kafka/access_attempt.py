@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from hearth.foundation.log_repeat import CLIENT
-from hearth.kafka.access_mistake import CODE, MOST_SERVERS, SECONDS, find_mistake, is_answered
+from hearth.kafka.access_diagnosis import CODE, MOST_SERVERS, SECONDS, find_mistake, is_answered
 from hearth.kafka.token import authorized
 from hearth_api import ConfigError, ConnectError
 

@@ -28,7 +28,7 @@ from hearth_api import TopicPartition
 log = logging.getLogger(__name__)
 
 ANSWER_MS = 1_000
-"""How long a broker has to answer one question here; the caller serves its own inbox before it asks again."""
+"""How long a broker has to answer one question here; the caller serves its own event queue before it asks again."""
 
 RETIRE_SECONDS = 4.0
 LISTING_SECONDS = LEAVE_SECONDS = 1.0

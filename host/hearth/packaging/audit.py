@@ -13,7 +13,7 @@ from hearth.discovery.core_metadata import CoreMetadata, distributions
 from hearth.discovery.location import candidates
 from hearth.discovery.revocation import Revocation, revoked_parts
 from hearth.discovery.signature import unlisted_files
-from hearth.packaging.wholeness import altered_files
+from hearth.packaging.integrity import altered_files
 from hearth.packaging.yanked import yanked
 
 

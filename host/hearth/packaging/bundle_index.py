@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from hearth.discovery import Bundle, Rejected, read
 from hearth.discovery.location import candidates
 from hearth.discovery.version_order import version_key
-from hearth.packaging.offer import Offer, offer_of
+from hearth.packaging.index_entry import IndexEntry, offer_of
 from hearth_api import ConfigError, NotFoundError
 
 VARIABLE = "HEARTH_INDEX"
@@ -46,7 +46,7 @@ def bundles_in(folder: Path) -> Iterator[Bundle]:
             yield found
 
 
-def offers(indexes: Sequence[str]) -> Iterator[Offer]:
+def entries(indexes: Sequence[str]) -> Iterator[IndexEntry]:
     """Yield all that some indexes have; raises ``ConfigError`` for one that is none."""
     for index in indexes:
         if is_address(index):
@@ -57,14 +57,14 @@ def offers(indexes: Sequence[str]) -> Iterator[Offer]:
             yield from map(offer_of, bundles_in(Path(index).absolute()))
 
 
-def search(text: str, indexes: Sequence[str]) -> list[Offer]:
+def search(text: str, indexes: Sequence[str]) -> list[IndexEntry]:
     """Return the bundles whose name, or the class of one of whose plugins, holds a text; by name and version."""
     wanted = text.lower()
-    found = (each for each in offers(indexes) if any(wanted in name.lower() for name in (each.name, *each.plugins)))
+    found = (each for each in entries(indexes) if any(wanted in name.lower() for name in (each.name, *each.plugins)))
     return sorted(found, key=lambda each: (canonicalize_name(each.name), version_key(each.version)))
 
 
-def find(text: str, indexes: Sequence[str]) -> Offer:
+def find(text: str, indexes: Sequence[str]) -> IndexEntry:
     """Return the newest bundle that a requirement such as ``orders`` or ``orders>=1.2`` names and this host can take.
 
     Pre-releases count where a requirement names one, or where there is nothing else, as for pip and uv. Raises
@@ -73,7 +73,7 @@ def find(text: str, indexes: Sequence[str]) -> Offer:
     wanted = requirement(text)
     if wanted.extras:
         raise ConfigError(f"{text!r} names extras, and a bundle holds all that it needs", hint=f"write {wanted.name}")
-    same = [each for each in offers(indexes) if canonicalize_name(each.name) == canonicalize_name(wanted.name)]
+    same = [each for each in entries(indexes) if canonicalize_name(each.name) == canonicalize_name(wanted.name)]
     fitting = list(wanted.specifier.filter(same, key=lambda each: each.version))
     for each in sorted(fitting, key=lambda each: version_key(each.version), reverse=True):
         unmet = each.unmet

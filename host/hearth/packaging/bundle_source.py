@@ -17,13 +17,13 @@ from hearth.discovery.refusal import BundleError
 from hearth.foundation.digest import sha256_of
 from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.packaging.wholeness import usable
+from hearth.packaging.integrity import usable
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-    from hearth.packaging.offer import Offer
+    from hearth.packaging.index_entry import IndexEntry
 
 MOST_BYTES = 4 << 30
 """More than this is not taken from an address."""
@@ -90,17 +90,17 @@ class BundleSource:
 
         return pack(project, folder / "packed", environments, self.find_links, self.is_offline, self.step)
 
-    def _offered(self, offer: Offer, folder: Path) -> Path:
+    def _offered(self, entry: IndexEntry, folder: Path) -> Path:
         """Return what an index offers, fetched where it is at an address, and compared with what the index says."""
-        if offer.sha256 is None:
-            return Path(offer.location)
-        with self.step(offer.location):
-            found = _fetched(offer.location, folder, is_checked=True)
-        _check(found, _digits(offer.sha256))
+        if entry.sha256 is None:
+            return Path(entry.location)
+        with self.step(entry.location):
+            found = _fetched(entry.location, folder, is_checked=True)
+        _check(found, _digits(entry.sha256))
         bundle = usable(found)
-        if (plain_name(bundle.name), bundle.version) != (plain_name(offer.name), offer.version):
+        if (plain_name(bundle.name), bundle.version) != (plain_name(entry.name), entry.version):
             fact = (
-                f"the index calls {offer.location} {offer.name} {offer.version}, it is {bundle.name} {bundle.version}"
+                f"the index calls {entry.location} {entry.name} {entry.version}, it is {bundle.name} {bundle.version}"
             )
             raise BundleError(fact, hint="make the list of that index anew: hearth bundle index DIR")
         return found

@@ -22,7 +22,7 @@ from hearth.discovery.tree import check_path
 from hearth.foundation.digest import sha256_of
 from hearth.foundation.user_file import replace_text
 from hearth.packaging.download import download
-from hearth.packaging.offer import Offer, api_needs
+from hearth.packaging.index_entry import IndexEntry, api_needs
 from hearth_api import ConfigError
 
 INDEX = "hearth-index.json"
@@ -52,7 +52,7 @@ def _row(folder: Path, bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def read_index(address: str) -> list[Offer]:
+def read_index(address: str) -> list[IndexEntry]:
     """Return what the list at an address offers; raises ``ConfigError`` for what is none.
 
     The address is that of the directory, or of the list itself.
@@ -72,10 +72,10 @@ def read_index(address: str) -> list[Offer]:
     raise ConfigError(f"{base} has a format that is not read here", hint="install a newer Hearth")
 
 
-def _offer(base: str, row: dict[str, Any]) -> Offer:
+def _offer(base: str, row: dict[str, Any]) -> IndexEntry:
     name, version, file, sha256 = (row[each] for each in ("name", "version", "file", "sha256"))
     plugins, needs = row["plugins"], [Requirement(each) for each in row["requires"]]
     if not all(isinstance(each, str) for each in (name, version, file, sha256, *plugins)):
         raise ValueError("a bundle is named by something else than texts")
     location = urljoin(base, quote(check_path(file)))
-    return Offer(name, version, tuple(plugins), location, lambda: iter(needs), sha256.lower())
+    return IndexEntry(name, version, tuple(plugins), location, lambda: iter(needs), sha256.lower())

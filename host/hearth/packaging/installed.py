@@ -27,7 +27,7 @@ from hearth.discovery.version_order import version_key
 from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import make_directory, replacing
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.packaging.wholeness import usable
+from hearth.packaging.integrity import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConflictError, NotFoundError
 

@@ -14,7 +14,7 @@ from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import FORMAT, SIGNATURE, TrustedKey, fingerprint, manifest_of, said_of, signatures_of
 from hearth.discovery.trusted_identity import TrustedIdentity
 from hearth.foundation.user_file import replacing
-from hearth.packaging.wholeness import usable
+from hearth.packaging.integrity import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConfigError, ConflictError
 

@@ -28,7 +28,7 @@ from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import API, PROVIDED, unmet_api
 from hearth.isolation.stage import Stage
 from hearth.packaging.description import Description, ask
-from hearth.packaging.wholeness import altered_files
+from hearth.packaging.integrity import altered_files
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 from hearth_stage.plugin_call import TryPlugin
 

@@ -75,7 +75,7 @@ class TimedOut(ConnectError):
     code = "request.timeout"
 
 
-class Patience:
+class AnswerTimeout:
     """How long answers wait for what they ask of the herder."""
 
     def __init__(self, seconds: float = REQUEST_SECONDS) -> None:

@@ -20,8 +20,8 @@ from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import then
 from hearth.rest.answer import (
+    AnswerTimeout,
     JsonAnswer,
-    Patience,
     TimedOut,
     Unreadable,
     on_connect_error,
@@ -32,7 +32,7 @@ from hearth.rest.answer import (
 from hearth.rest.bundle_resource import ARCHIVE, FILE, BundlesResource
 from hearth.rest.bundle_resource import VERSION as BUNDLE_VERSION
 from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
-from hearth.rest.endpoint import Answer, Endpoint, Judge, Respondent, routes
+from hearth.rest.endpoint import Answer, Endpoint, Judge, Responder, routes
 from hearth.rest.entity import (
     ACTIVE_TOPICS,
     ARCHIVE_FILE,
@@ -99,7 +99,7 @@ class Health:
     """When the host has done what it does at its start, and how long an answer about its health may take."""
 
     ready: Future[None] = field(default_factory=Future)
-    patience: Patience = field(default_factory=lambda: Patience(HEALTH_SECONDS))
+    answer_timeout: AnswerTimeout = field(default_factory=lambda: AnswerTimeout(HEALTH_SECONDS))
 
 
 def new_app(
@@ -108,7 +108,7 @@ def new_app(
     directory: PluginDirectory,
     info: ServerInfo,
     health: Health,
-    patience: Patience | None = None,
+    answer_timeout: AnswerTimeout | None = None,
     extensions: Extensions | None = None,
     forwarder: Forwarder | None = None,
     share_level: ShareLevel = levels.set,
@@ -119,16 +119,16 @@ def new_app(
     A ``forwarder`` passes on what is for another host of its cluster, on all of which ``share_level`` sets a level;
     ``signatures`` lets in what other workers ask.
     """
-    patience = patience or Patience()
+    answer_timeout = answer_timeout or AnswerTimeout()
     endpoints = [
         *_general(info, health, herder.health),
-        *_connectors(ConnectorsResource(herder, patience, signatures)),
-        *_offsets(OffsetsResource(herder, patience)),
-        *_topics(TopicsResource(herder, worker, patience)),
+        *_connectors(ConnectorsResource(herder, answer_timeout, signatures)),
+        *_offsets(OffsetsResource(herder, answer_timeout)),
+        *_topics(TopicsResource(herder, worker, answer_timeout)),
     ]
     endpoints += [
         *by_name(endpoints),
-        *_plugins(ConnectorPluginsResource(herder, directory, patience)),
+        *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
     ]
@@ -203,7 +203,7 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck) -> list[Endpo
     async def state(request: Request) -> Response:
         """Tell whether this worker is ready to handle requests, and handles them (KIP-1017)."""
         try:
-            await health.patience.wait(then(health.ready, lambda _: check.take()))
+            await health.answer_timeout.wait(then(health.ready, lambda _: check.take()))
         except TimedOut:
             unwell = (500, "unhealthy", UNHEALTHY) if health.ready.done() else (503, "starting", STARTING)
             status, kind, message = unwell
@@ -250,10 +250,10 @@ def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
         _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
         _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
     ]
-    return [*_by(Respondent.ANY_IN_STEP, views), *_by(Respondent.LEADER, [*acts, *among_workers])]
+    return [*_by(Responder.ANY_IN_STEP, views), *_by(Responder.LEADER, [*acts, *among_workers])]
 
 
-def _by(respondent: Respondent, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
+def _by(respondent: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
     return (replace(each, by=respondent) for each in endpoints)
 
 
@@ -268,16 +268,16 @@ def _offsets(resource: OffsetsResource) -> list[Endpoint]:
         Endpoint("PATCH", offsets, resource.alter, "alterConnectorOffsets", done, body=OFFSETS),
         Endpoint("DELETE", offsets, resource.reset, "resetConnectorOffsets", done),
     ]
-    listing = Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}, by=Respondent.ANY_IN_STEP)
-    return [listing, *_by(Respondent.LEADER, acts)]
+    listing = Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}, by=Responder.ANY_IN_STEP)
+    return [listing, *_by(Responder.LEADER, acts)]
 
 
 def _topics(resource: TopicsResource) -> list[Endpoint]:
     topics, done = "/connectors/{connector}/topics", {202: None}
     listed = {200: ACTIVE_TOPICS}
     return [
-        Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", listed, by=Respondent.ANY_IN_STEP),
-        Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", done, by=Respondent.LEADER),
+        Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", listed, by=Responder.ANY_IN_STEP),
+        Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", done, by=Responder.LEADER),
     ]
 
 

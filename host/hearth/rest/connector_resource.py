@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
-from hearth.rest.answer import JsonAnswer, Patience
+from hearth.rest.answer import AnswerTimeout, JsonAnswer
 from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map, read_maps
 from hearth.rest.endpoint import Query
 from hearth.rest.named_path import location
@@ -31,12 +31,14 @@ ONLY_FAILED = Query("onlyFailed", "Whether only what failed is restarted.", Fals
 class ConnectorsResource:
     """One method for each route below `/connectors`."""
 
-    def __init__(self, herder: Herder, patience: Patience, signatures: SignatureCheck | None = None) -> None:
+    def __init__(
+        self, herder: Herder, answer_timeout: AnswerTimeout, signatures: SignatureCheck | None = None
+    ) -> None:
         """``signatures`` lets in other workers, which one that works alone has none of."""
         self._herder = herder
         self._signatures = signatures
         self._view = herder.view
-        self._wait = patience.wait
+        self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
         """List the names, or what is to be expanded of every connector."""

@@ -50,7 +50,7 @@ class Query:
         return given.lower() == "true" if given.strip() else bool(self.default)
 
 
-class Respondent(Enum):
+class Responder(Enum):
     """Which host of a cluster answers."""
 
     ANY = "any"
@@ -84,7 +84,7 @@ class Endpoint:
     makes: str | None = field(default=JSON, kw_only=True)
     is_hidden: bool = field(default=False, kw_only=True)
     """Whether it is for workers among themselves, and told nobody."""
-    by: Respondent = field(default=Respondent.ANY, kw_only=True)
+    by: Responder = field(default=Responder.ANY, kw_only=True)
 
     @property
     def summary(self) -> str:

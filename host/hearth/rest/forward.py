@@ -22,7 +22,7 @@ from starlette.responses import Response
 from hearth.rest import request_signature
 from hearth.rest.answer import base_url
 from hearth.rest.body import read_body
-from hearth.rest.endpoint import Answer, Endpoint, Respondent
+from hearth.rest.endpoint import Answer, Endpoint, Responder
 from hearth.rest.media_range import JSON
 from hearth.storage import NotLeading
 from hearth_api import ConflictError, ConnectError
@@ -83,9 +83,9 @@ class Forwarder:
 
     def placed(self, endpoint: Endpoint) -> Endpoint:
         """Return an endpoint as it is served on a host that may not lead."""
-        if endpoint.by is Respondent.ANY:
+        if endpoint.by is Responder.ANY:
             return endpoint
-        answer = self._led if endpoint.by is Respondent.LEADER else self._read
+        answer = self._led if endpoint.by is Responder.LEADER else self._read
         return replace(endpoint, answer=answer(endpoint.answer))
 
     def _led(self, answer: Answer) -> Answer:

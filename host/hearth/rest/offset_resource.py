@@ -6,16 +6,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.herder.herder import Herder
-from hearth.rest.answer import JsonAnswer, Patience
+from hearth.rest.answer import AnswerTimeout, JsonAnswer
 from hearth.rest.body import read_offsets
 
 
 class OffsetsResource:
     """One method for each act on `/connectors/{connector}/offsets`."""
 
-    def __init__(self, herder: Herder, patience: Patience) -> None:
+    def __init__(self, herder: Herder, answer_timeout: AnswerTimeout) -> None:
         self._herder = herder
-        self._wait = patience.wait
+        self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
         """List the committed offsets of a connector."""

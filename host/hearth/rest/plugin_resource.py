@@ -9,7 +9,7 @@ from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.validation.connector_validator import ValidationFailed
-from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
+from hearth.rest.answer import INTERNAL, AnswerTimeout, JsonAnswer, answer
 from hearth.rest.body import read_map
 from hearth.rest.endpoint import Query
 from hearth_api import UNDEFINED_VERSION, ConfigError
@@ -33,10 +33,10 @@ _SUFFIX = "Connector"
 class ConnectorPluginsResource:
     """One method for each route below `/connector-plugins`."""
 
-    def __init__(self, herder: Herder, directory: PluginDirectory, patience: Patience) -> None:
+    def __init__(self, herder: Herder, directory: PluginDirectory, answer_timeout: AnswerTimeout) -> None:
         self._herder = herder
         self._directory = directory
-        self._wait = patience.wait
+        self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
         """List the connectors, or all plugins, type by type."""

@@ -71,7 +71,7 @@ class RestServer:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        asyncio.get_running_loop().set_exception_handler(Complaints())
+        asyncio.get_running_loop().set_exception_handler(EventLoopWarnings())
         await asyncio.gather(*(server.serve(sockets) for server, sockets in self._servers))
 
 
@@ -81,7 +81,7 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         lifespan="off",
-        http=PatientProtocol,
+        http=TimeoutProtocol,
         ws="none",
         loop="asyncio",
         timeout_keep_alive=IDLE_SECONDS,
@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._end.set)
 
 
-class Complaints:
+class EventLoopWarnings:
     """Tells what troubles the server's event loop.
 
     That there are no file descriptors it says every second, with a traceback. Here it is told once in a while, with
@@ -191,7 +191,7 @@ class LingeringTransport:
             self._end.cancel()
 
 
-class PatientProtocol(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """A connection, which is closed when a request takes too long to arrive, be it half a header or half a body."""
 
     transport: LingeringTransport  # type: ignore[assignment]

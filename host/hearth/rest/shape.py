@@ -35,16 +35,16 @@ _ARGUMENTS = {
 }
 
 
-class Misfit(Exception):
+class ShapeMismatch(Exception):
     """A value is not what it should be; ``way`` leads there from the outside."""
 
     def __init__(self, told: str, way: tuple[str, ...] = ()) -> None:
         super().__init__(told)
         self.told, self.way = told, way
 
-    def below(self, part: str) -> Misfit:
+    def below(self, part: str) -> ShapeMismatch:
         """Return the same with one more step in front."""
-        return Misfit(self.told, (part, *self.way))
+        return ShapeMismatch(self.told, (part, *self.way))
 
     def __str__(self) -> str:
         return f"{self.told} (through reference chain: {'->'.join(self.way)})" if self.way else self.told
@@ -60,19 +60,19 @@ class Shape(ABC):
     def read(self, tokens: Tokens, token: Token) -> None:
         """Read the value that a token begins; raises Misfit, or Malformed."""
 
-    def wrong(self, tokens: Tokens, token: Token) -> Misfit:
+    def wrong(self, tokens: Tokens, token: Token) -> ShapeMismatch:
         """Return what to say of a value of another kind."""
         kind = f"{_KINDS[token.kind]} value (token `JsonToken.{token.kind}`)"
         return misfit(tokens, token.start, f"Cannot deserialize value of type `{self.java}` from {kind}")
 
-    def not_from_text(self, tokens: Tokens, token: Token, element: str) -> Misfit:
+    def not_from_text(self, tokens: Tokens, token: Token, element: str) -> ShapeMismatch:
         """Return what to say of a text where an object should be."""
         text = tokens.text()
         if not text.strip():
             return misfit(tokens, token.start, f'Cannot coerce empty String ("") to {element} {_OFF}')
         return self.not_from(tokens, token, "String", "String", f"'{text}'")
 
-    def not_from(self, tokens: Tokens, token: Token, argument: str, kind: str, shown: str) -> Misfit:
+    def not_from(self, tokens: Tokens, token: Token, argument: str, kind: str, shown: str) -> ShapeMismatch:
         """Return what to say of a value of which no object can be made."""
         name = self.java.partition("<")[0]
         return misfit(
@@ -83,9 +83,9 @@ class Shape(ABC):
         )
 
 
-def misfit(tokens: Tokens, at: int, told: str) -> Misfit:
+def misfit(tokens: Tokens, at: int, told: str) -> ShapeMismatch:
     """Return what is wrong at some place of a text."""
-    return Misfit(f"{told}\n at {tokens.place(at)}")
+    return ShapeMismatch(f"{told}\n at {tokens.place(at)}")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class MapShape(Shape):
         while (name := _following(tokens)).kind == "FIELD_NAME":
             try:
                 _read(self.item, tokens)
-            except Misfit as error:
+            except ShapeMismatch as error:
                 raise error.below(f'{_MAP}["{name.value}"]') from error
 
 
@@ -150,7 +150,7 @@ class ListShape(Shape):
         while (token := _following(tokens)).kind != "END_ARRAY":
             try:
                 _take(self.item, tokens, token)
-            except Misfit as error:
+            except ShapeMismatch as error:
                 raise error.below(f"java.util.ArrayList[{number}]") from error
             number += 1
 
@@ -222,11 +222,11 @@ class RecordShape(Shape):
         try:
             _read(self.members.get(name) or self.own[name], tokens)
         except Malformed as error:
-            raise Misfit(str(error), (self._member(name),)) from error
-        except Misfit as error:
+            raise ShapeMismatch(str(error), (self._member(name),)) from error
+        except ShapeMismatch as error:
             raise error.below(self._member(name)) from error
 
-    def _unknown(self, tokens: Tokens, name: str) -> Misfit:
+    def _unknown(self, tokens: Tokens, name: str) -> ShapeMismatch:
         names = ", ".join(f'"{each}"' for each in self.members)
         count = "one known property" if len(self.members) == 1 else f"{len(self.members)} known properties"
         told = f'Unrecognized field "{name}" (class {self.java}), not marked as ignorable ({count}: {names})'
@@ -247,7 +247,7 @@ def explain(data: bytes, shape: Shape) -> str | None:
             return None
         _take(shape, tokens, token)
         behind = tokens.next()
-    except (Malformed, Misfit) as error:
+    except (Malformed, ShapeMismatch) as error:
         return str(error)
     if behind is None:
         return None

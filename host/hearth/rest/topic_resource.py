@@ -7,16 +7,16 @@ from starlette.responses import Response
 
 from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
-from hearth.rest.answer import Forbidden, JsonAnswer, Patience
+from hearth.rest.answer import AnswerTimeout, Forbidden, JsonAnswer
 
 
 class TopicsResource:
     """One method for each route below `/connectors/{connector}/topics`."""
 
-    def __init__(self, herder: Herder, worker: WorkerConfig, patience: Patience) -> None:
+    def __init__(self, herder: Herder, worker: WorkerConfig, answer_timeout: AnswerTimeout) -> None:
         self._herder = herder
         self._worker = worker
-        self._wait = patience.wait
+        self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
         """List the topics of a connector; one that does not exist has none."""

@@ -54,7 +54,7 @@ class ConsumedPositions:
     _coming: deque[Offsets] = field(default_factory=deque)
     """Where each piece that is coming begins, in the partitions of which it is still wanted."""
     _ahead: deque[Delivery] = field(default_factory=deque)
-    _putting: deque[Delivery] = field(default_factory=deque)
+    _put_loop: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
     _sent: Offsets = field(default_factory=dict)
     _commit: int = 0
@@ -145,23 +145,23 @@ class ConsumedPositions:
         return self._ahead[0] if self._ahead else None
 
     @property
-    def putting(self) -> Delivery | None:
+    def put_loop(self) -> Delivery | None:
         """Return what the task has and has not answered for, as it was handed over; the first where others follow."""
-        return self._putting[0] if self._putting else None
+        return self._put_loop[0] if self._put_loop else None
 
     def hand_over(self, count: int) -> Delivery:
         """Return what the task is given next: what it refused, else what was read first, else nothing at all.
 
         That is of at most so many records that were read.
         """
-        assert not (self._putting and self.is_refused), "what was refused is handed over before anything newer"
+        assert not (self._put_loop and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
             whole, self._refused = self._refused, None
         else:
             whole = self._ahead.popleft() if self._ahead else Delivery()
         delivery, rest = whole.split(count)
         self._give_back(rest)
-        self._putting.append(delivery)
+        self._put_loop.append(delivery)
         return delivery
 
     def accept(self, count: int | None = None) -> Delivery:
@@ -183,8 +183,8 @@ class ConsumedPositions:
 
     def take_back(self) -> None:
         """Note that what was handed over to follow was not given to the task."""
-        while self._putting:
-            self._give_back(self._putting.pop())
+        while self._put_loop:
+            self._give_back(self._put_loop.pop())
 
     # Commits --------------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class ConsumedPositions:
     def _forget(self, partitions: set[TopicPartition]) -> None:
         """Drop every record of these partitions, and what is on its way for them."""
         self._drop_ahead(partitions)
-        self._putting = deque(delivery.without(partitions) for delivery in self._putting)
+        self._put_loop = deque(delivery.without(partitions) for delivery in self._put_loop)
         if self._refused is not None:
             self._refused = self._refused.without(partitions)
             self._drop_empty()
@@ -260,11 +260,11 @@ class ConsumedPositions:
 
     def _first_putting(self, count: int | None) -> Delivery:
         """Take what was handed over first, or what so many of its records became, out of what is being put."""
-        delivery, rest = self._putting.popleft(), None
+        delivery, rest = self._put_loop.popleft(), None
         if count is not None:
             delivery, rest = delivery.split(count)
         if rest is not None:
-            self._putting.appendleft(rest)
+            self._put_loop.appendleft(rest)
         return delivery
 
     def _give_back(self, delivery: Delivery | None) -> None:

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from hearth.runtime.delivery import Offsets
 from hearth.runtime.errant_record import take_report
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.staging.tolerance import Tolerance
 from hearth_api import TopicPartition
 from hearth_stage.channel import Request
 from hearth_stage.task_call import ContextRequest, ReportRecord
 
 
-def answer_sink(inbox: Inbox, tolerance: Tolerance, request: Request) -> None:
+def answer_sink(event_queue: EventQueue, tolerance: Tolerance, request: Request) -> None:
     """Take what the stage of a sink sends, on the stage's reader thread: the loop may wait for that very put."""
     message = request.message
     if isinstance(message, ContextRequest):
-        inbox.put(message)
+        event_queue.put(message)
     elif isinstance(message, ReportRecord):
-        take_report(tolerance, inbox, request, message)
+        take_report(tolerance, event_queue, request, message)
     else:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 

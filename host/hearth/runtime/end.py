@@ -11,7 +11,7 @@ from hearth.foundation.log_context import about, current_label
 from hearth.isolation.stage import Stage
 from hearth.link.heartbeat import LAST_RESORT_SECONDS
 from hearth.link.link_call import ENDS, Command
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.link import HostLost
 from hearth_api import ConnectError
 from hearth_stage.plugin_call import Stopping
@@ -28,8 +28,8 @@ class RunEnd:
     It works on threads of its own while the run's waits for a plugin; the link's is never held up.
     """
 
-    def __init__(self, task: str, inbox: Inbox) -> None:
-        self._task, self.inbox = task, inbox
+    def __init__(self, task: str, event_queue: EventQueue) -> None:
+        self._task, self.event_queue = task, event_queue
         self._label = current_label()
         self.begun = threading.Event()
         """Set when the run is to end: no record is tried again from then on."""
@@ -61,7 +61,7 @@ class RunEnd:
 
     def on_command(self, command: Command) -> None:
         """Pass a command on to the loop, and begin the end where it is one."""
-        self.inbox.put(command)
+        self.event_queue.put(command)
         if isinstance(command, ENDS):
             self.begun.set()
 
@@ -83,7 +83,7 @@ class RunEnd:
             os._exit(1)
 
     def _let_go(self, lost: HostLost) -> None:
-        self.inbox.put(lost)
+        self.event_queue.put(lost)
         with self._lock:
             self._lost = lost
             for stage in self._stages:

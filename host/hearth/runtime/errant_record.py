@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth.runtime.consumed_record import Consumed
-from hearth.runtime.inbox import Errant, Inbox, MadeRecord
+from hearth.runtime.event_queue import Errant, EventQueue, MadeRecord
 from hearth.staging.tolerance import Tolerance, answer_when_kept, reported_by_task
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo
@@ -11,24 +11,26 @@ from hearth_stage.channel import Request
 from hearth_stage.task_call import ReportRecord
 
 
-def take_report(tolerance: Tolerance, inbox: Inbox, request: Request, report: ReportRecord) -> None:
+def take_report(tolerance: Tolerance, event_queue: EventQueue, request: Request, report: ReportRecord) -> None:
     """Report a record that the task itself found bad, and answer when its dead letter is kept.
 
     Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
     """
     if report.made:
-        inbox.put(MadeRecord(request, report))
+        event_queue.put(MadeRecord(request, report))
     else:
-        report_errant(tolerance, inbox, request, report.error, Consumed.of(report.record))
+        report_errant(tolerance, event_queue, request, report.error, Consumed.of(report.record))
     tolerance.heard += not tolerance.is_all
 
 
-def report_errant(tolerance: Tolerance, inbox: Inbox, request: Request, error: ErrorInfo, record: Consumed) -> None:
+def report_errant(
+    tolerance: Tolerance, event_queue: EventQueue, request: Request, error: ErrorInfo, record: Consumed
+) -> None:
     """Report a record as it was read, or as it would have been."""
     try:
         letter = tolerance.report(reported_by_task(error), record)
     except ConnectError as exceeded:
-        inbox.put(Errant(record.partition, record.offset, exceeded))
+        event_queue.put(Errant(record.partition, record.offset, exceeded))
         request.fail(exceeded)
         return
     answer_when_kept(letter, request)

@@ -17,9 +17,9 @@ from hearth.kafka.producer import Outgoing
 from hearth.kafka.transactional_producer import TransactionalProducer
 from hearth.runtime.guarantee import WAIT_MS, Guarantee, Tell
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import TaskPlan, TransactionPlan
+from hearth.runtime.send_buffer import SendBuffer
 from hearth.storage.offset_record import offset_key, offset_value
 from hearth_api import ConnectError, TransactionBoundary
 
@@ -59,7 +59,7 @@ class ExactlyOnce(Guarantee):
         self,
         plan: TaskPlan,
         transaction: TransactionPlan,
-        outbox: Outbox,
+        send_buffer: SendBuffer,
         producer: TransactionalProducer,
         *,
         observer: TaskObserver,
@@ -71,7 +71,7 @@ class ExactlyOnce(Guarantee):
     ) -> None:
         """``is_calm`` says that nothing waits that was polled, ``wake`` ends a wait of the loop, from any thread."""
         self._plan, self._transaction = plan, transaction
-        self._outbox, self._producer = outbox, producer
+        self._send_buffer, self._producer = send_buffer, producer
         self._observer, self._tell, self._tell_commit = observer, tell, tell_commit
         self._is_calm, self._wake, self._clock = is_calm, wake, clock
         self._has_taken = self._is_whole = self._is_resting = False
@@ -104,7 +104,7 @@ class ExactlyOnce(Guarantee):
         if self._commit is not None:
             return -math.inf if self._commit.done() else math.inf
         if self._ending is not None or self._is_due():
-            return -math.inf if self._outbox.is_empty else math.inf
+            return -math.inf if self._send_buffer.is_empty else math.inf
         return self._next if self._has_taken and self._is_timed else math.inf
 
     def admit(self, prepared: Prepared) -> None:
@@ -141,7 +141,7 @@ class ExactlyOnce(Guarantee):
             self._conclude(self._commit)
         if self._ending is None and self._is_due():
             self._ending = _COMMIT
-        if self._ending is not None and self._outbox.is_empty:
+        if self._ending is not None and self._send_buffer.is_empty:
             self._end()
 
     def finish(self) -> None:
@@ -185,7 +185,7 @@ class ExactlyOnce(Guarantee):
         elif ending == _ABORT:
             log.info("the transaction is aborted, as the task wants it")
             self._producer.abort()
-        if offsets := self._outbox.positions.committable():
+        if offsets := self._send_buffer.positions.committable():
             self._producer.send_offsets(self._rows(offsets))
         self._commit_begin = self._clock()
         if self._producer.is_open:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth.kafka.producer import Producer
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.send_buffer import SendBuffer
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError
 from hearth_stage.channel import CallTimeout
@@ -93,10 +93,10 @@ class AtLeastOnce(Guarantee):
     def __init__(
         self,
         link: TaskLink,
-        outbox: Outbox,
+        send_buffer: SendBuffer,
         producer: Producer,
         *,
-        inbox: Inbox,
+        event_queue: EventQueue,
         observer: TaskObserver,
         settings: TaskSettings,
         tell: Tell,
@@ -104,8 +104,8 @@ class AtLeastOnce(Guarantee):
         clock: Callable[[], float],
     ) -> None:
         """``tell_commit`` is called after each commit, where somebody wants to hear of it."""
-        self._link, self._outbox, self._producer = link, outbox, producer
-        self._inbox, self._observer, self._settings = inbox, observer, settings
+        self._link, self._send_buffer, self._producer = link, send_buffer, producer
+        self._event_queue, self._observer, self._settings = event_queue, observer, settings
         self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
         self._unstored: list[tuple[Any, Any]] = []
         self._last_stored: list[tuple[Any, Any]] = []
@@ -116,14 +116,14 @@ class AtLeastOnce(Guarantee):
     @property
     def may_take(self) -> bool:  # type: ignore[override]
         """Return whether this run counts for all that is known, so that what it sends does not come again."""
-        return self._silent_since is None and not self._link.standstill.look()
+        return self._silent_since is None and not self._link.pause_detector.look()
 
     @property
     def due(self) -> float:  # type: ignore[override]
         """Return when a commit is due: none is where nothing has come since the last, and nobody hears of it."""
-        if self._link.standstill.is_open:
+        if self._link.pause_detector.is_open:
             return self._next if self._is_asking else 0.0
-        is_needless = self._tell_commit is None and not self._unstored and self._outbox.positions.is_told
+        is_needless = self._tell_commit is None and not self._unstored and self._send_buffer.positions.is_told
         return math.inf if is_needless else self._next
 
     def admit(self, prepared: Prepared) -> None:
@@ -147,7 +147,7 @@ class AtLeastOnce(Guarantee):
 
         After a standstill it commits at once as well, and until that is done.
         """
-        if self._link.standstill.look() and not self._is_asking:
+        if self._link.pause_detector.look() and not self._is_asking:
             self._is_asking, self._next = True, self._clock()
             self._unstored = self._unstored or self._last_stored
         is_silent = self._silent_since is not None and self._link.heard_at == self._silent_since
@@ -186,7 +186,7 @@ class AtLeastOnce(Guarantee):
 
     def _commit(self) -> None:
         """Store what is committable; what cannot be stored now is kept for the next time."""
-        self._unstored += self._outbox.positions.committable()
+        self._unstored += self._send_buffer.positions.committable()
         began = self._link.heard_at
         try:
             if self._unstored:
@@ -203,14 +203,14 @@ class AtLeastOnce(Guarantee):
         self._silent_since = None
         if self._is_asking:
             self._is_asking = False
-            self._link.standstill.end()
+            self._link.pause_detector.end()
         if self._tell_commit is not None:
             self._tell_commit()
 
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout
         while self._producer.in_flight and self._clock() < deadline:
-            self._outbox.collect(WAIT_MS)
-            for item in self._inbox.take():
+            self._send_buffer.collect(WAIT_MS)
+            for item in self._event_queue.take():
                 if isinstance(item, HostLost):
                     raise item

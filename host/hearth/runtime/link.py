@@ -34,8 +34,8 @@ from hearth.link.link_call import (
     TellStatus,
     WriteOffsets,
 )
+from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.plan import TaskPlan
-from hearth.runtime.standstill import Standstill
 from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
 from hearth_stage.call import Call
@@ -98,7 +98,7 @@ class TaskLink:
         self._on_command = on_command
         self.heard_at = time.monotonic()
         """When the host has last said something of itself, that it is there at least."""
-        self.standstill = Standstill()
+        self.pause_detector = PauseDetector()
         try:
             connection = _reach(address)
         except OSError as error:
@@ -159,7 +159,7 @@ class TaskLink:
     def _on_request(self, request: Request) -> None:
         message = request.message
         self.heard_at = time.monotonic()
-        self.standstill.look()
+        self.pause_detector.look()
         if isinstance(message, Command):
             self._on_command(message)
         elif isinstance(message, Alive):

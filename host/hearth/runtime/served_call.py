@@ -1,4 +1,4 @@
-"""Calls of a task's stage that a loop waits for while it serves its inbox."""
+"""Calls of a task's stage that a loop waits for while it serves its event queue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.inbox import Inbox, Item
+from hearth.runtime.event_queue import EventQueue, Item
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_stage.call import Call
 
@@ -19,7 +19,7 @@ LEAST_SECONDS = 1.0
 
 
 class ServedCalls:
-    """Has the stage do something, and hands what arrives in the inbox meanwhile to who deals with it.
+    """Has the stage do something, and hands what arrives in the event queue meanwhile to who deals with it.
 
     A stop is among that, and bounds even the wait for a task that hangs: once the end has begun all calls together
     have no longer than ``task.shutdown.graceful.timeout.ms``.
@@ -28,19 +28,25 @@ class ServedCalls:
     def __init__(
         self,
         stage: Stage,
-        inbox: Inbox,
+        event_queue: EventQueue,
         take: Callable[[Item], None],
         settings: TaskSettings,
         clock: Callable[[], float],
     ) -> None:
         """``take`` deals with what arrives, and may raise what ends the task."""
-        self._stage, self._inbox, self._take, self._settings, self._clock = stage, inbox, take, settings, clock
+        self._stage, self._event_queue, self._take, self._settings, self._clock = (
+            stage,
+            event_queue,
+            take,
+            settings,
+            clock,
+        )
         self.end_by = math.inf
         """When the end is to be over, on the clock; infinite before it has begun."""
 
     def serve(self, seconds: float = 0.0) -> None:
-        """Deal with what is in the inbox, waiting at most so long for the first of it."""
-        for item in self._inbox.take(seconds):
+        """Deal with what is in the event queue, waiting at most so long for the first of it."""
+        for item in self._event_queue.take(seconds):
             self._take(item)
 
     def call(self, call: Call[R]) -> R:
@@ -48,9 +54,9 @@ class ServedCalls:
         return self.result(self.begin(call), call.op)
 
     def begin(self, call: Call[R]) -> Future[R]:
-        """Have the stage do something, whose answer wakes who waits for the inbox."""
+        """Have the stage do something, whose answer wakes who waits for the event queue."""
         answer = self._stage.begin(call)
-        answer.add_done_callback(lambda _: self._inbox.wake())
+        answer.add_done_callback(lambda _: self._event_queue.wake())
         return answer
 
     def result(self, answer: Future[R], op: str) -> R:

@@ -2,8 +2,8 @@
 
 Spark's worker of such a task (``run_shared``) brings it there and waits. So Spark places, counts and ends each task as
 it does any other, and what it ends is a process that does nothing: the task hears of that by the end of a connection.
-The process is forked from the first worker that looks for it and finds nobody, at an address that all workers know who
-were forked from one daemon (``meeting_place``). It ends when there has been no task for a while, and with the daemon.
+The process is forked from the first worker that finds nobody at an address that all workers of one daemon share
+(``fork_server_directory``). It ends after a while without a task, and with the daemon.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dataclasses import asdict
 
 from hearth.foundation.log_context import about, label_of
 from hearth.isolation.environment import Environment
-from hearth.isolation.forked_process import MeetingPlace, NotForked, connected, is_able, meeting_place
+from hearth.isolation.forked_process import ForkServerDirectory, NotForked, connected, fork_server_directory, is_able
 from hearth.isolation.stage_tenant import TenantStages
 from hearth.runtime.end import RunEnd
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.task import run_task
 from hearth.runtime.task_log import TaskLog
@@ -107,7 +107,7 @@ def _met(shares: str, found: Found, task_log: TaskLog) -> socket.socket:
 
     Raises ``NotForked``, and ``OSError`` where this machine lacks what it takes.
     """
-    address = meeting_place().address("task runtime", shares)
+    address = fork_server_directory().address("task runtime", shares)
     patient_until = time.monotonic() + MEET_SECONDS
     while (control := connected(address)) is None:
         if (control := _begun(address, found, task_log)) is not None:
@@ -132,12 +132,12 @@ def _begun(address: str, found: Found, task_log: TaskLog) -> socket.socket | Non
         listener.listen(socket.SOMAXCONN)
         control = connected(address)
         if (middle := os.fork()) == 0:
-            _become(listener, meeting_place(), found, task_log)
+            _become(listener, fork_server_directory(), found, task_log)
         os.waitpid(middle, 0)
         return control
 
 
-def _become(listener: socket.socket, place: MeetingPlace, found: Found, task_log: TaskLog) -> None:
+def _become(listener: socket.socket, place: ForkServerDirectory, found: Found, task_log: TaskLog) -> None:
     """Be the process that tasks share: a child of the daemon, for the worker that forks it ends with its own task."""
     status = 1
     try:
@@ -248,7 +248,7 @@ class _Run:
         self._lock = threading.Lock()
         self._is_last = False
         with about(self._label):
-            self.end = RunEnd(launch.name, Inbox())
+            self.end = RunEnd(launch.name, EventQueue())
 
     def begin(self, run: Callable[[], RunLoss | None]) -> None:
         """Say that it is taken, and run it, on a thread of its own; raises ``RuntimeError`` where there is none.

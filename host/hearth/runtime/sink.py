@@ -18,15 +18,15 @@ from hearth.runtime.context_request import ContextRequests
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import MOST_PUTS, Delivery, Offsets, bounds, delivered, deserializing
 from hearth.runtime.errant_record import report_errant
-from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
-from hearth.runtime.intake import Intake
+from hearth.runtime.event_queue import Errant, EventQueue, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.partition_flow import PartitionFlow
+from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
-from hearth.runtime.putting import Putting
+from hearth.runtime.put_format import PutFormat
+from hearth.runtime.put_loop import PutLoop
 from hearth.runtime.served_call import ServedCalls
-from hearth.runtime.standstill import Standstill
 from hearth.runtime.subscription import Subscription
 from hearth.staging.tolerance import Tolerance
 from hearth_api import ConnectError, TopicPartition
@@ -49,8 +49,8 @@ class SinkLoop:
 
     One put is on its way, and others wait behind it in the stage, while the next records are read and converted. What
     was read, what is being put, what is put and what is committed stands in ``ConsumedPositions`` and nowhere else.
-    Rebalances are served inside the consumer's poll, on the same thread; what others want arrives in the inbox from
-    other threads.
+    Rebalances are served inside the consumer's poll, on the same thread; requests of other threads arrive in the event
+    queue.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SinkLoop:
         plan: TaskPlan,
         *,
         is_paused: bool,
-        inbox: Inbox,
+        event_queue: EventQueue,
         observer: TaskObserver,
         tolerance: Tolerance,
         stage: Stage,
@@ -66,31 +66,31 @@ class SinkLoop:
         conversion: Conversion[Delivery],
         consumer: Consumer,
         subscription: Subscription,
-        intake: Intake,
-        standstill: Standstill,
+        put_format: PutFormat,
+        pause_detector: PauseDetector,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings, self._clock = plan.settings, clock
-        self._inbox, self._observer, self._tolerance = inbox, observer, tolerance
+        self._event_queue, self._observer, self._tolerance = event_queue, observer, tolerance
         self._stage, self._pipeline, self._conversion = stage, pipeline, conversion
-        self._consumer, self._subscription, self._intake = consumer, subscription, intake
+        self._consumer, self._subscription, self._put_format = consumer, subscription, put_format
         self._positions = ConsumedPositions()
         self._commits = Commits(self._positions, consumer, observer, clock)
         self._requests = ContextRequests()
-        self._standstill = standstill
+        self._pause_detector = pause_detector
         self._flow = PartitionFlow(consumer, self._positions, self._requests, is_paused=is_paused)
-        self._calls = ServedCalls(stage, inbox, self._take, plan.settings, clock)
-        self._putting = Putting(
-            plan, intake, positions=self._positions, requests=self._requests, flow=self._flow, tolerance=tolerance,
-            observer=observer, stage=stage, calls=self._calls, conversion=conversion, standstill=standstill,
+        self._calls = ServedCalls(stage, event_queue, self._take, plan.settings, clock)
+        self._put_loop = PutLoop(
+            plan, put_format, positions=self._positions, requests=self._requests, flow=self._flow, tolerance=tolerance,
+            observer=observer, stage=stage, calls=self._calls, conversion=conversion, pause_detector=pause_detector,
             clock=clock,
         )  # fmt: skip
         self._next_commit = clock() + plan.settings.flush_interval
         self._next_poll = 0.0
         self._is_replaced = False
         # Transformations may look at any column, so only a task right behind the converters does without some.
-        consumer.wants_timestamps = bool(pipeline.hops) or tolerance.is_reporting or intake.wants("timestamp")
-        pipeline.wants_headers = bool(pipeline.hops) or intake.wants("headers")
+        consumer.wants_timestamps = bool(pipeline.hops) or tolerance.is_reporting or put_format.wants("timestamp")
+        pipeline.wants_headers = bool(pipeline.hops) or put_format.wants("headers")
         consumer.listen(self)
 
     def execute(self) -> None:
@@ -114,7 +114,7 @@ class SinkLoop:
         self._subscription.renew(self._consumer)
         self._read()
         self._make_sure()
-        self._putting.put()
+        self._put_loop.put()
         self._commit_when_due()
 
     # Reading --------------------------------------------------------------------------------------------------
@@ -127,15 +127,15 @@ class SinkLoop:
         put takes.
         """
         self._take_converted()
-        patience, is_waiting = self._patience(), self._putting.is_waiting and not self._flow.is_holding
+        patience, is_waiting = self._patience(), self._put_loop.is_waiting and not self._flow.is_holding
         is_ahead = is_waiting or (self._positions.is_ahead and not self._flow.is_holding)
         if (is_ahead or self._conversion.is_full) and (left := self._next_poll - self._clock()) > 0:
             if is_waiting or not is_ahead:
                 self._calls.serve(min(patience, left))
                 self._take_converted()
             return
-        with self._inbox.fetched(self._consumer.wake):
-            most = self._intake.most * (1 if is_ahead else MOST_PUTS)
+        with self._event_queue.fetched(self._consumer.wake):
+            most = self._put_format.most * (1 if is_ahead else MOST_PUTS)
             incoming = self._consumer.poll(0 if is_ahead else math.ceil(patience * 1000), most)
         self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
@@ -150,10 +150,10 @@ class SinkLoop:
         Until it says so nothing is put, and nothing is read, behind which its answer would wait. A task that another
         follows hears of that a moment later.
         """
-        if self._standstill.look():
+        if self._pause_detector.look():
             self._flow.hold(True)
             if self._consumer.is_member():
-                self._standstill.end()
+                self._pause_detector.end()
 
     def _convert(self, incoming: Sequence[Incoming]) -> None:
         pipeline, skip = self._pipeline, self._tolerance.skip if self._tolerance.is_silent else None
@@ -171,9 +171,9 @@ class SinkLoop:
         """Return how long nothing needs to be done unless records come, or something is told."""
         now = self._clock()
         due = [self._subscription.next_look]
-        if self._standstill.is_open:
+        if self._pause_detector.is_open:
             return max(0.0, min(*due, now + ANSWER_SECONDS) - now)
-        if (put_at := self._putting.due(now)) is not None:
+        if (put_at := self._put_loop.due(now)) is not None:
             due.append(put_at)
         if self._positions.is_committing or self._tolerance.is_waiting:
             due.append(now + ANSWER_SECONDS)
@@ -184,13 +184,13 @@ class SinkLoop:
     # Committing -----------------------------------------------------------------------------------------------
 
     def _commit_when_due(self) -> None:
-        if self._commits.are_under_way() or self._standstill.is_open:
+        if self._commits.are_under_way() or self._pause_detector.is_open:
             return
         if not self._requests.commit and self._clock() < self._next_commit:
             return
         self._requests.commit = False
         self._next_commit = self._clock() + self._settings.flush_interval
-        self._putting.settle_all()
+        self._put_loop.settle_all()
         try:
             offsets = self._flush(self._positions.assigned)
         except RemoteError as error:
@@ -230,7 +230,7 @@ class SinkLoop:
 
         What it wants of others has to be sought, which is done when nothing is being put.
         """
-        self._putting.settle_all()
+        self._put_loop.settle_all()
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
         self._observer.assigned(partitions)
@@ -251,7 +251,7 @@ class SinkLoop:
         is_flushed = True
         self._observer.revoked(partitions, are_lost=lost)
         try:
-            self._putting.settle_all()
+            self._put_loop.settle_all()
             if partitions and self._stage.is_alive:
                 is_flushed = self._give_back(partitions, lost)
         finally:
@@ -301,7 +301,7 @@ class SinkLoop:
         """Give everything back: what is put is committed; what was refused or only read is the next run's."""
         try:
             if self._stage.is_alive:
-                self._putting.settle_all()
+                self._put_loop.settle_all()
         finally:
             seconds = self._calls.seconds_left() or self._settings.graceful_timeout
             self._consumer.close(seconds, hands_over=self._is_replaced)
@@ -327,8 +327,8 @@ class SinkLoop:
             self._report_made(item)
         else:
             if isinstance(item, StageEnded) and item.stage is self._stage:
-                self._putting.settle_all()  # one of them ended with it, and says of which records it was
-            self._putting.abandon()
+                self._put_loop.settle_all()  # one of them ended with it, and says of which records it was
+            self._put_loop.abandon()
             self._fail(item)
 
     def _report_made(self, made: MadeRecord) -> None:
@@ -338,7 +338,7 @@ class SinkLoop:
         except ConnectError as error:
             made.request.fail(error)
         else:
-            report_errant(self._tolerance, self._inbox, made.request, made.report.error, record)
+            report_errant(self._tolerance, self._event_queue, made.request, made.report.error, record)
 
     def _fail(self, item: Item) -> None:
         """Raise what ends the task; a record it reported as bad is committed by no run."""
@@ -354,10 +354,10 @@ class SinkLoop:
         if isinstance(command, ENDS):
             self._is_replaced = isinstance(command, Replace)
             self._calls.begin_end()
-            self._putting.leave_out()
+            self._put_loop.skip_puts()
         elif isinstance(command, Pause) and not self._flow.is_paused:
             self._flow.pause(True)
-            self._putting.leave_out()
+            self._put_loop.skip_puts()
             self._requests.commit = True
             self._observer.runs(is_paused=True)
         elif isinstance(command, Resume) and self._flow.is_paused:

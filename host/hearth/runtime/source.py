@@ -16,14 +16,14 @@ from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
 from hearth.runtime.conversion import Conversion
+from hearth.runtime.event_queue import EventQueue, Item, StageEnded
 from hearth.runtime.guarantee import AtLeastOnce, Guarantee
-from hearth.runtime.inbox import Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.polled_record import PolledRecord
+from hearth.runtime.send_buffer import SendBuffer
 from hearth.runtime.served_call import ServedCalls
 from hearth.staging.poll_watch import PollWatch
 from hearth.staging.source_stage import HandedOver
@@ -80,7 +80,7 @@ class _Converted:
 class SourceLoop:
     """Runs one source task, started in its stage, between that and the producer, which ends with it.
 
-    What others want arrives in the inbox from other threads; everything else happens on the thread that calls
+    What others want arrives in the event queue from other threads; everything else happens on the thread that calls
     ``execute``.
     """
 
@@ -89,7 +89,7 @@ class SourceLoop:
         plan: TaskPlan,
         *,
         is_paused: bool,
-        inbox: Inbox,
+        event_queue: EventQueue,
         observer: TaskObserver,
         link: TaskLink,
         tolerance: Tolerance,
@@ -104,7 +104,7 @@ class SourceLoop:
     ) -> None:
         self._joined_rows = joined_rows
         self._plan, self._settings, self._clock = plan, plan.settings, clock
-        self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
+        self._event_queue, self._observer, self._link, self._tolerance = event_queue, observer, link, tolerance
         self._stage, self._pipeline, self._conversion, self._producer = stage, pipeline, conversion, producer
         self._wants_commits = started.wants_commits
         self._waiting: deque[Any] = deque()
@@ -114,27 +114,28 @@ class SourceLoop:
         tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
         self._transaction = None if plan.source is None else plan.source.transaction
         is_atomic = self._transaction is not None
-        self._outbox = Outbox(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
+        self._send_buffer = SendBuffer(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
         self._guarantee: Guarantee = self._guaranteed()
         self._watch = PollWatch(stage, plan.settings.call_timeout, clock)
-        self._calls = ServedCalls(stage, inbox, self._take, plan.settings, clock)
+        self._calls = ServedCalls(stage, event_queue, self._take, plan.settings, clock)
         self._hold: Future[None] | None = None
         self._is_paused = is_paused
 
     def _guaranteed(self) -> Guarantee:
         if self._transaction is None:
             return AtLeastOnce(
-                self._link, self._outbox, self._producer,
-                inbox=self._inbox, observer=self._observer, settings=self._settings,
+                self._link, self._send_buffer, self._producer,
+                event_queue=self._event_queue, observer=self._observer, settings=self._settings,
                 tell=self._tell_done, tell_commit=self._tell_commit if self._wants_commits else None,
                 clock=self._clock,
             )  # fmt: skip
         from hearth.runtime.exactly_once import ExactlyOnce  # which loads what tasks without transactions never need
 
         return ExactlyOnce(
-            self._plan, self._transaction, self._outbox, cast("TransactionalProducer", self._producer),
+            self._plan, self._transaction, self._send_buffer, cast("TransactionalProducer", self._producer),
             observer=self._observer, tell=self._tell_done, tell_commit=self._tell_commit,
-            is_calm=lambda: self._has_heard_all and self._inbox.is_empty, wake=self._inbox.wake, clock=self._clock,
+            is_calm=lambda: self._has_heard_all and self._event_queue.is_empty, wake=self._event_queue.wake,
+            clock=self._clock,
         )  # fmt: skip
 
     def execute(self) -> None:
@@ -183,7 +184,7 @@ class SourceLoop:
     # What arrives ---------------------------------------------------------------------------------------------
 
     def _take(self, item: Item) -> None:
-        """Take what was in the inbox.
+        """Take what was in the event queue.
 
         A command and the end of the host count at once, also while records wait to be sent; what the stage says
         keeps its order.
@@ -198,13 +199,13 @@ class SourceLoop:
             self._waiting.append(item)
 
     def _await_answers(self) -> None:
-        """Take in what the broker answered, and wait for that, or for the inbox, while there is nothing to be done."""
-        with self._inbox.fetched(self._producer.wake):
-            self._outbox.collect(math.ceil(self._patience() * 1000))
+        """Take the broker's answers; while there is nothing to do, wait for one or for the event queue."""
+        with self._event_queue.fetched(self._producer.wake):
+            self._send_buffer.collect(math.ceil(self._patience() * 1000))
 
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless something arrives."""
-        if self._outbox.is_blocked:
+        if self._send_buffer.is_blocked:
             return FULL_WAIT_SECONDS
         if (self._is_next_due and self._guarantee.may_take) or self._is_drained():
             return 0.0
@@ -229,25 +230,25 @@ class SourceLoop:
             self._observer.runs(is_paused=False)
         elif isinstance(command, ForgetTopics):
             self._observer.forget_topics()
-            self._outbox.forget_topics()
+            self._send_buffer.forget_topics()
 
     # Sending --------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
         if self._guarantee.may_send:
-            self._outbox.send()
+            self._send_buffer.send()
 
     def _advance(self) -> None:
         """Deal with the next thing the stage said, once everything before it is sent; credit is given with it.
 
         Records that come behind it are converted meanwhile, where others than this process do that.
         """
-        if self._outbox.is_blocked or not self._guarantee.may_take:
+        if self._send_buffer.is_blocked or not self._guarantee.may_take:
             return
         self._convert_ahead()
         if self._is_next_due:
             self._deal_with(self._begun.popleft())
-        if not self._outbox.is_blocked:
+        if not self._send_buffer.is_blocked:
             self._give_credit()
 
     def _deal_with(self, item: Any) -> None:
@@ -368,9 +369,9 @@ class SourceLoop:
         prepared, end = self._judged(prepared, polled.origins)
         self._guarantee.admit(prepared)
         if end is None:
-            self._outbox.submit(polled.origins, prepared)
+            self._send_buffer.submit(polled.origins, prepared)
             return
-        self._outbox.submit(rows_before(polled.origins, end.failure.row), prepared)
+        self._send_buffer.submit(rows_before(polled.origins, end.failure.row), prepared)
         self._begun.appendleft(end)
 
     def _judged(self, prepared: Prepared, origins: Sequence[Batch]) -> tuple[Prepared, ToleranceExceeded | None]:
@@ -405,8 +406,8 @@ class SourceLoop:
             return False
         if self._clock() >= self._calls.end_by:
             return True
-        is_all_here = self._hold.done() and self._inbox.is_empty and self._has_heard_all
-        return is_all_here and self._outbox.is_empty and self._guarantee.is_settled
+        is_all_here = self._hold.done() and self._event_queue.is_empty and self._has_heard_all
+        return is_all_here and self._send_buffer.is_empty and self._guarantee.is_settled
 
     def _stop_task(self) -> None:
         """Stop the task, unless it did not come back from its poll: what that would return was never taken."""

@@ -24,13 +24,13 @@ from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import Delivery
 from hearth.runtime.end import RunEnd
-from hearth.runtime.inbox import Inbox, StageEnded
-from hearth.runtime.intake import intake_of
+from hearth.runtime.event_queue import EventQueue, StageEnded
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
+from hearth.runtime.put_format import intake_of
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
@@ -71,7 +71,7 @@ def run_task(
     """
     with ExitStack() as opened:
         opened.enter_context(about(label_of(launch.connector, launch.task)))
-        end = end or RunEnd(launch.name, Inbox())
+        end = end or RunEnd(launch.name, EventQueue())
         opened.callback(end.complete)
         try:
             link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
@@ -93,7 +93,7 @@ class TaskRun:
 
     def __init__(self, welcome: Welcome, end: RunEnd, link: TaskLink, open_stage: OpenStage) -> None:
         self._plan, self._is_paused = welcome.plan, welcome.is_paused
-        self._inbox, self._end, self._link = end.inbox, end, link
+        self._event_queue, self._end, self._link = end.event_queue, end, link
         self._open_stage = open_stage
         self._settings = self._plan.settings
         self._observer = TaskObserver(self._plan.name, link, self._settings)
@@ -127,14 +127,16 @@ class TaskRun:
         topics = self._topic_creation(source)
         inside, between = split(plan)
         is_bound = source.transaction is not None and source.transaction.is_bound_by_task
-        stage, places = self._open_places(opened, partial(answer_source, self._inbox.put, self._link.read_offsets))
+        stage, places = self._open_places(
+            opened, partial(answer_source, self._event_queue.put, self._link.read_offsets)
+        )
         pipeline = Pipeline(plan, places, between)
-        conversion: Conversion[Prepared] = Conversion(pipeline, self._inbox.wake)
+        conversion: Conversion[Prepared] = Conversion(pipeline, self._event_queue.wake)
         opened.enter_context(closing(conversion))
         return SourceLoop(
             plan,
             is_paused=self._is_paused,
-            inbox=self._inbox,
+            event_queue=self._event_queue,
             observer=self._observer,
             link=self._link,
             tolerance=Tolerance(self._settings, self._observer),
@@ -161,15 +163,15 @@ class TaskRun:
         consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
         opened.callback(consumer.close, self._settings.graceful_timeout)
         inside, between = split(plan)
-        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
+        stage, places = self._open_places(opened, partial(answer_sink, self._event_queue, tolerance))
         pipeline = Pipeline(plan, places, between)
-        conversion: Conversion[Delivery] = Conversion(pipeline, self._inbox.wake)
+        conversion: Conversion[Delivery] = Conversion(pipeline, self._event_queue.wake)
         opened.enter_context(closing(conversion))
         started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         return SinkLoop(
             plan,
             is_paused=self._is_paused,
-            inbox=self._inbox,
+            event_queue=self._event_queue,
             observer=self._observer,
             tolerance=tolerance,
             stage=stage,
@@ -177,8 +179,8 @@ class TaskRun:
             conversion=conversion,
             consumer=consumer,
             subscription=Subscription(sink),
-            intake=intake_of(started, sink.max_poll_records),
-            standstill=self._link.standstill,
+            put_format=intake_of(started, sink.max_poll_records),
+            pause_detector=self._link.pause_detector,
         )
 
     # What a loop needs ----------------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ class TaskRun:
         )
 
         def on_death(stage: Stage) -> None:
-            self._inbox.put(StageEnded(stage))
+            self._event_queue.put(StageEnded(stage))
 
         return PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
 

@@ -17,7 +17,7 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
-PATIENCE_SECONDS = 60.0
+INTERRUPT_SECONDS = 60.0
 """After how long it is told that a cluster gives less than was asked for, or that an executor has not drained."""
 
 
@@ -132,7 +132,7 @@ class Autoscaler:
         moving = moves(loads)
         if moved := sum(self._tasks.move(group) for group in moving):
             log.info("%d tasks move to executors that have come", moved)
-        if not moving or seconds > PATIENCE_SECONDS:
+        if not moving or seconds > INTERRUPT_SECONDS:
             self._level_since = None
 
     def _complain(self, now: float, present: Sequence[Executor], staying: int) -> None:
@@ -150,6 +150,6 @@ class Autoscaler:
         self._told &= wrong.keys()
         self._since = {what: self._since.get(what, now) for what in wrong}
         for what, text in wrong.items():
-            if now - self._since[what] >= PATIENCE_SECONDS and what not in self._told:
+            if now - self._since[what] >= INTERRUPT_SECONDS and what not in self._told:
                 self._told.add(what)
                 log.warning("%s", text)

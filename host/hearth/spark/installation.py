@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hearth.discovery import Catalogue, Survey, split_plugin_path
+from hearth.discovery import Catalogue, PluginScanner, split_plugin_path
 from hearth.isolation.environment_store import user_environments
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def install_into(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[
     server that gets them; plugin.path of a read or write is the server's in any case.
     """
     paths = plugin_path if isinstance(plugin_path, str) else ",".join(plugin_path)
-    catalogue = Survey(split_plugin_path(paths)).look()
+    catalogue = PluginScanner(split_plugin_path(paths)).look()
     bundles = {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
     environments = [user_environments().ensure(bundle) for bundle in bundles.values()]
     add, folder = _adding(spark)

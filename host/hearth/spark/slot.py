@@ -13,7 +13,7 @@ from hearth.spark.driver import is_local
 
 log = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 5.0
+INTERRUPT_SECONDS = 5.0
 LOOK_SECONDS = 2.0
 
 
@@ -52,7 +52,7 @@ class SlotWatch:
     def late(self) -> list[str]:
         """Return the jobs that have not been heard of for so long that they may wait for a slot."""
         with self._changed:
-            return [group for group, since in self._submitted.items() if self._clock() - since >= PATIENCE_SECONDS]
+            return [group for group, since in self._submitted.items() if self._clock() - since >= INTERRUPT_SECONDS]
 
     def watch(self, context: Any) -> None:
         """Look for ever, or until the context is stopped."""

@@ -71,7 +71,7 @@ def serve() -> NoReturn:
         import hearth.spark.executor  # noqa: F401
         import hearth_stage.first_array  # noqa: F401
         from hearth.config.confinement_key import BY_DEFAULT
-        from hearth.isolation.forked_process import meeting_place
+        from hearth.isolation.forked_process import fork_server_directory
         from hearth.kafka.library import library
         from hearth.link.encryption import prepare_encryption
         from hearth.link.link_call import TO_HOST, TO_TASK
@@ -90,7 +90,7 @@ def serve() -> NoReturn:
     codec_of(TaskPlan)
     BY_DEFAULT.passed_of(os.environ)  # patterns of names, which take 5 ms to compile
     prepare_encryption()
-    meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
+    fork_server_directory()  # all workers share it, so stages of one environment fork from one process
     adopt_orphans()
     begin_task_log()
     share_memory()

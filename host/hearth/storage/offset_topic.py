@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import Any
 
 from hearth.kafka.topic_reader import StoredRecord, TopicReader
-from hearth.storage.far_offset_topic import FarOffsetTopic, OwnTopic
 from hearth.storage.fenced_producer import FencedProducer
 from hearth.storage.interface import OffsetStore
 from hearth.storage.memory import partition_key
 from hearth.storage.offset_rows import OffsetRow, OffsetRows, Offsets
+from hearth.storage.remote_offset_topic import OwnTopic, RemoteOffsetTopic
 
 READ_SECONDS = 90.0
 """How long it may take to see what was written last: a task that was killed leaves its transaction open for a minute,
@@ -34,7 +34,7 @@ class TopicOffsetStore(OffsetStore):
         producer: FencedProducer,
         prepare: Callable[[str], int],
         own_topic: Callable[[str], OwnTopic | None] = lambda connector: None,
-        open_far: Callable[[OwnTopic], FarOffsetTopic] | None = None,
+        open_far: Callable[[OwnTopic], RemoteOffsetTopic] | None = None,
     ) -> None:
         """``prepare`` makes or checks a connector's own topic and returns its partitions.
 
@@ -51,7 +51,7 @@ class TopicOffsetStore(OffsetStore):
         self._opening: dict[str, threading.Lock] = {}
         self._topics = {topic: OffsetRows()}
         self._own_topics: dict[str, OwnTopic | None] = {}
-        self._far: list[FarOffsetTopic] = []
+        self._far: list[RemoteOffsetTopic] = []
 
     def take(self, record: StoredRecord) -> None:
         """Note a record of one of the topics."""
@@ -77,7 +77,7 @@ class TopicOffsetStore(OffsetStore):
             return
         own = self._topic_of(connector)
         cluster = self._topics[self._topic]
-        if isinstance(own, FarOffsetTopic):
+        if isinstance(own, RemoteOffsetTopic):
             self._producer.write(cluster.records(self._topic, connector, offsets))
             own.write(own.rows.records(own.topic.name, connector, offsets))
             return
@@ -102,7 +102,7 @@ class TopicOffsetStore(OffsetStore):
     def _rows(self, connector: str) -> dict[str, OffsetRow]:
         own = self._topic_of(connector)
         rows = self._topics[self._topic]
-        if isinstance(own, FarOffsetTopic):
+        if isinstance(own, RemoteOffsetTopic):
             own.read_to_end(READ_SECONDS)
             first = own.rows
         else:
@@ -110,7 +110,7 @@ class TopicOffsetStore(OffsetStore):
         self._reader.read_to_end([self._topic, *([own] if isinstance(own, str) else [])], READ_SECONDS)
         return rows.rows(connector) | first.rows(connector)
 
-    def _topic_of(self, connector: str) -> FarOffsetTopic | str | None:
+    def _topic_of(self, connector: str) -> RemoteOffsetTopic | str | None:
         """Return the connector's own topic, which is read when it is first named; None where it has none.
 
         A connector that is gone keeps its topic: its tasks still commit what they had in hand.
@@ -128,7 +128,7 @@ class TopicOffsetStore(OffsetStore):
             self._open(own.name)
         return own.name
 
-    def _far_topic(self, topic: OwnTopic) -> FarOffsetTopic:
+    def _far_topic(self, topic: OwnTopic) -> RemoteOffsetTopic:
         """Return what follows a topic; those that no connector names any more are left."""
         assert self._open_far is not None, "whoever names such topics opens them"
         with self._lock:

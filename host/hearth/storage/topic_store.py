@@ -23,11 +23,11 @@ from hearth.kafka.client import ROLES, access_of, internal_config, offset_config
 from hearth.kafka.topic_reader import TopicReader
 from hearth.kafka.topic_writer import TopicWriter
 from hearth.storage.config_topic import TopicConfigStore
-from hearth.storage.far_offset_topic import FarOffsetTopic, OwnTopic
 from hearth.storage.fenced_producer import FencedProducer
 from hearth.storage.interface import ConfiguredConnector, SessionKey
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.offset_topic import TopicOffsetStore
+from hearth.storage.remote_offset_topic import OwnTopic, RemoteOffsetTopic
 from hearth.storage.status_topic import TopicStatusStore
 from hearth_api import ConfigError
 
@@ -79,7 +79,7 @@ class TopicStores:
         )
         self.offsets = TopicOffsetStore(
             worker.offset_topic, self._reader, self._producer, self._prepare_own, self._own_topic,
-            lambda topic: FarOffsetTopic(topic, self._prepare_own),
+            lambda topic: RemoteOffsetTopic(topic, self._prepare_own),
         )  # fmt: skip
 
     def start(self) -> None:

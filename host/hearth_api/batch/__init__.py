@@ -42,9 +42,9 @@ from hearth_api.batch.header_list import (
 )
 from hearth_api.batch.header_parsing import parse_headers
 from hearth_api.batch.late_error import LateErrors
-from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.packed_records import PackedRecords
 from hearth_api.batch.record_copy import LASTING, copies_of
+from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
 from hearth_api.batch.text_column import column_to_texts
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
@@ -62,7 +62,7 @@ __all__ = [
     "Declined",
     "HeaderColumns",
     "LateErrors",
-    "Many",
+    "ScalarColumn",
     "PackedRecords",
     "PartlyFailed",
     "TableColumn",

@@ -91,7 +91,7 @@ class Batch:
         return None if column is None else column.to_numpy(zero_copy_only=False)
 
     def groups(self, name: str) -> Sequence[Any]:
-        """Return groups of rows that are known to be laid out alike in a column without schema (`Alike`)."""
+        """Return groups of rows that are known to be laid out alike in a column without schema (`UniformRows`)."""
         known = self.grouped.get(name)
         return () if known is None else known.of(self.column(name))
 

@@ -17,7 +17,7 @@ from typing import Any
 from hearth_api.errors import DataError
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.schema import Field, Schema, Type
-from hearth_api.schema_reference import Knot, Numbers, SchemaReference
+from hearth_api.schema_reference import Numbers, RecursiveStruct, SchemaReference
 
 _JSON_NAME = {type_: type_.value for type_ in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPE_OF_NAME = {name: type_ for type_, name in _JSON_NAME.items()}
@@ -61,7 +61,7 @@ def schema_from_json(form: Mapping[str, Any]) -> Schema:
     return _from_json(form, {})
 
 
-def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
+def _from_json(form: Mapping[str, Any], known: dict[int, RecursiveStruct]) -> Schema:
     if not isinstance(form, Mapping) or not isinstance(form.get("type"), str):
         raise DataError("Schema must contain 'type' field")
     type_ = _TYPE_OF_NAME.get(form["type"])
@@ -69,7 +69,7 @@ def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
         raise DataError(f"Unknown schema type: {form['type']}")
     if "reference" in form and type_ is Type.STRUCT:
         return _reference_from_json(form, known)
-    knot = known.setdefault(form["number"], Knot()) if "number" in form else Knot()
+    recursive_struct = known.setdefault(form["number"], RecursiveStruct()) if "number" in form else RecursiveStruct()
     schema = Schema(
         type_,
         bool(form.get("optional", False)),
@@ -82,20 +82,22 @@ def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
         _inner(form, "keys", known) if type_ is Type.MAP else None,
         _inner(form, "values" if type_ is Type.MAP else "items", known) if not type_.is_primitive else None,
     )
-    knot.schema = schema
+    recursive_struct.schema = schema
     if form.get("default") is not None:
-        knot.schema = schema.replaced(default=from_physical(schema, _default_from_json(schema, form["default"])))
-    return knot.schema
+        recursive_struct.schema = schema.replaced(
+            default=from_physical(schema, _default_from_json(schema, form["default"]))
+        )
+    return recursive_struct.schema
 
 
-def _reference_from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
+def _reference_from_json(form: Mapping[str, Any], known: dict[int, RecursiveStruct]) -> Schema:
     number = form["reference"]
     if number not in known and not isinstance(form.get("of"), Mapping):
         raise DataError(f"Schema refers to {number!r}, which is not in it")
     if number not in known:
         # Known before it is read: it holds what refers to it.
-        knot = known[number] = Knot()
-        knot.schema = _from_json(form["of"], known)
+        recursive_struct = known[number] = RecursiveStruct()
+        recursive_struct.schema = _from_json(form["of"], known)
     return SchemaReference(known[number], bool(form.get("optional", False)), form.get("parameters"))
 
 
@@ -123,7 +125,7 @@ def _parts_to_json(schema: Schema, known: Numbers) -> dict[str, Any]:
     return {name: _to_json(inner, known) for name, inner in parts.items() if inner is not None}
 
 
-def _fields(form: Mapping[str, Any], known: dict[int, Knot]) -> list[Field]:
+def _fields(form: Mapping[str, Any], known: dict[int, RecursiveStruct]) -> list[Field]:
     forms = form.get("fields")
     if not isinstance(forms, list):
         raise DataError('Struct schema\'s "fields" argument is not an array.')
@@ -132,7 +134,7 @@ def _fields(form: Mapping[str, Any], known: dict[int, Knot]) -> list[Field]:
     return [Field(part["field"], index, _from_json(part, known)) for index, part in enumerate(forms)]
 
 
-def _inner(form: Mapping[str, Any], name: str, known: dict[int, Knot]) -> Schema | None:
+def _inner(form: Mapping[str, Any], name: str, known: dict[int, RecursiveStruct]) -> Schema | None:
     return None if form.get(name) is None else _from_json(form[name], known)
 
 

@@ -5,8 +5,9 @@ columns without schema, where `scalars` stand for what differs and `stretch` wri
 together to. `piece` cuts texts and joins them. `rewriting` writes texts anew, whatever they have in common.
 """
 
-from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
-from hearth_api.layout.piece import (
+from hearth_api.layout.rewriting import Moves, Rewriting, java_lines
+from hearth_api.layout.scalars import ScalarsOfColumn
+from hearth_api.layout.spans import (
     Spans,
     address_of,
     as_string,
@@ -20,10 +21,9 @@ from hearth_api.layout.piece import (
     replaced,
     rows_of,
 )
-from hearth_api.layout.rewriting import Moves, Rewriting, java_lines
-from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
+from hearth_api.layout.uniform_rows import Grouped, GroupedParts, Layouts, UniformRows, in_rows
 
 try:
     from hearth_api.layout.row_text import RowTexts, packed_texts
@@ -31,13 +31,13 @@ except ImportError:  # it was not compiled, see hatch_build
     RowTexts = packed_texts = None  # type: ignore[assignment, misc]
 
 __all__ = [
-    "Alike",
+    "UniformRows",
     "Fitting",
     "Grouped",
     "GroupedParts",
     "Known",
     "Layouts",
-    "ManyOfColumn",
+    "ScalarsOfColumn",
     "Moves",
     "NoTemplateError",
     "Payloads",

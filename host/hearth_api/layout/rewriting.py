@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api.batch.wire import plain_to_json
-from hearth_api.layout.piece import address_of, memory
+from hearth_api.layout.spans import address_of, memory
 
 try:
     from hearth_api.layout.json_lines import write_lines

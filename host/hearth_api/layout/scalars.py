@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api.batch.column import arrow_type, column_to_values
-from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.wire import plain_to_json, strict_json
-from hearth_api.layout.piece import Spans, as_string, constant, join, memory, nulled, replaced, rows_of
+from hearth_api.layout.spans import Spans, as_string, constant, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.template import Fitting, Template
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
@@ -36,14 +36,14 @@ _WORD_TRUE, _WORD_NULL, _END_OF_FALSE = (int.from_bytes(each, "little") for each
 _NULL, _TRUE = constant("null"), constant("true")
 
 
-class Spot(NamedTuple):
+class ScalarPlace(NamedTuple):
     """Where a scalar stands: the number of its place, and the tag around it."""
 
     number: int
     tag: str | None
 
 
-class ManyOfColumn(Many):
+class ScalarsOfColumn(ScalarColumn):
     """The values of a column, without the schema that it has."""
 
     def __init__(self, schema: Schema, column: Any, words: Any = None) -> None:
@@ -90,22 +90,22 @@ class ManyOfColumn(Many):
         """Return the column, or what has its words already."""
         return self._column.fill_null(_NULL) if self._words is None else self._words
 
-    def part(self, mask: Any) -> Many:
+    def part(self, mask: Any) -> ScalarColumn:
         """Return a part of the column."""
         words = self._words
         if words is not None:
             words = words.part(mask) if isinstance(words, Spans) else words.filter(pa.array(mask))
-        return ManyOfColumn(self._schema, self._column.filter(pa.array(mask)), words)
+        return ScalarsOfColumn(self._schema, self._column.filter(pa.array(mask)), words)
 
-    def retold(self, schema: Schema, column: Any) -> Many:
+    def retold(self, schema: Schema, column: Any) -> ScalarColumn:
         """Return the column, with the same words where they are known."""
-        return ManyOfColumn(schema, column, self._words)
+        return ScalarsOfColumn(schema, column, self._words)
 
 
-class Scalars(Many):
+class Scalars(ScalarColumn):
     """What stands in one place of texts that are laid out alike."""
 
-    def __init__(self, template: Template, fitting: Fitting, place: Spot) -> None:
+    def __init__(self, template: Template, fitting: Fitting, place: ScalarPlace) -> None:
         """Take the texts and the place."""
         self.template, self.fitting, self.place, self.tag = template, fitting, place.number, place.tag
         self._opens = fitting.opens(self.place)
@@ -153,14 +153,14 @@ class Scalars(Many):
             return self.column()[1].fill_null(_NULL)
         return self.fitting.spans(self.place)
 
-    def part(self, mask: Any) -> Many:
+    def part(self, mask: Any) -> ScalarColumn:
         """Return what stands in the place in some of the texts."""
-        return Scalars(self.template, self.fitting.only(mask), Spot(self.place, self.tag))
+        return Scalars(self.template, self.fitting.only(mask), ScalarPlace(self.place, self.tag))
 
-    def retold(self, schema: Schema, column: Any) -> Many:
+    def retold(self, schema: Schema, column: Any) -> ScalarColumn:
         """Return the column, and that its words stand here unless one of them is null or has an escape."""
         is_told = not column.null_count and not len(self.fitting.escaped(self.place))
-        return ManyOfColumn(schema, column, self.fitting.spans(self.place) if is_told else None)
+        return ScalarsOfColumn(schema, column, self.fitting.spans(self.place) if is_told else None)
 
 
 def are_scalars(texts: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.wire import plain_to_json
-from hearth_api.layout.piece import as_string, constant, join, nulled
 from hearth_api.layout.scalars import Scalars
+from hearth_api.layout.spans import as_string, constant, join, nulled
 
 _NULL = constant("null")
 
@@ -22,7 +22,7 @@ def to_texts(value: Any, count: int) -> Any:
         return pa.nulls(count, pa.string())
     pieces = _merged(_pieces(value))
     texts = as_string(join([piece.texts() if isinstance(piece, _Stretch) else piece for piece in pieces], count))
-    if not isinstance(value, Many):
+    if not isinstance(value, ScalarColumn):
         return texts
     nulls = pc.equal(texts, _NULL)
     return nulled(texts, nulls) if nulls.true_count else texts
@@ -30,7 +30,7 @@ def to_texts(value: Any, count: int) -> Any:
 
 def _pieces(value: Any) -> Iterator[Any]:
     """Return the constant texts, columns, and scalars as they stand, that make up the text of a value."""
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         if not isinstance(value, Scalars):
             yield from value.pieces()
         elif value.is_plain:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from hearth_api.layout.piece import Spans
+from hearth_api.layout.spans import Spans
 
 L = TypeVar("L")
 

@@ -32,10 +32,10 @@ from hearth.storage.fenced_producer import Record
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.topic_store import TopicStores
 from hearth_api import ConfigError, ConnectError, RetriableError
-from tests.patience import PATIENCE, eventually
 from tests.peer.cluster_record import KeptRecord, kept_records, read_records
 from tests.peer.distributed import cluster_settings
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 RANDOM_SEED = 7
 GROUP = "stores"
@@ -121,10 +121,10 @@ def test_the_host_that_claims_the_right_takes_it_from_the_other(
     second.configs.put_connector("c", {"by": "second"})
     second.offsets.put("c", [({"p": 1}, {"o": 2})])
     second.statuses.put_connector(ConnectorStatus("c", State.RUNNING, "second:1", 2))
-    first.configs.wait_for(second.configs.snapshot().offset, PATIENCE)
+    first.configs.wait_for(second.configs.snapshot().offset, TIMEOUT)
     assert first.configs.snapshot().entries == second.configs.snapshot().entries
     assert first.offsets.get("c", [{"p": 1}]) == [{"o": 2}]
-    assert eventually(lambda: _refreshed(first) == ConnectorStatus("c", State.RUNNING, "second:1", 2), PATIENCE)
+    assert eventually(lambda: _refreshed(first) == ConnectorStatus("c", State.RUNNING, "second:1", 2), TIMEOUT)
     assert late().configs.snapshot() == first.configs.snapshot()
 
 
@@ -140,25 +140,25 @@ def test_nobody_waits_for_the_transaction_of_a_task_to_lead(
             {
                 "bootstrap.servers": broker.bootstrap_servers,
                 "transactional.id": "stores-t-0",
-                "transaction.timeout.ms": str(int(10 * PATIENCE * 1000)),
+                "transaction.timeout.ms": str(int(10 * TIMEOUT * 1000)),
             }
         )
         for _ in range(2)
     )
-    killed.init_transactions(PATIENCE)
+    killed.init_transactions(TIMEOUT)
     killed.begin_transaction()
     killed.produce(f"{GROUP}-offsets", b'{"o":2}', b'["t",{"p":1}]')
-    killed.flush(PATIENCE)
+    killed.flush(TIMEOUT)
     began = time.monotonic()
     third = late()
     third.claim()
-    successor.init_transactions(PATIENCE)
+    successor.init_transactions(TIMEOUT)
     assert third.offsets.get("t", [{"p": 1}]) == [{"o": 1}]
-    assert time.monotonic() - began < 2 * PATIENCE
+    assert time.monotonic() - began < 2 * TIMEOUT
 
 
 def _refreshed(host: Host) -> ConnectorStatus | None:
-    host.statuses.refresh(PATIENCE)
+    host.statuses.refresh(TIMEOUT)
     return host.statuses.connector("c")
 
 
@@ -196,7 +196,7 @@ def test_hosts_that_take_the_right_from_each_other_lose_nothing(
             offsets[name] = {"n": number}
     assert terms == sorted(set(terms))
     for each in (*hosts, late()):
-        each.configs.refresh(PATIENCE)
+        each.configs.refresh(TIMEOUT)
         entries = each.configs.snapshot().entries
         assert {name: entries[name].config for name in names} == configs
         assert {name: each.offsets.get(name, [{"p": 1}])[0] for name in names} == offsets
@@ -238,14 +238,14 @@ def test_what_another_wrote_later_by_an_older_generation_is_written_over(
     """A host that was stopped and does not know that another leads may still tell of tasks that are gone."""
     running = ConnectorStatus("s", State.RUNNING, "new:1", 5)
     leader.statuses.put_connector(running)
-    assert eventually(lambda: hosts[1].statuses.connector("s") == running, PATIENCE)
+    assert eventually(lambda: hosts[1].statuses.connector("s") == running, TIMEOUT)
     value = json.dumps({"state": "RUNNING", "trace": None, "worker_id": "old:1", "generation": 4, "version": None})
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
     producer.produce("stores-statuss", value, "status-connector-s")
     producer.flush()
-    assert eventually(lambda: len(records_of(broker, "status-connector-s")) == 3, PATIENCE)
+    assert eventually(lambda: len(records_of(broker, "status-connector-s")) == 3, TIMEOUT)
     assert hosts[0].statuses.connector("s") == running
-    assert eventually(lambda: hosts[1].statuses.connector("s") == running, PATIENCE)
+    assert eventually(lambda: hosts[1].statuses.connector("s") == running, TIMEOUT)
 
 
 def test_a_key_keeps_its_bytes(leader: Host, broker: KafkaBroker) -> None:
@@ -330,7 +330,7 @@ def test_a_topic_of_another_kafka_is_where_its_connectors_clients_go(
     assert first.offsets.get("far-a", asked) == [{"o": "far"}, None]
     assert len(first.offsets._far) == 1
     second.claim()
-    second.configs.refresh(PATIENCE)
+    second.configs.refresh(TIMEOUT)
     assert second.offsets.get("far-a", asked) == [{"o": "far"}, None]
     with pytest.raises(NotLeading):
         first.offsets.put("far-a", [({"p": 1}, {"o": "too late"})])
@@ -365,15 +365,15 @@ def test_offsets_are_in_another_kafka(leader: Host, broker: KafkaBroker, own_bro
         exactly.configs.put_connector("x", overrides(far))
         assert exactly.offsets.get("x", [{"p": 1}]) == [None]
         task = Producer({"bootstrap.servers": far, "transactional.id": "stores-x-0"})
-        task.init_transactions(PATIENCE)
+        task.init_transactions(TIMEOUT)
         task.begin_transaction()
         task.produce("stores-offsets", b'{"o":2}', b'["x",{"p":1}]')
-        task.commit_transaction(PATIENCE)
+        task.commit_transaction(TIMEOUT)
         assert exactly.offsets.get("x", [{"p": 1}]) == [{"o": 2}]
         assert exactly.offsets.get("f", [{"p": 1}]) == [{"o": 1}]
         exactly.offsets.put("x", [({"p": 1}, None)])
         assert exactly.offsets.partitions("x") == []
-    topics = AdminClient({"bootstrap.servers": far}).list_topics(timeout=PATIENCE).topics
+    topics = AdminClient({"bootstrap.servers": far}).list_topics(timeout=TIMEOUT).topics
     assert {"named", "stores-offsets"} <= topics.keys()
 
 
@@ -381,12 +381,12 @@ def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker
     """With exactly once they write their offsets in their own transactions, which hold up nobody who writes."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}
     producer = Producer({**settings, "transactional.id": "stores-t-0"})
-    producer.init_transactions(PATIENCE)
+    producer.init_transactions(TIMEOUT)
     for offset in (1, 2):
         producer.begin_transaction()
         producer.produce("stores-offsets", b'{"o":%d}' % offset, b'["t",{"p":%d}]' % offset)
         producer.flush()
-        producer.commit_transaction(PATIENCE)
+        producer.commit_transaction(TIMEOUT)
         assert leader.offsets.partitions("t")[-1] == {"p": offset}
         assert leader.offsets.get("t", [{"p": offset}]) == [{"o": offset}]
     producer.begin_transaction()
@@ -394,7 +394,7 @@ def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker
         producer.produce("stores-offsets", b"{}", b'["t",{"n":%d}]' % number)
     producer.flush()
     leader.offsets.put("of a neighbour", [({"p": 1}, {"o": 1})])  # waits for no transaction of another
-    producer.abort_transaction(PATIENCE)
+    producer.abort_transaction(TIMEOUT)
     assert leader.offsets.get("of a neighbour", [{"p": 1}]) == [{"o": 1}]
 
 
@@ -425,7 +425,7 @@ def test_a_topic_that_would_lose_something_is_refused(
     group = next(_groups)
     admin = TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
     admin.create(f"{group}-{name}", partitions, 1, {"cleanup.policy": policy})
-    assert eventually(lambda: admin.exists(f"{group}-{name}"), PATIENCE)
+    assert eventually(lambda: admin.exists(f"{group}-{name}"), TIMEOUT)
     with pytest.raises(ConfigError) as refusal:
         Host(broker, group, dict.fromkeys(("offset.storage.partitions", "status.storage.partitions"), "1"))
     assert says in str(refusal.value)
@@ -494,7 +494,7 @@ def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
             denied = AclBinding(*resource, *ANYBODY, operation, AclPermissionType.DENY)
             for acl in (rest, denied):
                 for answer in acls.create_acls([acl]).values():
-                    answer.result(PATIENCE)
+                    answer.result(TIMEOUT)
         with closing(Host(broker)) as stores:
             with pytest.raises(
                 ConnectError, match="transactional id 'connect-cluster-stores', cannot be had"
@@ -514,7 +514,7 @@ def test_a_key_that_is_exchanged_is_read_by_all(hosts: tuple[Host, Host], leader
     assert after is not None
     assert after.key != before.key
     assert after.created_ms >= before.created_ms
-    assert eventually(lambda: other.configs.snapshot().session_key == after, PATIENCE)
+    assert eventually(lambda: other.configs.snapshot().session_key == after, TIMEOUT)
     assert other.claim() > number
     with pytest.raises(NotLeading):
         leader.exchange_key()

@@ -9,8 +9,8 @@ import signal
 import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
-from tests.patience import PATIENCE, eventually
 from tests.profile import crashes
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_a_signal_to_every_process_of_a_host_repeats_nothing(pipeline: Pipeline)
             for process in pipeline.seen():
                 with contextlib.suppress(ProcessLookupError):  # one that was about to end
                     os.kill(process.pid, signal.SIGTERM)
-            assert eventually(lambda: not pipeline.host.is_running, PATIENCE), pipeline.host.last_words()
+            assert eventually(lambda: not pipeline.host.is_running, TIMEOUT), pipeline.host.last_words()
             words = pipeline.host.last_words()
             pipeline.stop()
             for trace in ("Traceback", "Exception", " ERROR "):

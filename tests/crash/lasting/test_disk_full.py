@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from tests.crash.pipeline import Pipeline
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 FILE = "offset.storage.file.filename"
 
@@ -83,9 +83,7 @@ def test_a_host_killed_while_the_disk_is_full_repeats_and_loses_nothing(pipeline
 
 def check_while_full(pipeline: Pipeline, reason: str) -> None:
     """Wait until the error was told, and see that lines flow and the stored position stays as it is."""
-    assert eventually(lambda: f"({FILE}): {reason}" in pipeline.host.last_words(), PATIENCE), (
-        pipeline.host.last_words()
-    )
+    assert eventually(lambda: f"({FILE}): {reason}" in pipeline.host.last_words(), TIMEOUT), pipeline.host.last_words()
     stored = pipeline.ledger.committed_position()
     pipeline.await_new_line()
     assert pipeline.ledger.committed_position() == stored
@@ -95,4 +93,4 @@ def check_while_full(pipeline: Pipeline, reason: str) -> None:
 def check_once_there_is_room(pipeline: Pipeline) -> None:
     """Wait until a newer position is stored."""
     stored = pipeline.ledger.committed_position()
-    assert eventually(lambda: pipeline.ledger.committed_position() > stored, PATIENCE)
+    assert eventually(lambda: pipeline.ledger.committed_position() > stored, TIMEOUT)

@@ -11,7 +11,7 @@ import pytest
 from hearth.link.heartbeat import FENCED_SECONDS, SILENCE_SECONDS
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: s
     assert answer.status == 204, answer.text
     print(f"the {kind} was deleted after {seconds:.1f} s")
     assert seconds < FENCED_SECONDS
-    await_end([worker, stage], PATIENCE)
+    await_end([worker, stage], TIMEOUT)
     pipeline.create(kind)
     pipeline.await_new_line()
 

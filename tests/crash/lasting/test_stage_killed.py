@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 @pytest.mark.slow
@@ -20,7 +20,7 @@ def test_a_killed_stage_fails_its_task_and_a_restart_loses_nothing(pipeline: Pip
             pass_time(chance.uniform(0.3, 2.0))
             neighbour = pipeline.stage(other)
             os.kill(pipeline.stage(kind).pid, signal.SIGKILL)
-            pipeline.host.wait_for_state(f"{pipeline.name}-{kind}", "FAILED", PATIENCE)
+            pipeline.host.wait_for_state(f"{pipeline.name}-{kind}", "FAILED", TIMEOUT)
             trace = pipeline.host.rest.status(f"{pipeline.name}-{kind}")["tasks"][0]["trace"]
             assert f"the stage process of {pipeline.name}-{kind}-0 was killed by signal 9" in trace
             answer = pipeline.host.rest.call("POST", f"/connectors/{pipeline.name}-{kind}/tasks/0/restart")

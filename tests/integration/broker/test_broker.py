@@ -19,9 +19,9 @@ from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import find_java
 from hearth.foundation.port import LOOPBACK, PortTaken, next_free
 from hearth_api import ConflictError
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).resolve().parents[3]
@@ -135,7 +135,7 @@ def test_broker_dies_with_its_owner(tmp_path: Path) -> None:
         pid = int(owner.stdout.readline())
         assert _is_alive(pid)
         owner.send_signal(signal.SIGKILL)
-    assert eventually(lambda: not _is_alive(pid), PATIENCE)
+    assert eventually(lambda: not _is_alive(pid), TIMEOUT)
 
 
 def test_log_and_output_stay_small(broker: KafkaBroker) -> None:

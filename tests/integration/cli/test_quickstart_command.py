@@ -21,7 +21,7 @@ import pytest
 from hearth.cli.quickstart_command import _fetch, _pack
 from tests.bundles import build
 from tests.page import block
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 MARK = "HEARTH_TEST_RUN"
 """A variable by which every descendant of a run is found, whoever its parent is by now."""
@@ -230,7 +230,7 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
         os.kill(host, signal.SIGKILL)
         assert run.end() == 1
         assert "error: the host ended by itself" in run.shown
-        assert eventually(lambda: run.processes() == [], PATIENCE), "a task that lost its host stops itself"
+        assert eventually(lambda: run.processes() == [], TIMEOUT), "a task that lost its host stops itself"
 
 
 def _command(process: int) -> list[str]:

@@ -15,10 +15,10 @@ from hearth.broker.process import QUICK_START
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.port import LOOPBACK, is_free
 from hearth.spark.gateway import installed_spark
-from tests.patience import eventually
 from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
 from tests.spark_python import spark_python
+from tests.timeouts import eventually
 
 HERE = Path(__file__).parent
 START_SECONDS = 120

@@ -15,8 +15,8 @@ from tests.bundles.build import plugin_path
 from tests.crash.process import stages
 from tests.integration.datasource.writing import UPSERT, kept, write
 from tests.page import GUIDE, README, block
-from tests.patience import PATIENCE, eventually
 from tests.peer.hearth_connect import file_bundle
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
     eventually(has_batches, 120)
     query.stop()
     assert seen
-    eventually(lambda: not stages(os.getpid()), PATIENCE)
+    eventually(lambda: not stages(os.getpid()), TIMEOUT)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as spark
 
+from hearth.datasource.data_source_error import DataSourceFailed, instructive
 from hearth.datasource.dead_letter_file import DeadLetterFile
-from hearth.datasource.instruction import DataSourceFailed, instructive
 from hearth.datasource.option import Options
 from hearth.datasource.planning import Planned, planned
 from hearth.datasource.row_form import RowForm, first_offset
-from hearth.datasource.written_task import AskedAgain, Forbearance, NotTaken, WrittenTask
+from hearth.datasource.written_task import NotTaken, RetryBudget, RowsRequestedAgain, WrittenTask
 from hearth.discovery import PluginType
 from hearth.staging.tolerance import ToleranceExceeded
 from tests.bundles.build import plugin_path
@@ -26,7 +26,7 @@ from tests.integration.datasource.writing import UPSERT, kept
 
 RECORDER, REPORTING = "recorder.RecorderSinkConnector", "recorder.ReportingSinkConnector"
 TABLE = spark.StructType([spark.StructField("value", spark.StringType())])
-AT_ONCE = Forbearance(retry=5.0, flush=0.0, keys=("flush.size",))
+AT_ONCE = RetryBudget(retry=5.0, flush=0.0, keys=("flush.size",))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_rows_that_are_put_off_for_too_long_fail(bundles: Path, tmp_path: Path) 
 
 def test_a_task_that_wants_rows_again_cannot_have_them(begin: Callable[..., WrittenTask]) -> None:
     """Spark has passed them; it makes all of them anew when its own task fails."""
-    with pytest.raises(AskedAgain, match="wants t-0 again from offset 0, and was given it up to 1"):
+    with pytest.raises(RowsRequestedAgain, match="wants t-0 again from offset 0, and was given it up to 1"):
         write(begin(rewind__at="0"), "a")
 
 

@@ -27,7 +27,7 @@ from hearth.discovery import discover
 from hearth.foundation.properties import render
 from hearth.herder.cluster_lookup import ClusterLookup, of_other_clients
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.validation.doubt import Doubt, Doubts
+from hearth.herder.validation.config_warning import ConfigWarning, ConfigWarnings
 from hearth_api import ConfigError, ConnectError
 from tests.bundles.build import environments
 from tests.peer.hearth_connect import file_bundle
@@ -235,14 +235,14 @@ def test_an_address_that_cannot_be_reached_is_told_at_once(brokers: Brokers) -> 
 OVERRIDDEN = {case: told for case, told in CASES.items() if told[0] != "PLAINTEXT"}
 
 
-def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -> list[Doubt]:
+def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -> list[ConfigWarning]:
     """Return what is said of a connector that overrides settings of its producer, on a host that is let in."""
     found = discover([file_bundle()])
     known = PluginDirectory(lambda: found, environments())
     own = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "tasks.max": "1"}
     config = {**own, **{f"{prefix}{key}": value for key, value in settings.items()}}
     plugin = known.connector(config)
-    return Doubts(plugin, known, WorkerConfig(WORKER), config, {"configs": []}).of_clients()
+    return ConfigWarnings(plugin, known, WorkerConfig(WORKER), config, {"configs": []}).of_clients()
 
 
 @pytest.mark.parametrize("case", OVERRIDDEN)
@@ -250,13 +250,13 @@ def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers
     """With the connector's key, in the words of the worker's file, and what helps."""
     listener, told, text, remedy = OVERRIDDEN[case]
     began = time.monotonic()
-    (doubt,) = validated(brokers.settings(listener, told))
+    (config_warning,) = validated(brokers.settings(listener, told))
     assert time.monotonic() - began < SECONDS
-    key = doubt.name.removeprefix("producer.override.")
-    said = key + ("=" if doubt.message.startswith("'") else ": ") + doubt.message
+    key = config_warning.name.removeprefix("producer.override.")
+    said = key + ("=" if config_warning.message.startswith("'") else ": ") + config_warning.message
     fact, _, hint = said.rpartition(" (")
-    assert not doubt.is_of_client, "no start of a task says it, so the log does when the connector is made"
-    assert doubt.name != key
+    assert not config_warning.is_of_client, "no start of a task says it, so the log does when the connector is made"
+    assert config_warning.name != key
     assert re.match(text, fact), said
     assert remedy in hint
     assert "right" not in said
@@ -265,9 +265,9 @@ def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers
 
 def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brokers: Brokers) -> None:
     """By the key that names the brokers."""
-    (doubt,) = validated(brokers.settings("ELSEWHERE", {}))
-    assert doubt.name == "producer.override.bootstrap.servers"
-    assert "its brokers advertise localhost:" in doubt.message
+    (config_warning,) = validated(brokers.settings("ELSEWHERE", {}))
+    assert config_warning.name == "producer.override.bootstrap.servers"
+    assert "its brokers advertise localhost:" in config_warning.message
 
 
 @pytest.mark.parametrize("case", GOOD)

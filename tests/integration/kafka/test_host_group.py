@@ -15,7 +15,7 @@ from hearth.kafka import host_group
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.host_group import GroupTaken, HostGroup
 from hearth_api import ConfigError, ConnectError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 TOPIC = "host-group-configs"
@@ -107,7 +107,7 @@ def test_a_group_of_other_consumers_is_refused(broker: KafkaBroker, hosts: Hosts
     consumer = Consumer(settings)
     try:
         consumer.subscribe([TOPIC])
-        assert eventually(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), PATIENCE)
+        assert eventually(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), TIMEOUT)
         with pytest.raises(GroupTaken, match="a member that is no host of Hearth: 'somebody'"):
             hosts.join("taken", 1)
     finally:
@@ -167,7 +167,7 @@ def java_member(broker: KafkaBroker, group: str) -> socket.socket:
     protocols = struct.pack(">i", 1) + text("compatible") + struct.pack(">i", len(metadata)) + metadata
     body = text(group) + struct.pack(">ii", SESSION_MS, SESSION_MS) + text("") + text("connect") + protocols
     request = struct.pack(">hhi", 11, 2, 1) + text("java") + body
-    connection = socket.create_connection(("127.0.0.1", broker.port), timeout=PATIENCE)
+    connection = socket.create_connection(("127.0.0.1", broker.port), timeout=TIMEOUT)
     for _ in range(50):
         connection.sendall(struct.pack(">i", len(request)) + request)
         (length,) = struct.unpack(">i", _exactly(connection, 4))

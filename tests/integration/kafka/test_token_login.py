@@ -19,9 +19,9 @@ from hearth_api import ConnectError
 from tests.crash.process import tree
 from tests.integration.kafka.token_issuer import CLASS, PASSWORD, Issuer, Key, TokenBroker, bundle, token_broker
 from tests.integration.numbered_lines import NumberedLines
-from tests.patience import PATIENCE, eventually
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
+from tests.timeouts import TIMEOUT, eventually
 
 KEY = Key()
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -195,7 +195,7 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         assert lines.flows(), host.last_words()
         lines.arrivals.forget_gaps()
         given = len(issuer.given)
-        assert eventually(lambda: len(issuer.given) >= given + 2, PATIENCE), "no token was renewed"
+        assert eventually(lambda: len(issuer.given) >= given + 2, TIMEOUT), "no token was renewed"
         issuer.is_down = True
         time.sleep(2)
         issuer.is_down = False

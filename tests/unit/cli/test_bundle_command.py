@@ -14,7 +14,7 @@ import pytest
 
 from hearth.cli.main import run
 from tests.bundles import build
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def test_a_check_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hearth", "bundle", "verify", str(wheel)]
     environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        assert eventually(started.exists, PATIENCE)
+        assert eventually(started.exists, TIMEOUT)
         assert [each.name for each in scratch.glob("hearth-verify-*")]
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 128 + signal.SIGTERM

@@ -17,7 +17,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 import hearth.datasource
 from hearth.datasource import planning
 from hearth.datasource.data_source import HearthDataSource
-from hearth.datasource.instruction import DataSourceFailed
+from hearth.datasource.data_source_error import DataSourceFailed
 from hearth.datasource.spark_type import COLUMNS
 from hearth.spark.installation import _NEEDED, _OWN
 from hearth.staging import source_stage

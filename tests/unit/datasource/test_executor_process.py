@@ -19,12 +19,12 @@ import pytest
 from pyspark import SparkFiles
 
 from hearth.datasource import executor_task, planning
-from hearth.datasource.instruction import DataSourceFailed
-from hearth.datasource.spool_control import Said, heard
+from hearth.datasource.data_source_error import DataSourceFailed
+from hearth.datasource.spool_control import TaskReport, heard
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.stream_read import HearthStreamReader
 from hearth.datasource.task_launch import PROGRAM, SpoolingLaunch
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.datasource.acting_source import acting_plan
 from tests.unit.datasource.test_stream_read import ALL, SCHEMA, rows
 
@@ -54,14 +54,14 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     for each in made:
         if each._read is not None:
             each.stop()
-    assert eventually(lambda: not [process for process in processes(tmp_path) if is_left(process)], PATIENCE)
+    assert eventually(lambda: not [process for process in processes(tmp_path) if is_left(process)], TIMEOUT)
 
 
 def processes(folder: Path) -> list[int]:
     """Return the processes that have said where they are, each of a run, in their order."""
     store = DirectoryStore(folder / "spool")
     names = sorted(path.name for path in (folder / "spool" / "task-0").glob("said-*"))
-    found = [heard(store, f"task-0/{name}", Said) for name in names]
+    found = [heard(store, f"task-0/{name}", TaskReport) for name in names]
     return [int(said.place.partition(":")[2]) for said in found if said is not None and said.place]
 
 
@@ -88,7 +88,7 @@ def is_left(process: int) -> bool:
 
 def taken(reader: HearthStreamReader, start: Any, seen: list[int], is_enough: Callable[[], bool]) -> Any:
     """Take micro-batches, those that launch tasks as well, until it is enough; returns where that was."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while not is_enough():
         assert time.monotonic() < until
         end = reader.latestOffset(start, ALL)
@@ -181,7 +181,7 @@ def test_a_task_that_is_lost_begins_anew(
     count = len(seen)
     taken(read, start, seen, lambda: len(seen) > count + 100)
     assert seen == list(range(1, len(seen) + 1))
-    assert eventually(lambda: not is_left(process), PATIENCE)
+    assert eventually(lambda: not is_left(process), TIMEOUT)
 
 
 def test_a_task_that_is_lost_again_and_again_fails_the_query(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,4 +253,4 @@ def test_tasks_end_when_nothing_is_heard_of_their_read(reader: Make, tmp_path: P
     tasks: Any = inside._tasks
     tasks._stopping.set()
     tasks._watcher.join()
-    assert eventually(lambda: not is_left(newest(tmp_path)), PATIENCE)
+    assert eventually(lambda: not is_left(newest(tmp_path)), TIMEOUT)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from hearth.datasource.kept_task import KeptTasks
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 
 class Task:
@@ -48,11 +48,11 @@ def test_a_task_that_nobody_wants_is_ended() -> None:
     """Soon after its time, also where another one is kept longer; nothing waits after the last."""
     tasks: KeptTasks[Task] = KeptTasks()
     long, short = used(tasks, "long", 3.0), used(tasks, "short", 0.05)
-    assert short.closed.wait(PATIENCE)
+    assert short.closed.wait(TIMEOUT)
     assert not long.closed.is_set()
-    assert long.closed.wait(PATIENCE)
-    assert eventually(lambda: all(each.name != "kept-tasks" for each in threading.enumerate()), PATIENCE)
-    assert used(tasks, "short", 0.05).closed.wait(PATIENCE)
+    assert long.closed.wait(TIMEOUT)
+    assert eventually(lambda: all(each.name != "kept-tasks" for each in threading.enumerate()), TIMEOUT)
+    assert used(tasks, "short", 0.05).closed.wait(TIMEOUT)
 
 
 def test_a_task_in_use_is_not_ended() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from hearth.datasource.read_ahead import ReadAhead
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 class Source:
@@ -42,7 +42,7 @@ class Source:
 
     def has_made(self, count: int) -> bool:
         """Return whether so many more come to be made; waits for that."""
-        return all(self.made.acquire(timeout=PATIENCE) for _ in range(count))
+        return all(self.made.acquire(timeout=TIMEOUT) for _ in range(count))
 
 
 def test_all_of_it_comes_in_order_from_one_other_thread() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import VariantType, VariantVal
 
-from hearth.datasource.spark_column import Unfit, converter, variants
+from hearth.datasource.spark_column import ColumnMismatch, converter, variants
 from hearth.datasource.spark_type import PRECISION, read_schema, spark_type
 from hearth_api import (
     INT8_SCHEMA,
@@ -144,7 +144,7 @@ def test_structs_are_narrower_or_wider_as_the_dataframe_has_them() -> None:
 )  # fmt: skip
 def test_what_would_lose_something_is_refused(schema: Schema | None, target: Any) -> None:
     """Both types are said, and what to do."""
-    with pytest.raises(Unfit, match=str(target).split("(")[0]) as raised:
+    with pytest.raises(ColumnMismatch, match=str(target).split("(")[0]) as raised:
         converted(schema, pa.nulls(1, arrow_type(schema)), target)
     assert ".schema" in str(raised.value.hint)
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hearth.datasource.spool_control import RUNS, Control, Pulse, Said, heard, written
+from hearth.datasource.spool_control import RUNS, Control, SilenceTimer, TaskReport, heard, written
 from hearth.datasource.spool_directory import DirectoryStore
 
 
 def test_what_is_written_is_heard(tmp_path: Path) -> None:
     """Whole, or not at all."""
     store = DirectoryStore(tmp_path)
-    said = Said(3, RUNS, "machine:7", "it broke", "Traceback")
+    said = TaskReport(3, RUNS, "machine:7", "it broke", "Traceback")
     control = Control(9, is_over=False, is_full=True, tasks={"0": [2, 5]})
-    assert heard(store, "said", Said) is None
+    assert heard(store, "said", TaskReport) is None
     store.put("said", written(said))
     store.put("control", written(control))
-    assert (heard(store, "said", Said), heard(store, "control", Control)) == (said, control)
+    assert (heard(store, "said", TaskReport), heard(store, "control", Control)) == (said, control)
     store.put("said", written(said)[:-5])
-    assert heard(store, "said", Said) is None
+    assert heard(store, "said", TaskReport) is None
 
 
 def test_silence_is_what_brings_nothing_new() -> None:
     """The same again is no sign of life."""
     times = iter([0.0, 2.0, 5.0, 6.0, 7.0])
-    pulse = Pulse(lambda: next(times))
+    pulse = SilenceTimer(lambda: next(times))
     assert [pulse.is_heard, pulse.hear(1), pulse.is_heard] == [False, True, True]
     assert pulse.hear(1) is False
     assert pulse.silent_seconds == 3.0

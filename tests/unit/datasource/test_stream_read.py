@@ -15,10 +15,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from hearth.datasource import planning, spool
-from hearth.datasource.instruction import DataSourceFailed
+from hearth.datasource.data_source_error import DataSourceFailed
 from hearth.datasource.segment import Segment
 from hearth.datasource.stream_read import HearthStreamReader, SegmentPartition, packed
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.datasource.acting_source import acting_plan
 
 SCHEMA = StructType(
@@ -138,7 +138,7 @@ def test_a_full_spool_holds_its_tasks_up(reader: Make, monkeypatch: pytest.Monke
     read.prepareForTriggerAvailableNow()
     start = read.initialOffset()
     read.latestOffset(start, ALL)
-    assert eventually(lambda: waiting(read) >= 30, PATIENCE)
+    assert eventually(lambda: waiting(read) >= 30, TIMEOUT)
     assert not eventually(lambda: waiting(read) > 40, 0.5)
     batches, _ = drained(read, start)
     assert flat(batches) == list(range(1, 301))

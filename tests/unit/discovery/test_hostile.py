@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from hearth.discovery import Bundle, BundleError, tree
 from hearth.discovery import bundle as bundle_module
-from hearth.discovery.allowance import allowance
 from hearth.discovery.archive import TarTree, ZipTree
 from hearth.discovery.bundle import read_bundle
+from hearth.discovery.bundle_limits import bundle_limits
 from hearth.discovery.catalogue import read
 from hearth.discovery.tree import DirectoryTree, Opener
 from tests.bundles import build
@@ -192,7 +192,7 @@ def test_a_wheel_that_unpacks_to_far_more_never_reaches_an_installer(tmp_path: P
     """A packed bundle is believed its manifest when it is listed; what leaves it is looked at."""
     bomb = build.plain_wheel(tmp_path, "demo", groups={"hearth.converters": {"a.B": "demo:B"}})
     bundle = read_bundle(bomb, partial(DirectoryTree, tmp_path))
-    bomb.write_bytes(zip_of(("demo.py", b""), size=allowance(100) + 1))
+    bomb.write_bytes(zip_of(("demo.py", b""), size=bundle_limits(100) + 1))
     with pytest.raises(BundleError, match="which is more than they may"):
         bundle.unpack(tmp_path / "out")
 

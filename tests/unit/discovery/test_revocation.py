@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Bundle, BundleError, Survey, read
+from hearth.discovery import Bundle, BundleError, PluginScanner, read
 from hearth.discovery.revocation import read_revocations
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore
@@ -45,19 +45,19 @@ def bundle_at(location: Path) -> Bundle:
 def test_what_is_listed_goes_and_what_is_taken_off_the_list_comes(place: Path, listed: Path) -> None:
     """A host looks each second: nobody has to restart it, and the other bundle stays the one that was read."""
     trust = trust_of({"plugin.revoked": str(listed)})
-    survey = Survey([place], include_host=False, admit=trust.admit, rules=lambda: trust.stamp)
-    before = survey.look()
-    assert (len(before.plugins), before.rejected, survey.look() is before) == (2, (), True)
+    scanner = PluginScanner([place], include_host=False, admit=trust.admit, rules=lambda: trust.stamp)
+    before = scanner.look()
+    assert (len(before.plugins), before.rejected, scanner.look() is before) == (2, (), True)
     listed.write_text("greeting_source==1.1  # leaks passwords\n")
-    after = survey.look()
+    after = scanner.look()
     assert [each.location for each in after.plugins] == [str(place / "greeting_transform-1.2-py3-none-any.whl")]
     assert [(each.location, each.reason) for each in after.rejected] == [
         (str(place / "source.zip"), "greeting-source 1.1 is revoked: leaks passwords")
     ]
     assert "plugin.revoked" in after.rejected[0].hint
-    assert survey.look() is after
+    assert scanner.look() is after
     listed.write_text("")
-    assert len(survey.look().plugins) == 2
+    assert len(scanner.look().plugins) == 2
 
 
 def test_packages_in_a_bundle_and_files_count_as_well(place: Path, listed: Path) -> None:

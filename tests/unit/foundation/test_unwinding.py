@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 PROGRAM = """
 import os, signal, time, weakref
@@ -55,7 +55,7 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from hearth_api import PluginError
 from hearth_execution.load import load_class, version_of
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 def test_class_is_found_by_module_and_attribute() -> None:
@@ -37,7 +37,7 @@ def test_two_that_are_loaded_at_once_are_never_half_there(tmp_path: Path, monkey
     monkeypatch.setattr(sys, "is_egg_begun", event := threading.Event(), raising=False)
     with ThreadPoolExecutor(2) as threads:
         egg = threads.submit(load_class, "egg_and_hen:Plugin")
-        assert event.wait(PATIENCE)
+        assert event.wait(TIMEOUT)
         hen = threads.submit(load_class, "egg_and_hen.hen:Plugin")
         assert egg.result() is hen.result()
 

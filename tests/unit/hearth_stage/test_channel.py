@@ -19,7 +19,7 @@ from hearth_execution.failure import ErrorInfo, RemoteError, is_retriable
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Request
 from hearth_stage.frame import Frame, read_frame, widen, write_frame
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 Connect = Callable[..., tuple[Channel, Channel]]
 RAISED: dict[str, BaseException] = {
@@ -140,7 +140,7 @@ def sample(*values: str) -> Batch:
 def test_call_gets_its_answer(connect: Connect) -> None:
     """Members and batches of the reply are those the other side gave."""
     left, _ = connect()
-    reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=PATIENCE)
+    reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=TIMEOUT)
     assert reply.said == {"a": 1}
     assert [batch.column("value").to_pylist() for batch in reply.batches] == [["x"], ["y", "z"]]
 
@@ -148,15 +148,15 @@ def test_call_gets_its_answer(connect: Connect) -> None:
 def test_handler_that_returns_nothing_answers_with_nothing(connect: Connect) -> None:
     """Every call has an answer, if an empty one."""
     left, _ = connect()
-    assert left.call(Nothing(), timeout=PATIENCE) is None
+    assert left.call(Nothing(), timeout=TIMEOUT) is None
 
 
 def test_both_ends_call_at_once(connect: Connect) -> None:
     """Numbers of calls belong to the side that makes them, so equal numbers do not meet."""
     left, right = connect()
     answers = [(left.begin(Echo(n)), right.begin(Echo(-n))) for n in range(100)]
-    assert [ours.result(PATIENCE).said for ours, _ in answers] == list(range(100))
-    assert [theirs.result(PATIENCE).said for _, theirs in answers] == [-n for n in range(100)]
+    assert [ours.result(TIMEOUT).said for ours, _ in answers] == list(range(100))
+    assert [theirs.result(TIMEOUT).said for _, theirs in answers] == [-n for n in range(100)]
 
 
 def test_threads_share_a_channel(connect: Connect) -> None:
@@ -164,7 +164,7 @@ def test_threads_share_a_channel(connect: Connect) -> None:
     left, _ = connect()
     with ThreadPoolExecutor(8) as pool:
         wanted = [f"{number}" * 3000 for number in range(100)]
-        found = pool.map(lambda text: left.call(Echo(batches=[sample(text)]), timeout=PATIENCE), wanted)
+        found = pool.map(lambda text: left.call(Echo(batches=[sample(text)]), timeout=TIMEOUT), wanted)
         assert [reply.batches[0].column("value")[0].as_py() for reply in found] == wanted
 
 
@@ -180,12 +180,12 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
 
     left, _ = connect(right=keep)
     first, second = left.begin(Late()), left.begin(Late())
-    assert both.wait(PATIENCE)
+    assert both.wait(TIMEOUT)
     kept[1].reply(Echoed("b"))
-    assert second.result(PATIENCE).said == "b"
+    assert second.result(TIMEOUT).said == "b"
     assert not first.done()
     kept[0].reply(Echoed("a"))
-    assert first.result(PATIENCE).said == "a"
+    assert first.result(TIMEOUT).said == "a"
 
 
 def test_reminder_waits_for_nobody() -> None:
@@ -229,7 +229,7 @@ def test_notice_has_no_answer(connect: Connect) -> None:
     left, right = connect(right=note)
     right.send = lambda *frame: sent.append(frame)  # type: ignore[method-assign]
     left.notify(Note(1, [sample("x")]))
-    assert arrived.wait(PATIENCE)
+    assert arrived.wait(TIMEOUT)
     message = came[0].message
     assert isinstance(message, Note)
     assert (came[0].op, message.said, message.batches[0].num_rows) == ("note", 1, 1)
@@ -241,7 +241,7 @@ def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) 
     """Kind, text and trace of an exception cross the channel; the exception itself does not."""
     left, _ = connect()
     with pytest.raises(RemoteError) as caught:
-        left.call(Raise(what), timeout=PATIENCE)
+        left.call(Raise(what), timeout=TIMEOUT)
     error = RAISED[what]
     assert str(caught.value) == f"{ErrorInfo.of(error).class_name}: {error}"
     assert caught.value.info.kind == what
@@ -253,8 +253,8 @@ def test_reply_that_is_no_json_is_an_error_of_the_call(connect: Connect) -> None
     """A handler that returns what a frame cannot carry fails its call and nothing else."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="not JSON serializable"):
-        left.call(Odd(), timeout=PATIENCE)
-    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
+        left.call(Odd(), timeout=TIMEOUT)
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
 def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
@@ -262,7 +262,7 @@ def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(TypeError):
         left.begin(Echo(object()))
-    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
 def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
@@ -270,7 +270,7 @@ def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
         left.call(Silence(), timeout=0.05)
-    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
 def test_late_answer_is_ignored(connect: Connect) -> None:
@@ -279,10 +279,10 @@ def test_late_answer_is_ignored(connect: Connect) -> None:
     left, right = connect(right=lambda request: kept.append(request) if request.kind is Late else serve(request))
     with pytest.raises(CallTimeout):
         left.call(Late(), timeout=0.05)
-    left.call(Echo(), timeout=PATIENCE)  # by now the first has arrived, too
+    left.call(Echo(), timeout=TIMEOUT)  # by now the first has arrived, too
     kept[0].reply()
     right.send({"re": 4711, "args": {}})
-    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
 def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
@@ -291,7 +291,7 @@ def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
     waiting = left.begin(Silence())
     right.close()
     with pytest.raises(ChannelClosed):
-        waiting.result(PATIENCE)
+        waiting.result(TIMEOUT)
     with pytest.raises(ChannelClosed, match="'echo' was not sent"):
         left.call(Echo())
     with pytest.raises(ChannelClosed):
@@ -309,7 +309,7 @@ def test_close_is_told_once_on_either_side(connect: Connect) -> None:
 
     left, right = connect(on_close=on_close)
     left.close()
-    assert done.wait(PATIENCE)
+    assert done.wait(TIMEOUT)
     right.close()
     right.close()
     left.close()
@@ -322,7 +322,7 @@ def test_handler_may_close_its_own_channel(connect: Connect) -> None:
     left, right = connect(right=lambda request: ends[0].close())
     ends.append(right)
     with pytest.raises(ChannelClosed):
-        left.call(Nothing(), timeout=PATIENCE)
+        left.call(Nothing(), timeout=TIMEOUT)
 
 
 def test_broken_stream_ends_the_connection() -> None:
@@ -333,7 +333,7 @@ def test_broken_stream_ends_the_connection() -> None:
         waiting = channel.begin(Silence())
         theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
         with pytest.raises(ChannelClosed):
-            waiting.result(PATIENCE)
+            waiting.result(TIMEOUT)
         channel.close()
 
 
@@ -348,7 +348,7 @@ def test_reply_that_cannot_be_read_fails_its_call() -> None:
         text = b'{"re":%d,"args":{},"batches":[3]}' % asked.header["id"]
         theirs.sendall((7 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text + b"abc")
         with pytest.raises(pa.ArrowInvalid):
-            waiting.result(PATIENCE)
+            waiting.result(TIMEOUT)
         channel.close()
 
 
@@ -386,9 +386,9 @@ def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(
     left, right = connect(right=careless)
     for _ in range(100):
         with pytest.raises(RemoteError, match="KeyError: 'groups'"):
-            left.call(Nothing(), timeout=PATIENCE)
+            left.call(Nothing(), timeout=TIMEOUT)
     assert len(caplog.records) == 1
-    assert left.call(Echo({"a": 1}), timeout=PATIENCE).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
     assert right.fault is None
 
 
@@ -397,19 +397,19 @@ def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_r
     closed = threading.Event()
     left, right = connect(right=careless, on_close=closed.set)
     left.notify(Note(1))
-    assert closed.wait(PATIENCE)
+    assert closed.wait(TIMEOUT)
     assert right.fault == "notice 'note' was not served: KeyError: 'groups'"
     with pytest.raises(ChannelClosed):
-        left.call(Echo(), timeout=PATIENCE)
+        left.call(Echo(), timeout=TIMEOUT)
 
 
 def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
     """It may come from a later version of the protocol, so it is nothing to complain of."""
     left, right = connect(right=lambda request: request.answer(lambda message: None))
     with pytest.raises(RemoteError, match="protocol 5 has no operation 'unknown'"):
-        left.call(Unknown(), timeout=PATIENCE)
+        left.call(Unknown(), timeout=TIMEOUT)
     left.send({"op": "unknown", "args": {}})  # as a notice
-    left.call(Nothing(), timeout=PATIENCE)
+    left.call(Nothing(), timeout=TIMEOUT)
     assert (right.fault, caplog.records) == (None, [])
 
 
@@ -417,7 +417,7 @@ def test_call_whose_members_are_wrong_is_answered_with_the_reason(connect: Conne
     """Whoever makes it hears what was expected."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="raise: 'what': 5 is not text"):
-        left.call(Raise(5), timeout=PATIENCE)  # type: ignore[arg-type]
+        left.call(Raise(5), timeout=TIMEOUT)  # type: ignore[arg-type]
 
 
 def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(connect: Connect) -> None:
@@ -425,7 +425,7 @@ def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(conn
     closed = threading.Event()
     left, right = connect(right=lambda request: print(request.message), on_close=closed.set)
     left.notify(Note("five"))  # type: ignore[arg-type]
-    assert closed.wait(PATIENCE)
+    assert closed.wait(TIMEOUT)
     assert right.fault == "notice 'note' was not served: ValueError: note: 'said': 'five' is not a whole number"
 
 
@@ -447,7 +447,7 @@ def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, say
         channel = Channel(ours, KNOWN, lambda request: print(request.message), closed.set).start()
         channel.begin(Echo())
         theirs.sendall((4 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text)
-        assert closed.wait(PATIENCE)
+        assert closed.wait(TIMEOUT)
         assert says in str(channel.fault)
         channel.close()
 
@@ -460,5 +460,5 @@ def test_reply_whose_arguments_are_no_object_fails_its_call() -> None:
         waiting = channel.begin(Echo())
         write_frame(theirs, {"re": 1, "args": ["x"]})
         with pytest.raises(ValueError, match="not a reply"):
-            waiting.result(PATIENCE)
+            waiting.result(TIMEOUT)
         channel.close()

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from hearth_stage.lineage import end_lineage, found, lineage_of, members, new_lineage
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it is Linux that keeps the number")
 
@@ -44,13 +44,13 @@ def test_all_that_a_process_starts_are_of_its_lineage_and_nobody_else() -> None:
     """Those with a session of their own, an empty environment, and a parent that has ended."""
     first, second = new_lineage(), new_lineage()
     with begun(first) as one, begun(second):
-        assert eventually(lambda: len(list(members(first))) == len(list(members(second))) == 5, PATIENCE)
+        assert eventually(lambda: len(list(members(first))) == len(list(members(second))) == 5, TIMEOUT)
         assert {one.pid} < {*members(first)}
         assert lineage_of(one.pid) == first
         assert lineage_of() not in (first, second)
         end_lineage(first)
-        assert one.wait(PATIENCE) == -9
-        assert eventually(lambda: not list(members(first)), PATIENCE)
+        assert one.wait(TIMEOUT) == -9
+        assert eventually(lambda: not list(members(first)), TIMEOUT)
         assert len(list(members(second))) == 5
         end_lineage(second)
 
@@ -75,16 +75,16 @@ def test_a_family_that_grows_while_it_is_ended_ends() -> None:
         found(lineage, process.pid)
         assert process.stdin is not None
         process.stdin.close()
-        assert eventually(lambda: len(list(members(lineage))) > 5, PATIENCE)
+        assert eventually(lambda: len(list(members(lineage))) > 5, TIMEOUT)
         end_lineage(lineage)
-    assert eventually(lambda: not list(members(lineage)), PATIENCE)
+    assert eventually(lambda: not list(members(lineage)), TIMEOUT)
 
 
 def test_a_limit_that_somebody_has_set_is_no_lineage() -> None:
     """``ulimit -x`` of a shell, and that there is none."""
     code = "import resource; resource.prlimit(0, 10, (77, 1000)); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
-        assert eventually(lambda: resource.prlimit(process.pid, 10) == (77, 1000), PATIENCE)
+        assert eventually(lambda: resource.prlimit(process.pid, 10) == (77, 1000), TIMEOUT)
         assert lineage_of(process.pid) is None
         found(new_lineage(), process.pid)  # above the hard limit, so it cannot be
         assert lineage_of(process.pid) is None

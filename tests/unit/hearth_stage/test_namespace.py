@@ -14,7 +14,7 @@ import pytest
 
 import hearth_stage
 from tests.crash.process import find, tree
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.isolation.test_stage import wait_for_end
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
@@ -52,7 +52,7 @@ def begun(code: str, *, before: str = "", stdin: int | None = None) -> subproces
 def ended(code: str, *, before: str = "") -> tuple[int, str]:
     """Return how such a program ended and what it printed."""
     with begun(code, before=before) as process:
-        told, _ = process.communicate(timeout=PATIENCE)
+        told, _ = process.communicate(timeout=TIMEOUT)
     return process.returncode, told
 
 
@@ -128,7 +128,7 @@ def test_whoever_of_the_three_is_killed_all_end() -> None:
             everyone = [each.pid for each in tree(process.pid)]
             assert len(everyone) == 4
             os.kill(everyone[victim], signal.SIGKILL)
-            assert process.wait(PATIENCE) == -signal.SIGKILL
+            assert process.wait(TIMEOUT) == -signal.SIGKILL
             assert all(map(wait_for_end, everyone))
 
 
@@ -162,7 +162,7 @@ time.sleep(60)
             time.sleep(0.05)
         assert process.poll() is None
         os.kill(inside, signal.SIGTERM)
-        assert process.wait(PATIENCE) == 9
+        assert process.wait(TIMEOUT) == 9
 
 
 def test_nobody_beside_it_holds_what_is_its_own() -> None:
@@ -174,7 +174,7 @@ def test_nobody_beside_it_holds_what_is_its_own() -> None:
         process.stdout.readline()
         watch = select.poll()
         watch.register(reads, select.POLLHUP)
-        assert watch.poll(PATIENCE * 1000)
+        assert watch.poll(TIMEOUT * 1000)
         assert find(process.pid).pid == process.pid
         process.kill()
     os.close(reads)

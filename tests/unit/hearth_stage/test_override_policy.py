@@ -10,7 +10,7 @@ import pytest
 from hearth_api import ConfigValue, PluginError
 from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
 from hearth_stage.override_policy import StagePolicy
-from hearth_stage.policy_call import ConfigurePolicy, Judged, JudgeOverrides
+from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides, PolicyAnswer
 
 HERE = f"{__name__}:"
 heard: list[Any] = []
@@ -47,7 +47,7 @@ def test_policy_is_configured_asked_and_closed() -> None:
     )  # fmt: skip
     assert (request.client_type.value, request.client_props) == ("consumer", {"client.rack": "r1"})
     shown = {"name": "client.rack", "value": "r1", "recommended_values": [], "errors": ["no"], "visible": True}
-    assert answer == Judged([shown])
+    assert answer == PolicyAnswer([shown])
 
 
 def test_class_that_is_no_policy_is_refused() -> None:

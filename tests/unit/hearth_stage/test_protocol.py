@@ -42,7 +42,7 @@ from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.plugin_call import AskStacks, Stopping, WantedPlugin
 from hearth_stage.program import Program
-from hearth_stage.task_call import Group, LeaveOut
+from hearth_stage.task_call import Group, SkipPuts
 from tests.unit.runtime.sample import task_plan
 
 STAGE = Path(hearth_stage.__file__).parent
@@ -161,7 +161,7 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     with ours, theirs:
         program = Program(theirs)
         main = program.main
-        served = {*main.handlers(), *main.of_worker().handlers(), AskStacks, SetLevels, Stopping, LeaveOut}
+        served = {*main.handlers(), *main.of_worker().handlers(), AskStacks, SetLevels, Stopping, SkipPuts}
     assert served == {kind for kind in TO_STAGE.all().values() if not issubclass(kind, PluginCall)}
 
 

@@ -28,13 +28,13 @@ from hearth_api.batch import Batch, BatchSinkTask
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage.sink import MOST_SECONDS, ChannelErrantReporter, StageSink, Voice
+from hearth_stage.sink import MOST_SECONDS, ChannelErrantReporter, StageSink, TaskNotices
 from hearth_stage.task_call import (
-    Agreed,
     ClosePartitions,
     ContextRequest,
     OpenPartitions,
     PreCommit,
+    PreCommitted,
     Put,
     ReportRecord,
     SinkStarted,
@@ -294,7 +294,7 @@ def test_task_agrees_to_offsets() -> None:
     sink, _, _ = started()
     reply = sink.pre_commit(PreCommit({FIRST: 7, SECOND: 9}))
     assert heard[1:] == [("pre_commit", {FIRST: OffsetAndMetadata(7), SECOND: OffsetAndMetadata(9)})]
-    assert reply == Agreed({FIRST: 6, SECOND: 8})
+    assert reply == PreCommitted({FIRST: 6, SECOND: 8})
 
 
 def test_assignment_is_known_while_partitions_open_and_close() -> None:
@@ -377,7 +377,7 @@ def test_nothing_follows_that_the_runtime_had_left_out() -> None:
     """It counts that as it counts what the task says; what it sends then is taken."""
     sink, _, _ = started()
     sink.put(put(batch("a")))
-    sink.leave_out()
+    sink.skip_puts()
     assert taken(sink, following(batch("b"))) == 0
     assert taken(sink, put(batch("b"))) == taken(sink, following(batch("c"), heard=1)) == 1
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
@@ -442,7 +442,7 @@ def test_several_puts_end_where_something_is_said(said: str, monkeypatch: pytest
     def speak(task: Task, records: Any) -> None:
         plain(task, records)
         if records[0].value == "c":
-            context.request_commit() if said == "by the task" else sink.leave_out()
+            context.request_commit() if said == "by the task" else sink.skip_puts()
 
     monkeypatch.setattr(Task, "put", speak)
     sink.put(put(batch("a")))
@@ -576,7 +576,7 @@ def test_record_that_no_put_brought_is_reported_as_it_is() -> None:
 def test_record_that_no_put_brought_cannot_be_converted_while_its_task_is_called() -> None:
     """The process of a converter in the task's own bundle is the one that waits for the report."""
     wire: Any = Wire()
-    reporter = ChannelErrantReporter(Voice(wire), tolerant=True, converts=True)
+    reporter = ChannelErrantReporter(TaskNotices(wire), tolerant=True, converts=True)
     with pytest.raises(ConnectError, match="a converter of the connector is of the same bundle as its task"):
         reporter.report(MADE, DataError("bad"))
     assert wire.calls == []

@@ -34,7 +34,7 @@ from hearth_api.layout import RowTexts
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage import hand_overs
+from hearth_stage import poll_buffer
 from hearth_stage.kept_poll import FEW
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.source import ChannelOffsetReader, StageSource
@@ -51,7 +51,7 @@ from hearth_stage.task_call import (
     StartSource,
     StopSource,
 )
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CREDIT = 10
@@ -364,13 +364,13 @@ def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyP
         return len(wire.handed_over) - before
 
     assert polled_after(0) == CREDIT
-    monkeypatch.setattr(hand_overs, "AHEAD_BYTES", 1)
+    monkeypatch.setattr(poll_buffer, "AHEAD_BYTES", 1)
     assert [polled_after(count) for count in (CREDIT, 0, 1, 1, 2)] == [2, 0, 1, 1, 2]
 
 
 def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a first one: until a poll brings nothing, until none are wanted, and until one fails."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     poll(source, records("a"), records("b"), records("c", "d"), None, records("e"), records("f"))
     assert [values(batch) for each in wire.handed_over for batch in each.batches] == [["a"], ["b", "c", "d"]]
@@ -386,7 +386,7 @@ def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(mon
 @pytest.mark.skipif(RowTexts is None, reason="nothing was compiled")
 def test_records_of_many_kinds_are_packed_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several polls together as well; those of one kind, and those that steps are to see, are batches."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     many = [
         SourceRecord({"p": n}, {"at": n}, f"t{n % 9}", value_schema=schema, value=value)
         for n, (schema, value) in enumerate([(STRING_SCHEMA, "x"), (INT64_SCHEMA, 5)] * FEW)
@@ -416,7 +416,7 @@ def batch_of(batch: Batch) -> Any:
 
 def test_a_task_may_use_again_what_it_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     """One offset that is counted up, one list, one value: what waits is as it was when it was polled."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     offset, value, returned = {"position": 0}, {"rows": [0]}, list[SourceRecord]()
 
@@ -479,7 +479,7 @@ class Reuser:
 
 def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """Polls of any size and pace, records of any kind, in their order."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 0.001)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 0.001)
     chance = random.Random(136)
     reuser = Reuser(chance)
     source, wire = started(joins_polls=True)
@@ -488,7 +488,7 @@ def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pyte
         source.poll()
         if chance.random() < 0.1:
             time.sleep(0.0015)
-        source.credit(AddCredit(len(wire.sent) + CREDIT - source._hand_overs._credit))
+        source.credit(AddCredit(len(wire.sent) + CREDIT - source._poll_buffer._credit))
     source.hold(HoldPolling())
     source.end()
     back: list[str] = []
@@ -506,7 +506,7 @@ def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pyte
 
 def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each in its place, as if its poll had been handed over by itself."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     bad = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema=STRING_SCHEMA, value=5)
     poll(source, records("a"), records("b"), [bad], records("c"))
@@ -524,7 +524,7 @@ SHAPELESS = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text
 @pytest.mark.parametrize("then", ["empty", "raises", "hold"])
 def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
     """Once, also where it is found when the task fails anyway, or is to be polled no more."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     poll(source, records("a"), [SHAPELESS])
     if then == "hold":
@@ -542,7 +542,7 @@ def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.Lo
         source, wire = started(joins_polls=True)
 
         def block(wire: Wire = wire, then: Any = then) -> Any:
-            assert eventually(lambda: wire.told(PollFailed) == 1, PATIENCE)
+            assert eventually(lambda: wire.told(PollFailed) == 1, TIMEOUT)
             if isinstance(then, Exception):
                 raise then
             return then
@@ -562,7 +562,7 @@ def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.Lo
 
 def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in a transaction is for the task to say."""
-    monkeypatch.setattr(hand_overs, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True, ends_transactions=True)
     poll(source, records("a"), records("b"))
     assert len(wire.handed_over) == 2

@@ -15,12 +15,12 @@ from hearth_stage.extension_call import (
     ConnectorSettings,
     ExtensionLoaded,
     Filtered,
+    ForwardedHealth,
+    ForwardedRequest,
+    ForwardedState,
     JudgeRequest,
     LoadExtension,
     ServeRequest,
-    TravellingHealth,
-    TravellingRequest,
-    TravellingState,
 )
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.staged_extension import StageExtension
@@ -32,9 +32,7 @@ def host(message: Any) -> Any:
     """Answer as a host with one connector."""
     if getattr(message, "connector", "c") != "c":
         raise NotFoundError("there is none")
-    health = TravellingHealth(
-        "sink", TravellingState("RUNNING", "w:1"), {"0": TravellingState("FAILED", "w:1", "why")}
-    )
+    health = ForwardedHealth("sink", ForwardedState("RUNNING", "w:1"), {"0": ForwardedState("FAILED", "w:1", "why")})
     return {"cluster.connectors": ConnectorNames(["c"]), "cluster.health": health}.get(
         message.op, ConnectorSettings({"topic": "t"})
     )
@@ -60,15 +58,15 @@ def extension() -> Any:
     told.close()
 
 
-def request(path: str, **params: str) -> TravellingRequest:
+def request(path: str, **params: str) -> ForwardedRequest:
     """Return a request of somebody who knows the word."""
-    return TravellingRequest("GET", path, {}, {"x-word": "friend"}, b"", params)
+    return ForwardedRequest("GET", path, {}, {"x-word": "friend"}, b"", params)
 
 
 def test_requests_pass_or_end(extension: StageExtension) -> None:
     """Null lets one pass."""
     assert extension.judge(JudgeRequest(request("/"))) == Filtered(None)
-    ended = extension.judge(JudgeRequest(TravellingRequest("GET", "/p", {}, {}, b"x", {}))).response
+    ended = extension.judge(JudgeRequest(ForwardedRequest("GET", "/p", {}, {}, b"x", {}))).response
     assert ended is not None
     assert (ended.status, ended.body, ended.headers["x-path"]) == (403, b"x", "/p")
 
@@ -88,8 +86,8 @@ def test_bodies_travel_as_base64() -> None:
     """What is none is no message."""
     from hearth_stage.form import codec_of
 
-    codec = codec_of(TravellingRequest)
-    sent = TravellingRequest("PUT", "/", {"a": ["1"]}, {}, b"\0\xff", {})
+    codec = codec_of(ForwardedRequest)
+    sent = ForwardedRequest("PUT", "/", {"a": ["1"]}, {}, b"\0\xff", {})
     members, _ = codec.encode(sent)
     assert members["body"] == "AP8="
     assert codec.decode(members, []) == sent

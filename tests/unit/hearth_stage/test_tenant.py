@@ -22,9 +22,9 @@ from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import FROM_STAGE, Hello
 from hearth_stage.plugin_call import AskStacks, Configure, EndTenant, Ping
 from hearth_stage.program import Program
-from hearth_stage.task_call import LeaveOut, Put, StartSink
+from hearth_stage.task_call import Put, SkipPuts, StartSink
 from hearth_stage.tenancy import current_tenant
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 gate = threading.Event()
 ended: queue.Queue[str] = queue.Queue()
@@ -55,7 +55,7 @@ class Connector(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Say who it is, and on which thread."""
         if self._name == "slow":
-            assert gate.wait(PATIENCE)
+            assert gate.wait(TIMEOUT)
         return [{"name": self._name, "tenant": str(current_tenant()), "thread": threading.current_thread().name}]
 
     def stop(self) -> None:
@@ -87,7 +87,7 @@ class WaitingTask(SinkTask):
     def put(self, records: Collection[SinkRecord]) -> None:
         """Wait."""
         ended.put(",".join(record.value for record in records))
-        assert gate.wait(PATIENCE)
+        assert gate.wait(TIMEOUT)
 
 
 class HeldProgram(Program):
@@ -108,11 +108,11 @@ class Runtime:
         self._thread = threading.Thread(target=self.program.run)
         self.channel.start()
         self._thread.start()
-        assert self.heard.get(timeout=PATIENCE).message == Hello(PROTOCOL_VERSION, os.getpid(), tenants=True)
+        assert self.heard.get(timeout=TIMEOUT).message == Hello(PROTOCOL_VERSION, os.getpid(), tenants=True)
 
     def call(self, call: Call[Any], tenant: int = 0) -> Any:
         """Return the answer to a call."""
-        return self.channel.begin(call, tenant).result(PATIENCE)
+        return self.channel.begin(call, tenant).result(TIMEOUT)
 
     def live(self, tenant: int, **props: str) -> None:
         """Start a connector."""
@@ -123,7 +123,7 @@ class Runtime:
         """End it."""
         gate.set()
         self.channel.close()
-        self._thread.join(PATIENCE)
+        self._thread.join(TIMEOUT)
         assert not self._thread.is_alive()
 
 
@@ -150,21 +150,21 @@ def test_puts_that_wait_are_left_out_while_the_task_is_at_one(runtime: Runtime) 
     """Of a hundred that are slow, a stop waits for one; the runtime counts what it wrote, and the next is taken."""
     runtime.call(StartSink(f"{__name__}:Sink", {}))
     first = runtime.channel.begin(put("a"))
-    assert ended.get(timeout=PATIENCE) == "a"
+    assert ended.get(timeout=TIMEOUT) == "a"
     others = [runtime.channel.begin(put(text, heard=0)) for text in "bc"]
-    runtime.channel.notify(LeaveOut())
+    runtime.channel.notify(SkipPuts())
     runtime.call(AskStacks())  # is answered when all before it was read
     gate.set()
-    assert [answer.result(PATIENCE).taken for answer in (first, *others)] == [1, 0, 0]
+    assert [answer.result(TIMEOUT).taken for answer in (first, *others)] == [1, 0, 0]
     assert runtime.call(put("b")).taken == runtime.call(put("c", heard=1)).taken == 1
-    assert [ended.get(timeout=PATIENCE) for _ in "bc"] == ["b", "c"]
+    assert [ended.get(timeout=TIMEOUT) for _ in "bc"] == ["b", "c"]
 
 
 def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:
     """Its calls go to its own instance; what it says bears its number."""
     for tenant in (1, 2):
         runtime.live(tenant)
-        asked = runtime.heard.get(timeout=PATIENCE)
+        asked = runtime.heard.get(timeout=TIMEOUT)
         assert (asked.tenant, asked.message) == (tenant, RequestReconfiguration())
     told = [runtime.call(AskTaskConfigs(1), tenant).configs[0] for tenant in (1, 2)]
     assert told == [{"name": f"of {each}", "tenant": str(each), "thread": f"stage-{each}"} for each in (1, 2)]
@@ -179,7 +179,7 @@ def test_a_call_waits_for_no_other_tenant(runtime: Runtime) -> None:
     runtime.call(Ping())
     assert not waiting.done()
     gate.set()
-    assert waiting.result(PATIENCE).configs[0]["name"] == "slow"
+    assert waiting.result(TIMEOUT).configs[0]["name"] == "slow"
 
 
 def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None:
@@ -190,8 +190,8 @@ def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None
     threads = dict(runtime.program._threads)
     for tenant in (2, 1):
         runtime.call(EndTenant(), tenant)
-        assert ended.get(timeout=PATIENCE) == f"of {tenant}"
-        threads[tenant].join(PATIENCE)
+        assert ended.get(timeout=TIMEOUT) == f"of {tenant}"
+        threads[tenant].join(TIMEOUT)
         assert tenant not in runtime.program._tenants
     runtime.call(Ping())
 
@@ -222,12 +222,12 @@ def test_all_tenants_end_with_the_connection(runtime: Runtime) -> None:
     for tenant in (1, 2):
         runtime.live(tenant)
     runtime.close()
-    assert {ended.get(timeout=PATIENCE) for _ in (1, 2)} == {"of 1", "of 2"}
+    assert {ended.get(timeout=TIMEOUT) for _ in (1, 2)} == {"of 1", "of 2"}
 
 
 def test_a_tenant_that_is_no_number_ends_the_connection(runtime: Runtime) -> None:
     """It cannot be understood."""
     runtime.channel.send({"id": 7, "op": "ping", "args": {}, "tenant": "one"})
-    assert runtime.channel.closed.wait(PATIENCE)
+    assert runtime.channel.closed.wait(TIMEOUT)
     with pytest.raises(ChannelClosed):
         runtime.call(Ping())

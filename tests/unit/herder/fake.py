@@ -11,21 +11,21 @@ from typing import Any
 from hearth.config import DistributedConfig, WorkerConfig
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin
-from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Supervisor
 from hearth.herder.task_link import TaskEvent
-from hearth.herder.task_restart import Alarm, ring_later
+from hearth.herder.task_restart import RestartTimer, ring_later
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.catalogue import WORKER, directory
 
 
@@ -171,7 +171,7 @@ class Bench:
         *plugins: Plugin,
         offsets: Callable[[FakeSpark], MemoryOffsetStore] = lambda _: MemoryOffsetStore(),
         variables: Variables | None = None,
-        later: Callable[[float, Callable[[], None]], Alarm] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
     ) -> None:
         self.spark = FakeSpark()
         self.configs = MemoryConfigStore()
@@ -180,7 +180,7 @@ class Bench:
         told = {**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})}
         settings = DistributedConfig(told) if "group.id" in told else WorkerConfig(told)
         known, pool = directory(root / "environments", *plugins), StagePool()
-        equipment = Equipment(
+        leader_services = LeaderServices(
             directory=known,
             planner=Planner(known, settings, variables=variables or Variables()),
             pool=pool,
@@ -193,7 +193,7 @@ class Bench:
             variables=variables or Variables(),
             ring_later=later,
         )
-        self.herder = Herder(equipment, ConnectorValidator(known, settings, pool, variables=variables))
+        self.herder = Herder(leader_services, ConnectorValidator(known, settings, pool, variables=variables))
         self.spark.on_event = self.herder.reconciler.on_event
         self.herder.reconciler.lead(1)
 
@@ -222,7 +222,7 @@ class Bench:
 
     def configs_hold(self, name: str) -> None:
         """Wait until the configuration of a connector was found valid and is stored."""
-        is_stored = eventually(lambda: self.configs.snapshot().find(name) is not None, PATIENCE)
+        is_stored = eventually(lambda: self.configs.snapshot().find(name) is not None, TIMEOUT)
         assert is_stored, f"{name} is never stored"
 
     def settle(self, name: str) -> None:
@@ -250,7 +250,7 @@ class StatusWatch(MemoryStatusStore):
     def wait(self, predicate: Callable[[], bool]) -> None:
         """Wait until something is true of the statuses."""
         with self._changed:
-            assert self._changed.wait_for(predicate, PATIENCE), "the statuses never came to be as expected"
+            assert self._changed.wait_for(predicate, TIMEOUT), "the statuses never came to be as expected"
 
     def _wake(self) -> None:
         with self._changed:

@@ -19,8 +19,8 @@ from typing import Any, cast
 from hearth.config.confinement_key import BY_DEFAULT
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
-from hearth.herder.equipment import Equipment
 from hearth.herder.herder import Herder
+from hearth.herder.leader_services import LeaderServices
 from hearth.herder.plugin.directory import PluginNotFound
 from hearth.herder.plugin.staged_connector import StageListener
 from hearth.herder.queue import Queues, interruptible
@@ -44,7 +44,7 @@ from hearth.storage import (
 )
 from hearth_api import ConnectError, PluginError
 from hearth_stage.connector_call import TaskConfigs
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.herder.catalogue import SOURCE, plugin
 from tests.unit.runtime.sample import SETTINGS
 
@@ -107,7 +107,7 @@ class SteppedQueues(Queues):
 
     def _await(self, queue: Hashable) -> None:
         try:
-            self._news.get(timeout=PATIENCE)
+            self._news.get(timeout=TIMEOUT)
         except Empty:
             raise AssertionError(f"{queue} waits for something, and not for its own plugin") from None
 
@@ -205,10 +205,10 @@ class Instance:
                 raise PluginError(f"{call} does not work today")
 
 
-class WorldAlarm:
+class WorldTimer:
     """Something that happens later, when a test says so."""
 
-    def __init__(self, alarms: list[WorldAlarm], seconds: float, act: Callable[[], None]) -> None:
+    def __init__(self, alarms: list[WorldTimer], seconds: float, act: Callable[[], None]) -> None:
         self._alarms, self.seconds, self._act = alarms, seconds, act
         alarms.append(self)
 
@@ -238,7 +238,7 @@ class Host:
             environment=lambda plugin: Environment("world", ()),
             connector_type=lambda config: "source",
         )
-        self.alarms: list[WorldAlarm] = []
+        self.alarms: list[WorldTimer] = []
         worker = SimpleNamespace(
             call_seconds=lambda _: 60.0,
             is_apart=lambda _: False,
@@ -255,11 +255,11 @@ class Host:
             fencing=lambda config: None,
         )
         pool = SimpleNamespace(take=self._take, close=lambda: None)
-        equipment = Equipment(
+        leader_services = LeaderServices(
             cast(Any, directory), cast(Any, self.planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
-            StatusBoard(world.statuses, "w:1"), self, self, 0.0, partial(WorldAlarm, self.alarms),
+            StatusBoard(world.statuses, "w:1"), self, self, 0.0, partial(WorldTimer, self.alarms),
         )  # fmt: skip
-        self.herder = Herder(equipment, cast(Any, SimpleNamespace(examine=self._examine)), self.queues)
+        self.herder = Herder(leader_services, cast(Any, SimpleNamespace(examine=self._examine)), self.queues)
         self.reconciler = self.herder.reconciler
 
     def _connector(self, config: Mapping[str, str]) -> Plugin:
@@ -268,7 +268,7 @@ class Host:
             raise PluginNotFound("no bundle has it")
         return plugin(SOURCE, PluginType.SOURCE, "Source", str(self.world.bundle))
 
-    def _take(self, known: Plugin, environment: object, seconds: float, conduct: object) -> Instance:
+    def _take(self, known: Plugin, environment: object, seconds: float, sharing_history: object) -> Instance:
         """Load a class, which may take long."""
         with self.world.faulty(self._wanted["name"]), interruptible(lambda: None):
             if self._wanted.get("load") == "hang":

@@ -15,7 +15,7 @@ import pytest
 
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConnectError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.fake import Bench
 
 STATES = {TargetState.STARTED: "RUNNING", TargetState.PAUSED: "PAUSED", TargetState.STOPPED: "STOPPED"}
@@ -67,11 +67,11 @@ class Crowd:
     def settle(self) -> None:
         """Wait until everything has taken place, and look whether all is as it must be."""
         for name, asked in self._asked:
-            error = asked.exception(PATIENCE)
+            error = asked.exception(TIMEOUT)
             assert error is None or isinstance(error, ConnectError), (name, error)
         self._asked.clear()
         for name, wanted in self._wanted.items():
-            assert eventually(partial(self._is_right, name, wanted), PATIENCE), self._told(name)
+            assert eventually(partial(self._is_right, name, wanted), TIMEOUT), self._told(name)
             self._remember(name, wanted)
         assert sorted(self.herder.connectors()) == sorted(self._wanted)
 
@@ -117,7 +117,7 @@ class Crowd:
         """Go on while it takes place; what makes another connector of a name is waited for."""
         self._asked.append((name, asked))
         if is_awaited:
-            asked.exception(PATIENCE)
+            asked.exception(TIMEOUT)
 
     def _is_right(self, name: str, wanted: Wanted) -> bool:
         found = self.bench.statuses.connector(name)

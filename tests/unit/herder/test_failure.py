@@ -15,7 +15,7 @@ from hearth.herder.supervisor import Restart
 from hearth.runtime.launcher import RunLoss
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.fake import Bench
 
 
@@ -59,7 +59,7 @@ def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
 
 def test_whoever_ends_a_connector_that_hangs_does_not_wait_for_its_call(bench: Bench) -> None:
     """The call itself may take minutes; Java's worker gives up such a connector after five seconds."""
-    bench.herder._queues._patience = 0.5
+    bench.herder._queues._interrupt_after = 0.5
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = bench.herder.put("c", config)
     bench.configs_hold("c")
@@ -168,7 +168,7 @@ def stage_of(bench: Bench, name: str) -> PluginStage:
         found.extend([stage] if stage is not None and stage.is_alive else [])
         return bool(found)
 
-    assert eventually(look, PATIENCE)
+    assert eventually(look, TIMEOUT)
     return found[0]
 
 
@@ -201,7 +201,7 @@ def test_a_connector_that_ended_the_process_of_others_is_failed_by_itself(bench:
     assert stage_of(bench, "d").is_shared
     bench.settle("d")
     assert bench.connector("d")["connector"]["state"] == "RUNNING"
-    assert bench.supervisor("c")._conduct.is_apart
+    assert bench.supervisor("c")._sharing_history.is_apart
     bench.put("c")
     assert stage_of(bench, "c")._process is stage_of(bench, "d")._process
 

@@ -17,13 +17,13 @@ class Clock:
     """Alarms that ring when a test lets them, and the brokers."""
 
     def __init__(self) -> None:
-        self.alarms: list[Alarm] = []
+        self.alarms: list[RestartTimer] = []
         self.written = 0
         self.error: Exception | None = None
 
-    def later(self, seconds: float, act: Callable[[], None]) -> Alarm:
+    def later(self, seconds: float, act: Callable[[], None]) -> RestartTimer:
         """Set an alarm."""
-        self.alarms.append(Alarm(self, seconds, act))
+        self.alarms.append(RestartTimer(self, seconds, act))
         return self.alarms[-1]
 
     def write(self) -> None:
@@ -33,7 +33,7 @@ class Clock:
         self.written += 1
 
 
-class Alarm:
+class RestartTimer:
     """An alarm."""
 
     def __init__(self, clock: Clock, seconds: float, act: Callable[[], None]) -> None:
@@ -92,7 +92,7 @@ class RotationMachine(RuleBasedStateMachine):
         self.clock = Clock()
         self.rotation = KeyRotation(60, self.clock.write, self.clock.later)
         self.leads = False
-        self.late: list[Alarm] = []
+        self.late: list[RestartTimer] = []
 
     @rule(leads=st.booleans())
     def change(self, leads: bool) -> None:

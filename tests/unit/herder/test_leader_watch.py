@@ -9,8 +9,8 @@ import pytest
 
 from hearth.herder.leader_watch import LeaderWatch
 from hearth.kafka.host_group import HostMember
-from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 
 
 class Group:
@@ -45,7 +45,7 @@ class Server:
     def open(self) -> None:
         """Listen."""
         self.socket = socket.create_server(("127.0.0.1", self.port))
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
 
     def die(self) -> None:
         """Listen no more, as a process that has ended."""
@@ -89,7 +89,7 @@ def test_a_leader_that_has_died_is_taken_out_at_once(group: Group, watch: Leader
     connection, _ = server.socket.accept()
     server.die()
     connection.close()
-    assert eventually(lambda: group.taken_out == ["a-1"], PATIENCE)
+    assert eventually(lambda: group.taken_out == ["a-1"], TIMEOUT)
 
 
 def test_a_leader_that_ends_silent_connections_is_not(group: Group, watch: LeaderWatch, server: Server) -> None:
@@ -128,7 +128,7 @@ def test_a_leader_that_nobody_ever_reached_is_named_and_left_alone(
     server.die()
     group.members = of(server.url, "own")
     watch.start()
-    assert eventually(lambda: bool(caplog.messages), PATIENCE)
+    assert eventually(lambda: bool(caplog.messages), TIMEOUT)
     watch.close()
     assert group.taken_out == []
     assert len(caplog.messages) == 1
@@ -143,7 +143,7 @@ def test_who_leads_looks_once_whether_the_others_could_be_reached(
     leader, other = of("http://127.0.0.1:1", "z")
     group.members = [HostMember("own-1", "own", leader.url, leads=True), other]
     watch.start()
-    assert eventually(lambda: bool(caplog.messages), PATIENCE)
+    assert eventually(lambda: bool(caplog.messages), TIMEOUT)
     watch.look_again()
     watch.close()
     assert len(caplog.messages) == 1
@@ -161,4 +161,4 @@ def test_an_end_is_heard_at_any_moment(group: Group, watch: LeaderWatch, monkeyp
 
     monkeypatch.setattr(watch._again, "clear", end_first)
     watch.start()
-    assert eventually(lambda: not watch._thread.is_alive(), PATIENCE)
+    assert eventually(lambda: not watch._thread.is_alive(), TIMEOUT)

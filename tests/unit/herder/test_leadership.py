@@ -9,7 +9,7 @@ import pytest
 
 from hearth.herder.leadership import Leadership
 from hearth_api import RetriableError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 
 class Cluster:
@@ -38,7 +38,7 @@ class Cluster:
     def follow(self) -> None:
         """End what runs, which may take a while."""
         self.deeds.append("follow")
-        self.ending.wait(PATIENCE)
+        self.ending.wait(TIMEOUT)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def leadership(cluster: Cluster) -> Iterator[Leadership]:
 
 def came(deeds: Callable[[], list[str]], wanted: list[str]) -> bool:
     """Return whether these deeds were done, and no others."""
-    eventually(lambda: len(deeds()) >= len(wanted), PATIENCE)
+    eventually(lambda: len(deeds()) >= len(wanted), TIMEOUT)
     return deeds() == wanted
 
 
@@ -97,9 +97,9 @@ def test_a_claim_is_tried_until_the_brokers_are_there(cluster: Cluster, leadersh
     """And not any more when somebody else has the turn."""
     cluster.is_away = True
     leadership.on_group(True)
-    assert eventually(lambda: cluster.deeds.count("refused") >= 3, PATIENCE)
+    assert eventually(lambda: cluster.deeds.count("refused") >= 3, TIMEOUT)
     cluster.is_away = False
-    assert eventually(lambda: "lead 1" in cluster.deeds, PATIENCE)
+    assert eventually(lambda: "lead 1" in cluster.deeds, TIMEOUT)
 
 
 def test_a_turn_that_comes_back_while_the_host_ends_its_term_begins_another(

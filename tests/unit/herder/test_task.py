@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hearth.config.variable import Resolved
-from hearth.herder.conduct import Conduct
+from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
@@ -26,7 +26,7 @@ NOTHING = Resolved({}, {})
 class Stand:
     """A task over a fake Spark and a clock that a test turns."""
 
-    def __init__(self, root: Path, shares: str = "", conduct: Conduct | None = None) -> None:
+    def __init__(self, root: Path, shares: str = "", sharing_history: SharingHistory | None = None) -> None:
         self.now = 0.0
         self.spark = FakeSpark()
         self.spark.starts_at_once = False
@@ -34,7 +34,15 @@ class Stand:
         plan = replace(task_plan("source"), shares=shares)
         board = StatusBoard(self.statuses, "w:1")
         self.run = SupervisedTask(
-            plan, NOTHING, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now, conduct=conduct
+            plan,
+            NOTHING,
+            "1",
+            self.spark,
+            self.spark,
+            board,
+            itertools.count(),
+            lambda: self.now,
+            sharing_history=sharing_history,
         )
         self.run.start(paused=False)
 
@@ -161,14 +169,14 @@ def test_who_is_let_down_in_a_shared_process_shares_none_in_the_end(
     tmp_path: Path, losses: list[RunLoss], shared: list[bool]
 ) -> None:
     """At once where it got no answer, the second time where nobody knows who has ended the process."""
-    conduct = Conduct()
-    stand = Stand(tmp_path, "bundle", conduct)
+    sharing_history = SharingHistory()
+    stand = Stand(tmp_path, "bundle", sharing_history)
     for loss in losses:
         stand.spark.end(stand.spark.runs[-1], loss)
     assert [run.launch.shares == "bundle" for run in stand.spark.runs] == shared
-    assert conduct.is_apart is not shared[-1]
+    assert sharing_history.is_apart is not shared[-1]
     assert stand.trace == losses[-1].reason
-    again = Stand(tmp_path, "bundle", conduct)
+    again = Stand(tmp_path, "bundle", sharing_history)
     assert (again.spark.runs[0].launch.shares == "bundle") is shared[-1], "until it is configured anew"
 
 

@@ -31,8 +31,8 @@ from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.frame import read_frame, write_frame
 from hearth_stage.token_call import GivenToken
-from tests.patience import PATIENCE, eventually
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.link.link_world import Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan
 
@@ -72,7 +72,7 @@ def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Gu
     hangs = threading.Event()
 
     def hang(source: str) -> GivenToken:
-        hangs.wait(PATIENCE)
+        hangs.wait(TIMEOUT)
         raise NoToken("the vault is sealed", hint="unseal it")
 
     host.give = hang
@@ -83,7 +83,7 @@ def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Gu
         assert not waiting.done()
         hangs.set()
         with pytest.raises(NoToken, match=r"^the vault is sealed \(unseal it\)$"):
-            waiting.result(PATIENCE)
+            waiting.result(TIMEOUT)
 
 
 def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:
@@ -92,8 +92,8 @@ def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -
     second.join(host.expect("c", 1, 1), task=1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 1, "stop")
-    assert first.commands.get(timeout=PATIENCE) == Pause()
-    assert second.commands.get(timeout=PATIENCE) == Stop()
+    assert first.commands.get(timeout=TIMEOUT) == Pause()
+    assert second.commands.get(timeout=TIMEOUT) == Stop()
     assert first.commands.empty()
 
 
@@ -106,8 +106,8 @@ def test_all_tasks_of_a_connector_and_no_others_hear_that_its_topics_are_forgott
     host.expect("c", 1, 1)
     host.server.forget_topics("c")
     host.server.command("d", 0, "pause")
-    assert first.commands.get(timeout=PATIENCE) == ForgetTopics()
-    assert second.commands.get(timeout=PATIENCE) == Pause()
+    assert first.commands.get(timeout=TIMEOUT) == ForgetTopics()
+    assert second.commands.get(timeout=TIMEOUT) == Pause()
 
 
 def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list[Guest]) -> None:
@@ -115,7 +115,7 @@ def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list
     address = host.expect("c", 0, 1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "stop")
-    assert guests[0].join(address).commands.get(timeout=PATIENCE) == Stop()
+    assert guests[0].join(address).commands.get(timeout=TIMEOUT) == Stop()
     assert guests[0].commands.empty()
 
 
@@ -138,7 +138,7 @@ def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[G
     address = replace(host.expect("c", 0, 1), **change)
     with pytest.raises(ConnectError, match="does not expect that task"):
         guests[0].join(address)
-    assert guests[0].lost.wait(PATIENCE)
+    assert guests[0].lost.wait(TIMEOUT)
     assert host.events.empty()
 
 
@@ -157,11 +157,11 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
     old = host.expect("c", 0, 1)
     guests[0].join(old)
     new = host.expect("c", 0, 2)
-    assert guests[0].lost.wait(PATIENCE)
+    assert guests[0].lost.wait(TIMEOUT)
     with pytest.raises(ConnectError):
         guests[1].join(old)
     with pytest.raises(ConnectError):
-        guests[0].link.write_offsets([({"file": "a"}, {"position": 1})], PATIENCE)
+        guests[0].link.write_offsets([({"file": "a"}, {"position": 1})], TIMEOUT)
     guests[2].join(new).link.status("RUNNING")
     events = [host.next_event(), host.next_event()]
     assert TaskEvent("c", 0, 2, "status", "RUNNING", None) in events
@@ -173,7 +173,7 @@ def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: li
     guest = guests[0].join(host.expect("c", 0, 1))
     registration = host.server._registrations.pop(admission.task_id("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 1})], PATIENCE)
+        guest.link.write_offsets([({"file": "a"}, {"position": 1})], TIMEOUT)
     assert registration.channel is not None
     assert host.offsets.get("c", [{"file": "a"}]) == [None]
 
@@ -194,7 +194,7 @@ def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected
     monkeypatch.setattr(host.offsets, "put", put)
     with contextlib.suppress(ConnectError):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], 0)
-    assert entered.wait(PATIENCE)
+    assert entered.wait(TIMEOUT)
     host.expect("c", 0, 2)
     order.append("expected")
     assert order == ["stored", "expected"]
@@ -205,7 +205,7 @@ def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest
     address = host.expect("c", 0, 1)
     guests[0].join(address)
     guests[1].join(address).link.status("RUNNING")
-    assert guests[0].lost.wait(PATIENCE)
+    assert guests[0].lost.wait(TIMEOUT)
     assert host.next_event().kind == "status"
     guests[1].link.close()
     assert host.next_event() == TaskEvent("c", 0, 1, "lost")
@@ -225,7 +225,7 @@ def test_run_that_spark_starts_again_is_told_the_same_plan_and_how_things_are_no
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "replace")
     assert guests[2].join(address).told.is_paused
-    assert guests[2].commands.get(timeout=PATIENCE) == Replace()
+    assert guests[2].commands.get(timeout=TIMEOUT) == Replace()
 
 
 def test_what_the_host_keeps_of_a_run_shows_no_secret(host: Host) -> None:
@@ -250,15 +250,15 @@ def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
     address = host.expect("c", 0, 1)
     guests[0].join(address)
     host.server.forget("c", 0)
-    assert guests[0].lost.wait(PATIENCE)
+    assert guests[0].lost.wait(TIMEOUT)
     with pytest.raises(ConnectError):
         guests[1].join(address)
 
 
 def stranger(host: Host) -> socket.socket:
     """Connect without being a task."""
-    connection = socket.create_connection(host.server.address, timeout=PATIENCE)
-    connection.settimeout(PATIENCE)
+    connection = socket.create_connection(host.server.address, timeout=TIMEOUT)
+    connection.settimeout(TIMEOUT)
     return connection
 
 
@@ -347,7 +347,7 @@ def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
     wire.cut()
     assert host.next_event().kind == "lost"
     noticed = time.monotonic()
-    assert host.server.await_end("c", 0, PATIENCE)
+    assert host.server.await_end("c", 0, TIMEOUT)
     assert time.monotonic() - noticed >= 0.2
     assert guests[0].lost.is_set()
 
@@ -358,10 +358,10 @@ def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> N
     assert host.server.is_linked("c", 0)
     guest.link.close()
     began = time.monotonic()
-    assert host.server.await_end("c", 0, PATIENCE)
+    assert host.server.await_end("c", 0, TIMEOUT)
     assert time.monotonic() - began < heartbeat.FENCED_SECONDS
     assert not host.server.is_linked("c", 0)
-    assert host.server.await_end("nobody", 0, PATIENCE)
+    assert host.server.await_end("nobody", 0, TIMEOUT)
 
 
 def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -> None:
@@ -421,7 +421,7 @@ def run_out_of_descriptors() -> tuple[list[str], str | None]:
             while True:
                 taken.append(os.open("/dev/null", os.O_RDONLY))
         waiting.connect(("127.0.0.1", address.port))
-        assert eventually(lambda: bool(told.texts), PATIENCE)
+        assert eventually(lambda: bool(told.texts), TIMEOUT)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
         for each in taken:
             os.close(each)
@@ -435,6 +435,6 @@ def run_out_of_descriptors() -> tuple[list[str], str | None]:
 def test_host_that_ran_out_of_descriptors_takes_tasks_in_again() -> None:
     """It says so, waits, and goes on. Other tests have threads in this process, which would run out as well."""
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-        texts, state = alone.submit(run_out_of_descriptors).result(2 * PATIENCE)
+        texts, state = alone.submit(run_out_of_descriptors).result(2 * TIMEOUT)
     assert texts[0].startswith("tasks cannot link at the moment: [Errno 24] Too many open files")
     assert state == "RUNNING"

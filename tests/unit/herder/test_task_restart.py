@@ -9,7 +9,7 @@ import pytest
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.herder.task_restart import TaskRestarts
 from hearth.storage import RestartRequest, State, TargetState
-from tests.unit.herder.herder_world import World, WorldAlarm
+from tests.unit.herder.herder_world import World, WorldTimer
 
 PREFIX = "errors.task.restart."
 
@@ -19,7 +19,7 @@ class Bench:
 
     def __init__(self, **settings: int) -> None:
         self.now = 0.0
-        self.alarms: list[WorldAlarm] = []
+        self.alarms: list[WorldTimer] = []
         self.reconciled = 0
         keys = {f"{PREFIX}{name.replace('_', '.')}": str(value) for name, value in settings.items()}
         self.settings = TaskRestartConfig(keys)
@@ -29,8 +29,8 @@ class Bench:
     def _reconcile(self) -> None:
         self.reconciled += 1
 
-    def _later(self, seconds: float, act: Callable[[], None]) -> WorldAlarm:
-        return WorldAlarm(self.alarms, seconds, act)
+    def _later(self, seconds: float, act: Callable[[], None]) -> WorldTimer:
+        return WorldTimer(self.alarms, seconds, act)
 
     def fail(self, lasting: float = 0.0) -> float | None:
         """Let the task run so long and fail; returns after which pause it is restarted, and lets that pass."""

@@ -15,7 +15,7 @@ from hearth.config.variable import Variables
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError
 from hearth_api.worker import ConfigData, ConfigProvider
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.fake import Bench
 
 SECRET = "geheim"
@@ -45,7 +45,7 @@ class Vault(ConfigProvider):
 
 
 @dataclass
-class Alarm:
+class RestartTimer:
     """Something that a test lets happen."""
 
     seconds: float
@@ -58,7 +58,7 @@ class Alarm:
 
 
 @pytest.fixture
-def alarms() -> list[Alarm]:
+def alarms() -> list[RestartTimer]:
     """Provide the alarms that were set."""
     return []
 
@@ -70,11 +70,11 @@ def vault() -> Vault:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, vault: Vault, alarms: list[Alarm]) -> Iterator[Bench]:
+def bench(tmp_path: Path, vault: Vault, alarms: list[RestartTimer]) -> Iterator[Bench]:
     """Provide a herder whose connectors may ask the vault."""
 
-    def later(seconds: float, act: Callable[[], None]) -> Alarm:
-        alarms.append(Alarm(seconds, act))
+    def later(seconds: float, act: Callable[[], None]) -> RestartTimer:
+        alarms.append(RestartTimer(seconds, act))
         return alarms[-1]
 
     made = Bench(tmp_path, variables=Variables({"vault": vault}), later=later)
@@ -109,7 +109,7 @@ def test_a_start_asks_once(bench: Bench, vault: Vault) -> None:
     bench.await_task("c", State.RUNNING, 1)
     vault.asked = 0
     bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
-    assert eventually(lambda: len(bench.spark.runs) == 4, PATIENCE)
+    assert eventually(lambda: len(bench.spark.runs) == 4, TIMEOUT)
     assert vault.asked == 1
     assert [run.plan.task_config["file"] for run in bench.spark.runs] == [SECRET] * 4
 
@@ -122,7 +122,7 @@ def test_a_restart_with_flags_is_answered_while_a_provider_hangs(bench: Bench, v
     plan = bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
     assert plan["tasks"][0]["state"] == "RESTARTING"
     vault.opens.set()
-    assert eventually(lambda: len(bench.spark.runs) == 2, PATIENCE)
+    assert eventually(lambda: len(bench.spark.runs) == 2, TIMEOUT)
 
 
 def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
@@ -183,7 +183,9 @@ def test_a_start_without_its_values_fails_with_the_reason(bench: Bench, vault: V
     bench.await_connector("c", State.RUNNING)
 
 
-def test_a_connector_begins_anew_when_its_values_expire(bench: Bench, vault: Vault, alarms: list[Alarm]) -> None:
+def test_a_connector_begins_anew_when_its_values_expire(
+    bench: Bench, vault: Vault, alarms: list[RestartTimer]
+) -> None:
     """And its tasks, where the values are others by then; one alarm is left at any time."""
     vault.ttl = 5000
     bench.put("c", file="${vault:p:k}")
@@ -196,14 +198,14 @@ def test_a_connector_begins_anew_when_its_values_expire(bench: Bench, vault: Vau
     assert len(bench.spark.runs) == runs
     vault.value = "second"
     alarms[-1].act()
-    assert eventually(lambda: bench.spark.newest("c", 0).plan.task_config["file"] == "second", PATIENCE)
+    assert eventually(lambda: bench.spark.newest("c", 0).plan.task_config["file"] == "second", TIMEOUT)
     bench.herder.delete("c").result(30)
     assert all(each.is_off for each in alarms)
 
 
 @pytest.mark.parametrize(("action", "ttl"), [("none", 5000), ("restart", None)])
 def test_a_connector_stays_as_it_is_where_nobody_wants_otherwise(
-    bench: Bench, vault: Vault, alarms: list[Alarm], action: str, ttl: int | None
+    bench: Bench, vault: Vault, alarms: list[RestartTimer], action: str, ttl: int | None
 ) -> None:
     """Neither the configuration nor the provider."""
     vault.ttl = ttl

@@ -43,7 +43,7 @@ class Machine:
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Make one; its groups, which are folders with files, are not waited for until they are empty."""
-    monkeypatch.setattr(module, "PATIENCE", 1)
+    monkeypatch.setattr(module, "TIMEOUT", 1)
     try:
         return Machine(tmp_path)
     except OSError:

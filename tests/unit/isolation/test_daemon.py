@@ -16,7 +16,7 @@ from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage, StageDied
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import find
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.skipif(not is_able(), reason="it is Linux that tells who has started what")
 
@@ -77,16 +77,16 @@ def test_daemons_end_with_their_stage(begin: Begin, ends: str) -> None:
             stage.call(Describe("doer:End"))
     else:
         stage.call(Describe("doer:Plugin"))
-        assert eventually(lambda: len(daemons("1000.41")) == 5, PATIENCE)
+        assert eventually(lambda: len(daemons("1000.41")) == 5, TIMEOUT)
         if ends == "killed":
             os.kill(stage.pid, signal.SIGKILL)
             assert "killed by signal 9" in str(stage.died())
         stage.close(grace=0 if ends == "by force" else 10)
-    assert eventually(lambda: not daemons("1000.41"), PATIENCE)
-    assert eventually(lambda: len(daemons("1000.42")) == 5, PATIENCE)
+    assert eventually(lambda: not daemons("1000.41"), TIMEOUT)
+    assert eventually(lambda: len(daemons("1000.42")) == 5, TIMEOUT)
     other.call(Ping())
     other.close()
-    assert eventually(lambda: not daemons("1000.42"), PATIENCE)
+    assert eventually(lambda: not daemons("1000.42"), TIMEOUT)
 
 
 def test_daemons_of_a_stage_without_its_fork_server_end_with_it(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +95,6 @@ def test_daemons_of_a_stage_without_its_fork_server_end_with_it(begin: Begin, mo
     stage = begin("1000.43")
     stage.call(Describe("doer:Plugin"))
     os.kill(find(stage.pid).parent, signal.SIGKILL)
-    assert eventually(lambda: len(daemons("1000.43")) == 5, PATIENCE)
+    assert eventually(lambda: len(daemons("1000.43")) == 5, TIMEOUT)
     stage.close(grace=10)
-    assert eventually(lambda: not daemons("1000.43"), PATIENCE)
+    assert eventually(lambda: not daemons("1000.43"), TIMEOUT)

@@ -23,13 +23,13 @@ import pytest
 import hearth.isolation.forked_process as module
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
 from hearth.isolation.environment_store import python_environment
-from hearth.isolation.forked_process import ForkPlan, NotForked, meeting_place
+from hearth.isolation.forked_process import ForkPlan, NotForked, fork_server_directory
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage, StageDied, StageTimeout
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import Process, await_end, defunct, find, tree
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 pytestmark = pytest.mark.skipif(not module.is_able(), reason="stages are forked on Linux 5.3 and later")
@@ -259,7 +259,7 @@ def test_a_hanging_stage_without_its_fork_server_is_ended_by_force(begun: Begun)
         """
     )
     answer = stage.begin(doing(stage))
-    assert eventually(lambda: bool(stage.last_words), PATIENCE)
+    assert eventually(lambda: bool(stage.last_words), TIMEOUT)
     with pytest.raises(StageTimeout):
         stage.result(answer, "describe", timeout=0.3)
     child = int(stage.last_words.split()[0])
@@ -297,7 +297,7 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: boo
             os.kill(everyone[-1].pid, signal.SIGKILL)
             await_end(everyone[-1:])
         owner.kill()
-    await_end(everyone, PATIENCE)
+    await_end(everyone, TIMEOUT)
 
 
 def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +310,7 @@ def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monk
     stage.close(grace=10)
     assert wait_for_end(server.pid)
     await_end([server])
-    assert eventually(lambda: server.pid not in defunct(os.getpid()), PATIENCE)
+    assert eventually(lambda: server.pid not in defunct(os.getpid()), TIMEOUT)
 
 
 def test_the_first_is_forked_where_more_follow(tmp_path: Path) -> None:
@@ -330,10 +330,10 @@ def test_the_end_of_brief_work_is_not_waited_for(tmp_path: Path) -> None:
     stage = Stage.open(environment, "first", more_follow=True)
     stage.await_hello()
     os.kill(stage.pid, signal.SIGSTOP)
-    stage.close(grace=PATIENCE)
+    stage.close(grace=TIMEOUT)
     assert not stage.connection.process.has_ended
     os.kill(stage.pid, signal.SIGCONT)
-    assert eventually(lambda: stage.connection.process.has_ended, PATIENCE)
+    assert eventually(lambda: stage.connection.process.has_ended, TIMEOUT)
 
 
 def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +350,7 @@ def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.
             with pytest.raises(NotForked, match="what its fork server has loaded for all stages runs 1 threads"):
                 plan.fork(theirs.fileno(), "test")
     (server,) = (each for each in tree(os.getpid()) if str(tmp_path) in each.command)
-    await_end([server], PATIENCE)
+    await_end([server], TIMEOUT)
 
 
 def test_module_that_hangs_or_raises_holds_up_no_stage(
@@ -447,5 +447,9 @@ def test_the_address_is_known_to_this_process_alone() -> None:
     code = "from hearth.isolation.forked_process import meeting_place; print(meeting_place().address('a'))"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     other = subprocess.check_output([sys.executable, "-c", code], env=variables)
-    assert other.decode().strip() != meeting_place().address("a")
-    assert meeting_place().address("a") == meeting_place().address("a") != meeting_place().address("b")
+    assert other.decode().strip() != fork_server_directory().address("a")
+    assert (
+        fork_server_directory().address("a")
+        == fork_server_directory().address("a")
+        != fork_server_directory().address("b")
+    )

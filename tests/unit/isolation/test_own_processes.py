@@ -22,7 +22,7 @@ from hearth.isolation.stage import Stage, StageDied, StageOverLimit
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import find, tree
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.isolation.test_forked_process import PLUGIN
 from tests.unit.isolation.test_stage import wait_for_end
 
@@ -208,4 +208,4 @@ sys.stdin.readline()
         owner.stdin.flush()
         assert owner.stdout.readline() == "alive\n"
         owner.kill()
-        assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in everyone), PATIENCE)
+        assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in everyone), TIMEOUT)

@@ -51,7 +51,7 @@ from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Configure, Describe, Load, Ping, Stopping, Validate, WantedPlugin
 from hearth_stage.task_call import AddCredit, Group, HandOver, HoldPolling, StartSource, StopSource
 from hearth_stage.transformation_call import Apply
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, Nonsense, java_compiler
 
 MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")
@@ -141,7 +141,7 @@ def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(
     stage.call(LoadConnector(CONNECTOR))
     answer = stage.begin(Ping())
     hanging = stage.begin(StartConnector({"misbehave.how": "hang", "misbehave.where": "connector.start"}))
-    answer.result(PATIENCE)
+    answer.result(TIMEOUT)
     stage.let_go(ConnectError("somebody else is wanted"))
     stage.close()
     stage.result(answer, "ping")
@@ -316,7 +316,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
         stage.call(StartSource(CONNECTOR, {"number": "2"}))
         assert asked == [ReadOffsets([{"task": "2"}])]
         stage.notify(AddCredit(1))
-        assert polled.wait(PATIENCE)
+        assert polled.wait(TIMEOUT)
         assert asked[1].groups == [Group(1)]
     finally:
         stage.close()
@@ -546,7 +546,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
     child = int(str(stage.call(Describe("parent:Plugin")).version))
     try:
         stage.kill()
-        assert died.wait(PATIENCE)
+        assert died.wait(TIMEOUT)
     finally:
         os.kill(child, signal.SIGKILL)
 
@@ -559,7 +559,7 @@ def test_who_hears_of_a_death_is_told_whose(started: Started, tmp_path: Path) ->
         told.set_result((stage, stage.died()))
 
     stage = started(python=script(tmp_path, "#!/bin/sh\n"), on_death=on_death)
-    dead, error = told.result(PATIENCE)
+    dead, error = told.result(TIMEOUT)
     assert dead is stage
     assert "exited with 0" in str(error)
 
@@ -729,7 +729,7 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
     stage = started(on_request=keep)
     stage.await_hello()
     answer = stage.begin(StartSource(CONNECTOR, {}))
-    assert came.wait(PATIENCE)
+    assert came.wait(TIMEOUT)
     assert not answer.done()
     kept[0].reply(StoredOffsets([None]))
     assert stage.result(answer, "source.start").wants_records is False
@@ -866,7 +866,7 @@ def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
     stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=lambda _: died.set())
     with pytest.raises(StageBroken, match=says):
         do(stage)
-    assert died.wait(PATIENCE)
+    assert died.wait(TIMEOUT)
     assert "broke the protocol" in str(stage.died())
     assert wait_for_end(stage.pid)
 
@@ -928,5 +928,5 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     answer = stage.begin(Apply([Step("transforms.b")], [Batch("t", None, STRING_SCHEMA, data)]))
     stage.notify(Stopping())
-    (failure,) = stage.result(answer, "apply", timeout=PATIENCE).failures
+    (failure,) = stage.result(answer, "apply", timeout=TIMEOUT).failures
     assert failure.error.kind == "retriable"

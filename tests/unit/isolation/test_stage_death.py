@@ -27,7 +27,7 @@ from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
 from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 SAMPLES = str(Path(__file__).parents[2] / "samples")
 UPPER = "transforms.upper"
@@ -72,7 +72,7 @@ def held() -> Counter[str]:
 
 def left(before: Counter[str]) -> Counter[str]:
     """Return what this process has more than before, after it had its time to go."""
-    eventually(lambda: not held() - before, PATIENCE)
+    eventually(lambda: not held() - before, TIMEOUT)
     return held() - before
 
 
@@ -108,7 +108,7 @@ def die_often() -> None:
         time.sleep(chance.uniform(0, LONGEST_LIFE))
         os.kill(stage.pid, signal.SIGKILL)
         for caller in callers:
-            caller.join(PATIENCE)
+            caller.join(TIMEOUT)
         stage.close()
         assert [type(error) for error in told] == [StageDied] * 2, told
     assert not left(before)
@@ -121,4 +121,4 @@ def test_a_stage_that_dies_at_any_moment_leaves_nothing() -> None:
     It is counted in a process of its own: clients of Kafka that other tests left open pipes at any moment.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-        alone.submit(die_often).result(4 * PATIENCE)
+        alone.submit(die_often).result(4 * TIMEOUT)

@@ -21,7 +21,7 @@ from hearth_api import PluginError
 from hearth_stage.channel import Request
 from hearth_stage.plugin_call import Configure, Describe
 from hearth_stage.task_call import AddCredit, PollFailed, StartSource
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 PLUGIN = """
 import os, sys, threading, time
@@ -72,7 +72,7 @@ class Tasks:
         self.dead: queue.Queue[Stage] = queue.Queue()
         self._environment = python_environment("test", host(), (str(folder),))
 
-    def open(self, name: str, limit: float = PATIENCE) -> Stage:
+    def open(self, name: str, limit: float = TIMEOUT) -> Stage:
         """Return a new stage that is ready for plugins."""
 
         def hear(request: Request) -> None:
@@ -132,9 +132,7 @@ def test_a_call_that_hangs_is_waited_for_by_nobody_else(tasks: Tasks) -> None:
     assert late.pid != good.pid
     assert tasks.dead.empty()
     good.close()
-    assert eventually(lambda: not good.is_alive, PATIENCE), (
-        "what hangs is left when nobody shares its process any more"
-    )
+    assert eventually(lambda: not good.is_alive, TIMEOUT), "what hangs is left when nobody shares its process any more"
     assert process_of(late) == late.pid
 
 
@@ -144,8 +142,8 @@ def test_whoever_shares_a_process_hears_of_its_end(tasks: Tasks) -> None:
     raised = wait_for(lambda: asking.call(Describe("plugin:Sleeper")), StageLost)
     process_of(silent)
     os.kill(asking.pid, signal.SIGKILL)
-    assert {tasks.dead.get(timeout=PATIENCE), tasks.dead.get(timeout=PATIENCE)} == {asking, silent}
-    for error in (raised.get(timeout=PATIENCE), silent.died(), asking.died()):
+    assert {tasks.dead.get(timeout=TIMEOUT), tasks.dead.get(timeout=TIMEOUT)} == {asking, silent}
+    for error in (raised.get(timeout=TIMEOUT), silent.died(), asking.died()):
         assert isinstance(error, StageLost)
         assert not error.is_suspect
         assert "was killed by signal 9, which it shares with others" in str(error)
@@ -160,7 +158,7 @@ def test_one_that_wants_to_exit_ends_nothing_but_its_call(tasks: Tasks, tmp_path
     with pytest.raises(RemoteError, match=r"wants to end the process, which others share: SystemExit\(7\)"):
         stage.call(Describe("plugin:Leaver"))
     tasks.start("b", tmp_path)
-    label, told = tasks.heard.get(timeout=PATIENCE)
+    label, told = tasks.heard.get(timeout=TIMEOUT)
     assert label == "b"
     assert isinstance(told, PollFailed)
     assert "SystemExit(7)" in told.error.message
@@ -170,7 +168,7 @@ def test_one_that_wants_to_exit_ends_nothing_but_its_call(tasks: Tasks, tmp_path
 def test_one_whose_words_make_no_sense_is_lost_alone(tasks: Tasks, tmp_path: Path) -> None:
     """The connection is the others' as well."""
     good, bad = tasks.open("good"), tasks.start("bad", tmp_path, liar="yes")
-    assert tasks.dead.get(timeout=PATIENCE) is bad
+    assert tasks.dead.get(timeout=TIMEOUT) is bad
     error = bad.died()
     assert isinstance(error, StageLost)
     assert error.is_suspect
@@ -196,6 +194,6 @@ def test_one_that_is_to_be_killed_is_let_go_of(tasks: Tasks) -> None:
     process_of(good)
     bad.kill()
     bad.kill()
-    assert "the plugins of bad did not stop in time" in str(raised.get(timeout=PATIENCE))
+    assert "the plugins of bad did not stop in time" in str(raised.get(timeout=TIMEOUT))
     bad.close()
     assert process_of(good) == good.pid

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, lists, tuples
 
-from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
+from hearth.isolation.stage_watch import Usage, UsageBudget, Watch, usage_of
 from hearth_stage.limit import Limits
 from hearth_stage.lineage import new_lineage
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.isolation.test_stage import wait_for_end
 
 MB = 1 << 20
@@ -27,22 +27,22 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is a
 
 def test_memory_is_looked_at_the_sooner_the_nearer_the_limit_is() -> None:
     """One that passes it is ended, and the key is named."""
-    allowance = Allowance(Limits(memory_bytes=4096 * MB), 0, Usage(30 * MB, 0))
-    looks = [allowance.judge(1, Usage(each * MB, each / 1000)) for each in (30, 3584, 4095)]
+    budget = UsageBudget(Limits(memory_bytes=4096 * MB), 0, Usage(30 * MB, 0))
+    looks = [budget.judge(1, Usage(each * MB, each / 1000)) for each in (30, 3584, 4095)]
     assert [each.next_look for each in looks] == [1.0, 0.25, 0.02]
     assert not any(each.excess or each.pause for each in looks)
-    excess = allowance.judge(2, Usage(4097 * MB, 5)).excess
+    excess = budget.judge(2, Usage(4097 * MB, 5)).excess
     assert excess == "it used 4296015872 bytes of memory, more than plugin.limits.memory.bytes=4294967296"
 
 
 def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_much() -> None:
     """Half a processor: two tenths of a second at full speed, of which a tenth was saved, are two tenths to pause."""
-    allowance = Allowance(Limits(cpus=0.5), 0, Usage(0, 0))
-    assert allowance.judge(0.2, Usage(0, 0.2)).pause == pytest.approx(0.2)
-    assert allowance.judge(0.4, Usage(0, 0.2)).pause == 0
-    assert allowance.judge(0.6, Usage(0, 0.3)).pause == 0
-    assert allowance.judge(60, Usage(0, 0.4)).pause == 0
-    assert allowance.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.45)
+    budget = UsageBudget(Limits(cpus=0.5), 0, Usage(0, 0))
+    assert budget.judge(0.2, Usage(0, 0.2)).pause == pytest.approx(0.2)
+    assert budget.judge(0.4, Usage(0, 0.2)).pause == 0
+    assert budget.judge(0.6, Usage(0, 0.3)).pause == 0
+    assert budget.judge(60, Usage(0, 0.4)).pause == 0
+    assert budget.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.45)
 
 
 @given(
@@ -53,29 +53,29 @@ def test_nobody_takes_more_than_his_part_for_long_nor_waits_who_takes_less(
     cpus: float, steps: list[tuple[float, float]]
 ) -> None:
     """Whatever it does between looks: what it was too much is made up for by the pause that follows."""
-    allowance = Allowance(Limits(cpus=cpus), 0, Usage(0, 0))
+    budget = UsageBudget(Limits(cpus=cpus), 0, Usage(0, 0))
     now = taken = 0.0
     for speed, seconds in steps:
         now += seconds
         taken += speed * seconds
-        pause = allowance.judge(now, Usage(0, taken)).pause
+        pause = budget.judge(now, Usage(0, taken)).pause
         assert pause < 1e-6 or speed > cpus
         now += pause
         assert taken <= cpus * now + 1e-6
     allowed = 0.0
     for number in range(100):
-        allowed += allowance.judge(now + number + 1, Usage(0, taken + cpus * 0.99 * (number + 1))).pause
+        allowed += budget.judge(now + number + 1, Usage(0, taken + cpus * 0.99 * (number + 1))).pause
     assert allowed < 1e-6
 
 
 @pytest.mark.parametrize("limits", [Limits(cpus=0.5), Limits(memory_bytes=128 * MB), Limits(64 * MB, 0.5)])
 def test_a_process_that_does_nothing_is_looked_at_once_a_second(limits: Limits) -> None:
     """However near it is to a limit; and soon again where it does something."""
-    allowance = Allowance(limits, 0, Usage(60 * MB, 0))
-    assert [allowance.judge(each, Usage(60 * MB, 0)).next_look for each in range(1, 9)] == [
+    budget = UsageBudget(limits, 0, Usage(60 * MB, 0))
+    assert [budget.judge(each, Usage(60 * MB, 0)).next_look for each in range(1, 9)] == [
         0.04, 0.08, 0.16, 0.32, 0.64, 1.0, 1.0, 1.0
     ]  # fmt: skip
-    assert allowance.judge(9, Usage(60 * MB, 0.1)).next_look <= 0.1
+    assert budget.judge(9, Usage(60 * MB, 0.1)).next_look <= 0.1
 
 
 def test_what_a_process_has_started_counts_as_its_own() -> None:
@@ -144,9 +144,9 @@ time.sleep(60)
         daemon = int(process.stdout.readline())
         assert usage_of(process.pid).memory_bytes > 100 * MB
         watch = Watch(process.pid, Limits(cpus=0.005), lambda _: None)
-        assert eventually(lambda: state_of(daemon) == "T", PATIENCE)
+        assert eventually(lambda: state_of(daemon) == "T", TIMEOUT)
         watch.end()
-        assert eventually(lambda: state_of(daemon) == "R", PATIENCE)
+        assert eventually(lambda: state_of(daemon) == "R", TIMEOUT)
         os.kill(daemon, signal.SIGKILL)
         process.kill()
 
@@ -171,7 +171,7 @@ input()
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, env=environment, text=True) as owner:
         assert owner.stdout is not None
         pids = [int(each) for each in owner.stdout.readline().split()]
-        assert eventually(lambda: [state_of(each) for each in pids] == ["T", "T"], PATIENCE)
+        assert eventually(lambda: [state_of(each) for each in pids] == ["T", "T"], TIMEOUT)
         owner.kill()
     assert [wait_for_end(each) for each in pids] == [True, True]
 
@@ -182,7 +182,7 @@ def test_a_process_that_is_held_up_goes_on_when_nobody_watches_it_any_more() -> 
     began = time.monotonic()
     process = subprocess.Popen(command, start_new_session=True)
     watch = Watch(process.pid, Limits(cpus=0.005), lambda _: None)
-    assert eventually(lambda: state_of(process.pid) == "T", PATIENCE)
+    assert eventually(lambda: state_of(process.pid) == "T", TIMEOUT)
     watch.end()
-    assert process.wait(PATIENCE) == 0
-    assert time.monotonic() - began < 2 * PATIENCE
+    assert process.wait(TIMEOUT) == 0
+    assert time.monotonic() - began < 2 * TIMEOUT

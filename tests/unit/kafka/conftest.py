@@ -13,8 +13,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.consumer import Consumer
-from tests.patience import PATIENCE
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT
 from tests.unit.kafka.member import Join, Member
 
 _numbers = itertools.count()
@@ -95,7 +95,7 @@ def read(broker: KafkaBroker) -> Iterator[Callable[[str, int, int], list[Message
     def read(topic: str, count: int, partitions: int = 1) -> list[Message]:
         consumer.assign([confluent_kafka.TopicPartition(topic, number, 0) for number in range(partitions)])
         found: list[Message] = []
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while len(found) < count:
             assert time.monotonic() < deadline, f"only {len(found)} of {count} messages came"
             found += map(_message, consumer.consume(count - len(found), timeout=0.5))

@@ -10,8 +10,8 @@ from hearth.kafka.consumer import Consumer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth_api import TopicPartition
-from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT
 
 NewTopic = Callable[..., str]
 
@@ -75,7 +75,7 @@ Join = Callable[..., Member]
 
 def poll_until(is_done: Callable[[], bool], *members: Member) -> None:
     """Let all members poll until something holds."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not is_done():
         assert time.monotonic() < deadline, [member.history for member in members]
         for member in members:

@@ -11,8 +11,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.admin import CREATE_SECONDS, LOOK_SECONDS, TopicAdmin, code_of, is_there
-from tests.patience import eventually
 from tests.reservation import reserve_port
+from tests.timeouts import eventually
 
 _names = (f"admin-{number}" for number in itertools.count())
 

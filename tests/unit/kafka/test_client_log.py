@@ -9,7 +9,7 @@ import pytest
 
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.producer import Producer
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
 
@@ -20,7 +20,7 @@ def test_broker_that_is_away_is_told_in_the_log(
 ) -> None:
     """By a logger with a level, and not past it on the error output."""
     client = Producer(NOWHERE) if kind == "producer" else Consumer({**NOWHERE, "group.id": "g"})
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not caplog.records and time.monotonic() < deadline:
         client.poll(20)
     client.close()
@@ -35,7 +35,7 @@ def test_wait_of_a_producer_ends_with_what_it_has_to_say(caplog: pytest.LogCaptu
     """A loop that has nothing to do waits for a minute."""
     producer = Producer(NOWHERE)
     began = time.monotonic()
-    producer.poll(int(2 * PATIENCE * 1000))
+    producer.poll(int(2 * TIMEOUT * 1000))
     producer.close()
     assert caplog.records[0].getMessage().startswith("FAIL: ")
-    assert time.monotonic() - began < PATIENCE
+    assert time.monotonic() - began < TIMEOUT

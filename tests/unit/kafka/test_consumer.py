@@ -12,8 +12,8 @@ from hearth.kafka.c_object import partition_list
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_REVOKE_PARTITIONS, library
 from hearth_api import TopicPartition
-from tests.patience import PATIENCE
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT
 from tests.unit.kafka.member import Join, Member, NewTopic, filled, poll_until
 
 
@@ -29,7 +29,7 @@ def test_ten_thousand_rows_keep_their_order(topics: Topics, new_topic: NewTopic,
 def test_poll_returns_no_more_than_asked(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
     """``max.poll.records`` bounds what a put is given."""
     member = join(filled(topics, new_topic(), *[b"x"] * 50), group=group)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while len(member.rows) < 50 and time.monotonic() < deadline:
         before = len(member.rows)
         member.poll(most=7)
@@ -99,7 +99,7 @@ def test_seek_reads_again(topics: Topics, new_topic: NewTopic, join: Join, group
     """Reading goes on at the offset wanted, and what was fetched beyond it is forgotten."""
     topic = filled(topics, new_topic(), *[b"%d" % number for number in range(100)])
     member = join(topic, group=group)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not member.rows and time.monotonic() < deadline:
         member.poll(most=5)
     member.consumer.seek({TopicPartition(topic, 0): 1})
@@ -262,6 +262,6 @@ def test_wait_for_records_is_ended_by_another_thread(new_topic: NewTopic, join: 
     assert member.consumer.poll(60_000) == []
     member.consumer.wake()
     assert member.consumer.poll(60_000) == []
-    assert time.monotonic() - began < PATIENCE
+    assert time.monotonic() - began < TIMEOUT
     member.consumer.close()
     member.consumer.wake()

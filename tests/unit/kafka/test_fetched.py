@@ -12,8 +12,8 @@ from hearth.kafka.fetched import Incoming, MessageReader
 from hearth.kafka.library import library
 from hearth_api import TopicPartition
 from hearth_execution.raw_header import raw_rows
-from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT
 from tests.unit.kafka.member import Join, NewTopic, filled, poll_until
 
 
@@ -49,7 +49,7 @@ def test_rows_come_as_they_were_written(
     )
     member = join(topic, group=group)
     parts: list[Incoming] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while len(member.rows) < 3 and time.monotonic() < deadline:
         parts += member.poll()
     assert member.rows == [(topic, 0, 0, b"k", b"v"), (topic, 0, 1, None, None), (topic, 0, 2, b"", b"")]
@@ -67,7 +67,7 @@ def test_timestamps_cost_nothing_where_nobody_wants_them(
     member = join(filled(topics, new_topic(), b"a"), group=group)
     member.consumer.wants_timestamps = False
     parts: list[Incoming] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not parts and time.monotonic() < deadline:
         parts += member.poll()
     assert (parts[0].timestamp, parts[0].timestamp_type) == (None, 0)
@@ -96,7 +96,7 @@ def test_a_piece_has_so_many_bytes(
     monkeypatch.setattr(fetched, "PIECE_BYTES", 1000)
     member = join(filled(topics, new_topic(), *[bytes(100)] * 30, *[bytes(2000)] * 3), group=group)
     pieces: list[int] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while sum(pieces) < 33 and time.monotonic() < deadline:
         pieces += [len(part.offset) for part in member.poll()]
     assert (sum(pieces), pieces[0], max(pieces), pieces[-1]) == (33, 2, 10, 1)
@@ -109,7 +109,7 @@ def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic,
     filled(topics, topic, b"appended")
     member = join(topic, group=group)
     found: list[Incoming] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while sum(len(part.offset) for part in found) < 2 and time.monotonic() < deadline:
         found += member.poll()
     assert [(part.value.to_pylist(), part.timestamp_type) for part in found] == [([b"created"], 1), ([b"appended"], 2)]

@@ -16,9 +16,9 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import library
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
-from tests.patience import PATIENCE
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT
 
 LONG_SESSION = "120000"
 """Whoever waits for the end of such a session is noticed: it is far longer than a test waits."""
@@ -86,11 +86,11 @@ class Run:
     def commit(self, topic: str, offset: int) -> bool:
         """Commit an offset of a topic's first partition; returns whether the broker took it."""
         self.consumer.commit({TopicPartition(topic, 0): offset}, 1)
-        (answer,) = self.consumer.commit_answers(int(PATIENCE * 1000))
+        (answer,) = self.consumer.commit_answers(int(TIMEOUT * 1000))
         return not answer.refused
 
 
-def until(condition: Callable[[], bool], *runs: Run, seconds: float = PATIENCE) -> bool:
+def until(condition: Callable[[], bool], *runs: Run, seconds: float = TIMEOUT) -> bool:
     """Let runs poll until something holds, or time is over."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
@@ -308,7 +308,7 @@ def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
 
 
 def test_without_an_answer_nobody_joins() -> None:
-    """The caller serves its inbox and asks again: whether it may join is not guessed."""
+    """The caller serves its event queue and asks again: whether it may join is not guessed."""
     lonely = Run("127.0.0.1:1", "nobody", "classic", GroupIdentity("host", 0)).join("any")
     for _ in range(2):
         lonely.poll()

@@ -25,7 +25,7 @@ from hearth.kafka.linger import Linger
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
 from hearth_execution.raw_header import RawHeaders, raw_column
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.kafka.conftest import Message
 
 NewTopic = Callable[..., str]
@@ -68,7 +68,7 @@ def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> DeliveryRepor
 def finish(producer: Producer) -> list[DeliveryReport]:
     """Wait until nothing is on its way."""
     deliveries: list[DeliveryReport] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while producer.in_flight:
         assert time.monotonic() < deadline, f"{producer.in_flight} rows were not acknowledged"
         deliveries += producer.poll(100)
@@ -304,7 +304,7 @@ def test_closing_forgets_what_is_on_its_way() -> None:
     begun = time.monotonic()
     producer.close()
     producer.close()
-    assert time.monotonic() - begun < PATIENCE
+    assert time.monotonic() - begun < TIMEOUT
 
 
 def test_setting_librdkafka_does_not_know_is_named() -> None:
@@ -332,7 +332,7 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
     rdkafka.rd_kafka_test_fatal_error(ctypes.c_void_p(producer._client), 47, b"fenced by a test")
     for _ in range(2):
         with pytest.raises(KafkaError, match="fenced by a test"):
-            producer.poll(int(PATIENCE * 1000))
+            producer.poll(int(TIMEOUT * 1000))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what threads have taken from /proc")
@@ -389,7 +389,7 @@ def test_rows_of_who_never_waits_are_hurried_as_well(
     monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # no row goes by itself
     producer = open_producer(enable_idempotence="true", linger_ms="5")
     send(producer, Outgoing(new_topic(), binary(b"v")), numbers(1))
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while producer.in_flight and time.monotonic() < deadline:
         producer.poll(0)
         time.sleep(0.005)
@@ -510,14 +510,14 @@ def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
         producer = Producer({"bootstrap.servers": address, "security.protocol": "ssl", "log_level": "0"})
         try:
             send(producer, Outgoing("t", binary(b"a")), numbers(1))
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TIMEOUT
             with pytest.raises(KafkaError, match="SSL handshake failed"):  # noqa: PT012 -- some poll of many raises
                 while time.monotonic() < deadline:
                     producer.poll(100)
         finally:
             producer.close()
             listener.shutdown(socket.SHUT_RDWR)
-            peer.join(PATIENCE)
+            peer.join(TIMEOUT)
 
 
 def test_a_broker_that_is_away_is_waited_for() -> None:
@@ -536,7 +536,7 @@ def test_wait_for_answers_is_ended_by_another_thread(open_producer: Open) -> Non
     assert producer.poll(60_000) == []
     producer.wake()
     assert producer.poll(60_000) == []
-    assert time.monotonic() - began < PATIENCE
+    assert time.monotonic() - began < TIMEOUT
     began = time.monotonic()
     producer.poll(50)
     assert time.monotonic() - began >= 0.05

@@ -19,8 +19,8 @@ from hearth.kafka.library import ERR_AUTHENTICATION
 from hearth.kafka.producer import Outgoing, Producer
 from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError
-from tests.patience import PATIENCE
 from tests.reservation import reserve_port
+from tests.timeouts import TIMEOUT
 
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_hearth='right';"
 ROWS = Outgoing("t", pa.array([b"a"], pa.binary()))
@@ -56,7 +56,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBro
 
 def deliver(producer: Producer) -> None:
     """Wait until nothing is on its way."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while producer.in_flight:
         assert time.monotonic() < deadline, "nothing was delivered"
         producer.poll(100)
@@ -64,7 +64,7 @@ def deliver(producer: Producer) -> None:
 
 def ensure(creation: TopicCreation, topic: str) -> None:
     """Ask for a topic until it is there."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not creation.ensure(topic):
         assert time.monotonic() < deadline, f"{topic} is not there"
 
@@ -115,7 +115,7 @@ def test_a_wrong_password_is_told_to_a_consumer(guarded: Any) -> None:
     """A sink would be RUNNING for ever and read nothing."""
     consumer = Consumer({**guarded[1], "sasl.password": "wrong", "group.id": "g"})
     consumer.subscribe(["t"])
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     with pytest.raises(KafkaError, match="Authentication failed") as caught:  # noqa: PT012 -- some poll of many raises
         while time.monotonic() < deadline:
             consumer.poll(100)

@@ -20,7 +20,7 @@ from hearth.kafka.token import NoToken, TokenDesk, authorized, checked, desk
 from hearth.kafka.token_source import SOURCE, TokenSource
 from hearth_api import ConnectError
 from hearth_stage.token_call import GivenToken
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 TOKENS = {
     "bootstrap.servers": "127.0.0.1:1",
@@ -69,7 +69,7 @@ def test_every_client_asks_when_it_is_made_and_before_its_token_ends(
     giver.seconds = 2.0
     client = make(TOKENS)
     try:
-        assert eventually(lambda: len(giver.asked) >= 3, PATIENCE)
+        assert eventually(lambda: len(giver.asked) >= 3, TIMEOUT)
     finally:
         if isinstance(client, (Producer, Consumer)):
             client.close()
@@ -94,7 +94,7 @@ def test_a_client_without_a_token_is_told_why(giver: Giver, caplog: pytest.LogCa
     giver.error = RuntimeError("an oversight")  # nothing passes through C
     with caplog.at_level(logging.DEBUG):
         other = Producer(TOKENS)
-        assert eventually(lambda: "an oversight" in caplog.text, PATIENCE)
+        assert eventually(lambda: "an oversight" in caplog.text, TIMEOUT)
         other.close()
     assert "geheim" not in caplog.text
 

@@ -13,7 +13,7 @@ from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.client import internal_config
 from hearth.kafka.topic_reader import StoredRecord, TopicReader
 from hearth_api import ConnectError, RetriableError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 _topics = (f"read-{number}" for number in itertools.count())
 
@@ -43,7 +43,7 @@ def topic(admin: TopicAdmin) -> str:
     """Provide a topic of two partitions."""
     name = next(_topics)
     admin.create(name, 2, 1, {"cleanup.policy": "compact"})
-    assert eventually(lambda: admin.exists(name), PATIENCE)
+    assert eventually(lambda: admin.exists(name), TIMEOUT)
     return name
 
 
@@ -52,7 +52,7 @@ def producer(worker: dict[str, str], topic: str) -> Producer:
     """Provide a producer that writes in transactions."""
     config = internal_config("producer", {**worker, "transactional.id": topic}, "writer").config
     producer = Producer(config)
-    producer.init_transactions(PATIENCE)
+    producer.init_transactions(TIMEOUT)
     return producer
 
 
@@ -64,29 +64,29 @@ def test_everything_written_by_now_is_taken_at_the_end(reader: TopicReader, topi
         for value, partition in itertools.product(values, (0, 1)):
             producer.produce(topic, value, "k", partition)
         producer.flush()
-        producer.commit_transaction(PATIENCE) if is_kept else producer.abort_transaction(PATIENCE)
-    reader.follow({topic: taken.append}, {topic: 2}, PATIENCE)
+        producer.commit_transaction(TIMEOUT) if is_kept else producer.abort_transaction(TIMEOUT)
+    reader.follow({topic: taken.append}, {topic: 2}, TIMEOUT)
     for partition in (0, 1):
         of_partition = [each for each in taken if each.partition == partition]
         assert [(each.value, each.offset) for each in of_partition] == [(b"a", 0), (b"b", 1), (b"c", 5)]
-    reader.read_to_end([topic], PATIENCE)
+    reader.read_to_end([topic], TIMEOUT)
     producer.begin_transaction()
     producer.produce(topic, None, "k", 0)
-    producer.commit_transaction(PATIENCE)
-    reader.wait_for({(topic, 0): 8}, PATIENCE)
+    producer.commit_transaction(TIMEOUT)
+    reader.wait_for({(topic, 0): 8}, TIMEOUT)
     assert (taken[-1].key, taken[-1].value, taken[-1].offset) == (b"k", None, 7)
 
 
 def test_who_waits_in_vain_is_told(reader: TopicReader, topic: str, producer: Producer) -> None:
     """A transaction that does not end holds up everything behind it."""
-    reader.follow({topic: lambda record: None}, {topic: 2}, PATIENCE)
+    reader.follow({topic: lambda record: None}, {topic: 2}, TIMEOUT)
     producer.begin_transaction()
     producer.produce(topic, b"v", b"k", 1)
     producer.flush()
     with pytest.raises(RetriableError, match=f"partition 1 of topic '{topic}' was read up to offset 0, its end is 1"):
         reader.read_to_end([topic], 0.2)
-    producer.abort_transaction(PATIENCE)
-    reader.read_to_end([topic], PATIENCE)
+    producer.abort_transaction(TIMEOUT)
+    reader.read_to_end([topic], TIMEOUT)
 
 
 def test_another_topic_is_followed_later(
@@ -95,7 +95,7 @@ def test_another_topic_is_followed_later(
     """One that is in trouble with a record goes on with the next."""
     other = next(_topics)
     admin.create(other, 1, 1)
-    assert eventually(lambda: admin.exists(other), PATIENCE)
+    assert eventually(lambda: admin.exists(other), TIMEOUT)
     taken: list[bytes | None] = []
 
     def take(record: StoredRecord) -> None:
@@ -103,18 +103,18 @@ def test_another_topic_is_followed_later(
             raise TypeError("what is this?")
         taken.append(record.value)
 
-    reader.follow({topic: lambda record: None}, {topic: 2}, PATIENCE)
+    reader.follow({topic: lambda record: None}, {topic: 2}, TIMEOUT)
     producer.begin_transaction()
     for value in (b"bad", b"good"):
         producer.produce(other, value)
-    producer.commit_transaction(PATIENCE)
-    reader.follow({other: take}, {other: 1}, PATIENCE)
+    producer.commit_transaction(TIMEOUT)
+    reader.follow({other: take}, {other: 1}, TIMEOUT)
     assert taken == [b"good"]
 
 
 def test_nobody_waits_for_a_reader_that_is_closed(reader: TopicReader, topic: str) -> None:
     """It says so."""
-    reader.follow({topic: lambda record: None}, {topic: 2}, PATIENCE)
+    reader.follow({topic: lambda record: None}, {topic: 2}, TIMEOUT)
     reader.close()
     with pytest.raises(ConnectError, match="are not read any more"):
-        reader.wait_for({(topic, 0): 1}, PATIENCE)
+        reader.wait_for({(topic, 0): 1}, TIMEOUT)

@@ -18,7 +18,7 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_FENCED
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.kafka.transactional_producer import TransactionalProducer, TransactionFailed
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 Open = Callable[..., TransactionalProducer]
 NewTopic = Callable[..., str]
@@ -61,7 +61,7 @@ def committed(broker: KafkaBroker) -> Iterator[Committed]:
     def read(topic: str) -> list[bytes | None]:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         found: list[bytes | None] = []
-        while (message := consumer.poll(PATIENCE)) is not None:
+        while (message := consumer.poll(TIMEOUT)) is not None:
             if message.error() is not None:
                 assert message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF, message.error()
                 return found
@@ -86,7 +86,7 @@ def send(producer: TransactionalProducer, outgoing: Outgoing) -> None:
 def deliver(producer: TransactionalProducer, is_over: Callable[[], bool]) -> list[DeliveryReport]:
     """Take in reports until something is so."""
     found: list[DeliveryReport] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not is_over():
         assert time.monotonic() < deadline, "it is not answered for"
         found += producer.poll(20)

@@ -15,7 +15,7 @@ from hearth.link.admission import LinkAddress
 from hearth.link.link_call import Command
 from hearth.runtime.link import TaskLink, Welcome
 from hearth.storage.memory import MemoryOffsetStore
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.runtime.sample import task_plan
 
 
@@ -38,7 +38,7 @@ class Host:
 
     def next_event(self) -> TaskEvent:
         """Return the next event, waiting for it."""
-        return self.events.get(timeout=PATIENCE)
+        return self.events.get(timeout=TIMEOUT)
 
 
 class Guest:

@@ -12,7 +12,7 @@ from hearth.foundation.certificate import make_identity
 from hearth.link.encryption import EncryptedSocket, client_context, server_context
 from hearth_stage.call import operations
 from hearth_stage.channel import Channel, ChannelClosed, Request
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.hearth_stage.test_channel import Echo, Echoed, Word
 
 KNOWN = operations(Echo, Word)
@@ -29,7 +29,7 @@ def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
         EncryptedSocket(far, client_context(identity.certificate), is_server=False) as client,
     ):
         for each in (server, client):
-            each.settimeout(PATIENCE)
+            each.settimeout(TIMEOUT)
         yield server, client
 
 
@@ -58,7 +58,7 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     client = Channel(pair[1], KNOWN, note, name="client").start()
 
     def call(number: int) -> None:
-        answers.extend(client.call(Echo(text_of(number, count)), timeout=PATIENCE).said for count in range(CALLS))
+        answers.extend(client.call(Echo(text_of(number, count)), timeout=TIMEOUT).said for count in range(CALLS))
 
     def notify(number: int) -> None:
         for count in range(CALLS):
@@ -68,9 +68,9 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(2 * PATIENCE)
+        thread.join(2 * TIMEOUT)
     assert not any(thread.is_alive() for thread in threads)
-    client.call(Echo(), timeout=PATIENCE)  # behind all notices
+    client.call(Echo(), timeout=TIMEOUT)  # behind all notices
     expected = sorted(text_of(number, count) for number in range(WRITERS) for count in range(CALLS))
     assert sorted(answers) == expected
     assert sorted(noticed) == expected
@@ -82,7 +82,7 @@ def greet(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
     other = threading.Thread(target=pair[0].greet)
     other.start()
     pair[1].greet()
-    other.join(PATIENCE)
+    other.join(TIMEOUT)
 
 
 def test_end_by_the_peer_is_told_from_an_end_by_oneself(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
@@ -114,4 +114,4 @@ def test_writer_whose_peer_takes_nothing_ends_the_connection(pair: tuple[Encrypt
     pair[0].settimeout(0.2)
     with pytest.raises(ChannelClosed):
         server.notify(Word("x" * (8 << 20)))
-    assert server.closed.wait(PATIENCE)
+    assert server.closed.wait(TIMEOUT)

@@ -15,7 +15,7 @@ from hearth.runtime.link import HostLost
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel
 from hearth_stage.frame import Frame, read_frame
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.link.link_world import Guest, Host, Wire
 
 
@@ -25,10 +25,10 @@ def test_both_sides_notice_a_network_that_drops_everything(
     """Nobody is told of it: neither side gets an answer, a reset or an end."""
     guest = guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
     wire.cut()
-    assert guest.lost.wait(PATIENCE)
+    assert guest.lost.wait(TIMEOUT)
     assert host.next_event() == TaskEvent("c", 0, 1, "lost")
     with pytest.raises(HostLost, match="the link to the host is gone"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 3})], PATIENCE)
+        guest.link.write_offsets([({"file": "a"}, {"position": 3})], TIMEOUT)
 
 
 def test_link_on_which_nothing_happens_stays(short: float, host: Host, guests: list[Guest]) -> None:
@@ -45,7 +45,7 @@ def test_slow_store_is_not_a_lost_host(
     """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
     guest = guests[0].join(host.expect("c", 0, 1))
     go_on = threading.Event()
-    monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(PATIENCE))
+    monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(TIMEOUT))
     with pytest.raises(ConnectError, match="no answer to"):
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], 2 * short)
     assert not guest.lost.is_set()
@@ -74,10 +74,10 @@ def test_one_thread_speaks_to_all_and_ends_with_its_host(monkeypatch: pytest.Mon
     closed = threading.Event()
     thread = heartbeat.keep_alive(lambda: [stuck, gone, fine], closed)
     heard = pairs[2][1]
-    heard.settimeout(PATIENCE)
+    heard.settimeout(TIMEOUT)
     assert [read_frame(heard) for _ in range(3)] == [Frame({"op": "alive", "args": {}})] * 3
     closed.set()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert not thread.is_alive()
     for pair in pairs:
         for each in pair:

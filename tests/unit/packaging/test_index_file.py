@@ -45,10 +45,10 @@ def test_what_is_listed_is_found_as_in_the_directory_itself(address: str, folder
     """All but what is no file; the newest that this host can take comes from its address, by its hash."""
     assert [each.version for each in search("demo", [address])] == ["1.0", "1.1+local.1", "2.0"]
     assert search("other", [address]) == []
-    offer = find("demo", [address])
-    assert (offer.version, offer.plugins) == ("1.1+local.1", ("a.Demo",))
-    assert offer.location == f"{address}/demo-1.1%2Blocal.1-py3-none-any.whl"
-    assert find("demo", [str(folder)]).version == offer.version
+    entry = find("demo", [address])
+    assert (entry.version, entry.plugins) == ("1.1+local.1", ("a.Demo",))
+    assert entry.location == f"{address}/demo-1.1%2Blocal.1-py3-none-any.whl"
+    assert find("demo", [str(folder)]).version == entry.version
 
 
 def test_bundles_are_installed_from_the_address(

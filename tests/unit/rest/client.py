@@ -18,7 +18,7 @@ from hearth.config import WorkerConfig
 from hearth.foundation.log_level import levels
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import done
-from hearth.rest.answer import Patience
+from hearth.rest.answer import AnswerTimeout
 from hearth.rest.app import Health, ServerInfo, ShareLevel, new_admin_app, new_app
 from hearth.rest.extension import Extensions
 from hearth.rest.forward import Forwarder
@@ -111,7 +111,7 @@ def serve(
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
     app = new_app(
-        config, bench.herder, known or directory(root), info, health, Patience(seconds),
+        config, bench.herder, known or directory(root), info, health, AnswerTimeout(seconds),
         loaded, forwarder, share_level, signatures,
     )  # fmt: skip
     listeners = open_listeners(config)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hearth.rest.answer import Patience
+from hearth.rest.answer import AnswerTimeout
 from hearth.storage import State
 from tests.unit.rest.client import Client, error, serve
 
@@ -31,7 +31,7 @@ class TestGeneral:
         assert client.call("GET", "/health").text == (
             '{"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}'
         )
-        client.health.ready, client.health.patience = Future(), Patience(0.05)
+        client.health.ready, client.health.answer_timeout = Future(), AnswerTimeout(0.05)
         answer = client.call("GET", "/health")
         assert (answer.status, answer.text) == (503, '{"status":"starting","message":"Worker is still starting up."}')
 
@@ -43,7 +43,7 @@ class TestGeneral:
 
     def test_a_herder_that_does_not_answer_is_unhealthy(self, client: Client) -> None:
         """500, with what it waits for; it is healthy again when it answers, and had one thread waiting meanwhile."""
-        client.health.patience = Patience(0.05)
+        client.health.answer_timeout = AnswerTimeout(0.05)
         with client.bench.herder.reconciler._lock:
             answers = [client.call("GET", "/health") for _ in range(3)]
             waiting = [each.name for each in threading.enumerate() if "health" in each.name]
@@ -54,7 +54,7 @@ class TestGeneral:
             r"The worker is currently looking at what runs, which began at \d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z\.",
             answers[0].json["message"],
         )
-        client.health.patience = Patience(30)
+        client.health.answer_timeout = AnswerTimeout(30)
         assert client.call("GET", "/health").status == 200
 
     @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Survey
+from hearth.discovery import PluginScanner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment_store import EnvironmentStore
 from tests.bundles import build
@@ -44,7 +44,7 @@ class Installer:
 def _served(tmp_path: Path, worker: dict[str, str]) -> Iterator[Installer]:
     folder = tmp_path / "plugin_path"
     folder.mkdir()
-    known = PluginDirectory(Survey([folder]).look, EnvironmentStore(tmp_path / "environments"))
+    known = PluginDirectory(PluginScanner([folder]).look, EnvironmentStore(tmp_path / "environments"))
     for client in serve(tmp_path / "bench", worker, known=known):
         yield Installer(client, folder, known)
 

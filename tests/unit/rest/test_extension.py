@@ -16,7 +16,7 @@ from hearth.isolation.environment_store import host_environment
 from hearth.rest.extension import Extension, Extensions, open_extensions
 from hearth_api import ConfigError
 from hearth_execution.loaded_extension import LoadedExtension
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.catalogue import WORKER, directory, plugin
 from tests.unit.herder.fake import Bench
 from tests.unit.rest.client import Client, error, serve
@@ -97,7 +97,7 @@ def test_an_extension_knows_the_cluster(audited: Client) -> None:
         "cluster": "cluster",
     }  # fmt: skip
     # an earlier test has changed the connector, whose task begins anew
-    eventually(lambda: audited.call("GET", "/audit/c", headers=WORD).json == known, PATIENCE)
+    eventually(lambda: audited.call("GET", "/audit/c", headers=WORD).json == known, TIMEOUT)
     assert audited.call("GET", "/audit/c", headers=WORD).json == known
     answer = audited.call("GET", "/audit/nobody", headers=WORD)
     assert (answer.status, answer.text) == error(404, "No status found for connector nobody")

@@ -13,8 +13,8 @@ import pytest
 from hearth.config import WorkerConfig
 from hearth.rest import server
 from hearth.rest.listener import open_listeners
-from hearth.rest.server import Complaints, RestServer
-from tests.patience import PATIENCE
+from hearth.rest.server import EventLoopWarnings, RestServer
+from tests.timeouts import TIMEOUT
 from tests.unit.herder.catalogue import WORKER
 from tests.unit.rest.client import Client, run_apart
 
@@ -106,10 +106,10 @@ def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
     """The limit is for who sends, not for who works."""
     monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
     free = threading.Event()
-    held = client.bench.herder._queues.submit("x", lambda: free.wait(PATIENCE))
+    held = client.bench.herder._queues.submit("x", lambda: free.wait(TIMEOUT))
     threading.Timer(1.0, free.set).start()
     assert client.create("x").status == 201
-    assert held.result(PATIENCE)
+    assert held.result(TIMEOUT)
 
 
 def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
@@ -124,7 +124,7 @@ def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
 def test_trouble_that_lasts_is_told_again_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     """Once a minute, and other troubles as the loop tells them."""
     now = [0.0]
-    complaints, others = Complaints(lambda: now[0]), []
+    complaints, others = EventLoopWarnings(lambda: now[0]), []
 
     class Loop:
         def default_exception_handler(self, context: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from hearth.rest.tls_context import server_context
 from hearth_api import ConfigError
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.rest.client import pem, serve
 
 PREFIX = "listeners.https."
@@ -110,7 +110,7 @@ def test_http_and_https_are_served_side_by_side(identity: Path, tmp_path: Path) 
 def test_plain_http_to_an_https_listener_ends_and_harms_nobody(identity: Path, tmp_path: Path) -> None:
     """Somebody always does that."""
     for client in serve(tmp_path, {"listeners": "https://localhost:0", **pem(identity)}):
-        with socket.create_connection(("localhost", client.ports[0]), PATIENCE) as connection:
+        with socket.create_connection(("localhost", client.ports[0]), TIMEOUT) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert b"HTTP/1.1 200" not in connection.recv(1000)
         assert client.call("GET", "/", port=client.ports[0], tls=trusting(identity)).status == 200

@@ -28,11 +28,11 @@ from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.context_request import answer_sink
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import MOST_CALLS
-from hearth.runtime.inbox import Inbox, Item
-from hearth.runtime.intake import intake_of
+from hearth.runtime.event_queue import EventQueue, Item
 from hearth.runtime.observer import TaskObserver
+from hearth.runtime.pause_detector import PauseDetector
+from hearth.runtime.put_format import intake_of
 from hearth.runtime.sink import SinkLoop
-from hearth.runtime.standstill import Standstill
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
@@ -41,16 +41,16 @@ from hearth_execution.failure import ErrorInfo, Failure, RemoteError
 from hearth_execution.transformation import Outcome
 from hearth_stage.call import Call, Message
 from hearth_stage.task_call import (
-    Agreed,
     ClosePartitions,
     ContextRequest,
-    LeaveOut,
     OpenPartitions,
     PreCommit,
+    PreCommitted,
     Put,
     PutDone,
     ReportRecord,
     SinkStarted,
+    SkipPuts,
     StartSink,
     StopSink,
 )
@@ -75,8 +75,8 @@ class Turn:
     meanwhile: Callable[[], object] = lambda: None
 
 
-class FakeInbox(Inbox):
-    """An inbox whose waits pass on the world's clock, and which knows what of it was heard."""
+class FakeInbox(EventQueue):
+    """An event queue whose waits pass on the world's clock, and which knows what of it was heard."""
 
     def __init__(self, world: World, is_paused: bool) -> None:
         super().__init__()
@@ -361,7 +361,7 @@ class FakeStage:
         if all(each.done() for each in earlier):
             work(answer)
 
-    def notify(self, notice: LeaveOut) -> None:
+    def notify(self, notice: SkipPuts) -> None:
         """Leave out what is to follow a put; every other time the task is not yet at the first of these, either."""
         if self.times_left_out % 2 == 0 and self._pending:
             self._pending[0].done()
@@ -396,7 +396,7 @@ class FakeStage:
                 break
         self._is_taken = taken == len(puts)
         answer.set_result(PutDone(taken, seconds=1.0 if self.is_slow else 0.0))
-        self.said_in_put = self._world.inbox.told
+        self.said_in_put = self._world.event_queue.told
 
     def _put_one(self, records: list[Place], answer: Answer, taken: int) -> bool:
         """Let the task answer one put behind those of its call that are ``taken``, and return whether it took it."""
@@ -405,7 +405,7 @@ class FakeStage:
             self._world.refused = set(records)
         one = Answer(lambda _: None)
         self._answer(self.turns, one, PutDone(), lambda: self._take(records))
-        self.said_in_put = self._world.inbox.told
+        self.said_in_put = self._world.event_queue.told
         if one.is_over and (error := one.exception()) is not None:
             if taken and isinstance(error, RemoteError):
                 answer.set_result(PutDone(taken, error=error.info))
@@ -427,7 +427,7 @@ class FakeStage:
             asked = {partition: offset + 5 for partition, offset in asked.items()}
         if self.flushes and self.flushes[0].answer != "accept":
             self._world.forget_what_is_not_flushed()
-        self._answer(self.flushes, answer, Agreed(asked), lambda: self._world.flush(asked))
+        self._answer(self.flushes, answer, PreCommitted(asked), lambda: self._world.flush(asked))
 
     def _open(self, call: OpenPartitions, answer: Answer) -> None:
         self.is_opening, self.asked_in_open = True, {}
@@ -580,7 +580,7 @@ class World:
         self.reporter = FakeReporter(self)
         link: Any = SimpleNamespace(status=lambda state: self.states.append(state), add_topics=self.topics.extend)
         subscription: Any = FakeSubscription()
-        self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
+        self.consumer, self.stage, self.event_queue = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.thread = FakeThread(self._looks)
         self.letters.clear()
@@ -590,21 +590,21 @@ class World:
         self.forget_what_is_not_flushed()
         self.observer = TaskObserver("c-0", link, plan.settings)
         tolerance = Tolerance(plan.settings, self.observer, self.reporter)
-        self.answer = partial(answer_sink, self.inbox, tolerance)
+        self.answer = partial(answer_sink, self.event_queue, tolerance)
         started = start_sink(stage, plan, [], has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         self.loop = SinkLoop(
             plan,
             is_paused=paused,
-            inbox=self.inbox,
+            event_queue=self.event_queue,
             observer=self.observer,
             tolerance=tolerance,
             stage=stage,
             pipeline=pipeline,
-            conversion=Conversion(pipeline, self.inbox.wake, self.thread, self._quick),
+            conversion=Conversion(pipeline, self.event_queue.wake, self.thread, self._quick),
             consumer=consumer,
             subscription=subscription,
-            intake=intake_of(started, self._most),
-            standstill=Standstill(self.clock),
+            put_format=intake_of(started, self._most),
+            pause_detector=PauseDetector(self.clock),
             clock=self.clock,
         )
         self.is_over = False
@@ -756,12 +756,12 @@ class World:
         """Raise unless a put is the only one, or one that may follow it, and nothing keeps it from being sent."""
         if pending >= (1 if put.heard is None else MOST_CALLS):
             raise self.broken("a task is given more before it answered for what it has")
-        if put.heard is None and self.inbox.heard < stage.said_in_put:
+        if put.heard is None and self.event_queue.heard < stage.said_in_put:
             raise self.broken("a task is given more before what it said while it had the last was heard")
-        heard = self.inbox.requests + self.reports + stage.times_left_out
+        heard = self.event_queue.requests + self.reports + stage.times_left_out
         if put.heard is not None and (not self.takes_next or put.heard > heard):
             raise self.broken("more was heard than was said, or heard of")
-        if self.inbox.is_ending:
+        if self.event_queue.is_ending:
             raise self.broken("a task is given more after it was told to stop")
         if self.reporter.is_full:
             raise self.broken("a task is given more while more dead letters are under way than may be")
@@ -773,7 +773,7 @@ class World:
         for records in puts:
             if len(records) > self._most:
                 raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
-            if self.inbox.is_paused and not self.refused.issuperset(records):
+            if self.event_queue.is_paused and not self.refused.issuperset(records):
                 raise self.broken("a paused connector is given what it did not refuse before")
 
     def check_put(self, records: list[Place]) -> None:
@@ -797,7 +797,7 @@ class World:
 
     def check_rest(self) -> None:
         """Raise when a paused connector reads."""
-        if self.inbox.is_paused and self.consumer.position.keys() - self.consumer.paused:
+        if self.event_queue.is_paused and self.consumer.position.keys() - self.consumer.paused:
             raise self.broken("a paused connector reads")
 
     def check_commit(self, consumer: FakeConsumer, offsets: Mapping[TopicPartition, int]) -> None:
@@ -826,7 +826,7 @@ class World:
         self.agrees = "all"
         self.reporter.is_full = False
         self.now += 200.0  # no retry and no commit waits any longer
-        self.inbox.put(Resume())
+        self.event_queue.put(Resume())
         self.request(resume=PARTITIONS)
 
     def drain(self, *, in_place: bool = False) -> None:
@@ -840,10 +840,10 @@ class World:
             self.loop.turn()
             self.confirm_letters()
             is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
-            is_any_left = self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting._sent
+            is_any_left = self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._put_loop._sent
             if is_read and not is_any_left:
                 break
-        self.inbox.put(Stop())
+        self.event_queue.put(Stop())
         self.run()
         self.check_all_settled()
         if late := {each for each, end in self.ends.items() if self._is_owed(each, end)}:

@@ -21,13 +21,13 @@ from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.runtime.conversion import Conversion
-from hearth.runtime.inbox import Inbox, StageEnded
+from hearth.runtime.event_queue import EventQueue, StageEnded
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
+from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
 from hearth.runtime.source import JOINED_ROWS, SourceLoop
-from hearth.runtime.standstill import Standstill
 from hearth.staging.source_stage import answer_source, start_source
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
@@ -506,7 +506,7 @@ class WorldLink:
         self._world = world
         self.is_lost = False
         self.heard_at = 0.0
-        self.standstill = Standstill(lambda: world.now)
+        self.pause_detector = PauseDetector(lambda: world.now)
         self._mood = "well"
         self.states: list[str] = []
         self.topics: list[str] = []
@@ -600,20 +600,20 @@ class Run:
             plan = replace(
                 plan, source=SourcePlan({}, transaction=TransactionPlan("id", (OFFSETS_TOPIC,), boundary, interval))
             )
-        self.inbox = Inbox()
+        self.event_queue = EventQueue()
         around = self.link, self.stage, self.producer, self.topics, WorldPipeline(world, self.link)
         link, stage, producer, topics, pipeline = map(cast_any, around)
         self.observer = TaskObserver("c-0", link, plan.settings)
         self.loop = SourceLoop(
             plan,
             is_paused=is_paused,
-            inbox=self.inbox,
+            event_queue=self.event_queue,
             observer=self.observer,
             link=link,
             tolerance=Tolerance(plan.settings, self.observer),
             stage=stage,
             pipeline=pipeline,
-            conversion=Conversion(pipeline, self.inbox.wake, self.thread, 0 if world.stages else math.inf),
+            conversion=Conversion(pipeline, self.event_queue.wake, self.thread, 0 if world.stages else math.inf),
             producer=producer,
             topics=topics,
             started=start_source(stage, plan, [], is_paused=is_paused),
@@ -648,7 +648,7 @@ class Run:
                 self.world.excused.add((record.source, record.number))
         together = [Polled(_by_kind(records) if alternate else [_batch(records)]) for records in polled]
         request: Any = SimpleNamespace(message=HandOver.of(together))
-        answer_source(self.inbox.put, cast_any(self.link).read_offsets, request)
+        answer_source(self.event_queue.put, cast_any(self.link).read_offsets, request)
         return handed
 
     def answer_hold(self) -> None:
@@ -659,12 +659,12 @@ class Run:
     def lose_host(self) -> None:
         """Cut the link."""
         self.link.is_lost = True
-        self.inbox.put(HostLost("the link to the host is gone"))
+        self.event_queue.put(HostLost("the link to the host is gone"))
 
     def die(self) -> None:
         """End the stage."""
         self.stage.is_alive = False
-        self.inbox.put(StageEnded(cast_any(self.stage)))
+        self.event_queue.put(StageEnded(cast_any(self.stage)))
         if self.stage.hold is not None and not self.stage.hold.done():
             self.stage.hold.set_exception(ChannelClosed("the other side closed the connection"))
 

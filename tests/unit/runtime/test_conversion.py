@@ -14,7 +14,7 @@ import pytest
 from hearth.foundation.log_context import about, current_label
 from hearth.runtime.conversion import QUICK_SECONDS, THREAD_NAME, Conversion
 from hearth_api import ConnectError
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 class Pipe:
@@ -35,7 +35,7 @@ class Pipe:
     def first(self, piece: str) -> str:
         """Do the first step."""
         self.began.release()
-        assert self.may_begin.wait(PATIENCE)
+        assert self.may_begin.wait(TIMEOUT)
         self.first_by.append((threading.get_ident(), current_label()))
         if self.error is not None:
             raise self.error
@@ -43,7 +43,7 @@ class Pipe:
 
     def then(self, piece: str) -> str:
         """Do the second step."""
-        assert self.may_end.wait(PATIENCE)
+        assert self.may_end.wait(TIMEOUT)
         self.then_by.append((threading.get_ident(), current_label()))
         return piece.upper()
 
@@ -92,7 +92,7 @@ def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
 ) -> None:
     """An idle connector has no such thread, and a single record does not wait for one to be awake."""
     before = set(threading.enumerate())
-    with closing(Conversion[str](pipe, woken.release, quick=PATIENCE)) as conversion:
+    with closing(Conversion[str](pipe, woken.release, quick=TIMEOUT)) as conversion:
         for _ in range(2):
             begin(conversion, pipe, "ab")
             assert done(conversion) == ["AB"]
@@ -106,7 +106,7 @@ def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threa
         for number in range(3):
             assert not conversion.is_busy
             begin(conversion, pipe, "abc")
-            assert number == 0 or woken.acquire(timeout=PATIENCE)
+            assert number == 0 or woken.acquire(timeout=TIMEOUT)
             assert done(conversion) == ["ABC"]
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, False]
 
@@ -117,7 +117,7 @@ def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semapho
     with closing(Conversion[str](pipe, woken.release, quick=0.01, clock=lambda: next(now))) as conversion:
         for number in range(3):
             begin(conversion, pipe, "abc")
-            assert number != 1 or woken.acquire(timeout=PATIENCE)
+            assert number != 1 or woken.acquire(timeout=TIMEOUT)
             assert done(conversion) == ["ABC"]
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, True]
 
@@ -131,7 +131,7 @@ def test_as_many_are_quick_as_the_slower_of_two_pieces_says(is_apart: bool, woke
         assert conversion.quick_rows == 0
         for seconds in (2, 3):
             begin(conversion, pipe, "a" * 4000)
-            assert woken.acquire(timeout=PATIENCE)
+            assert woken.acquire(timeout=TIMEOUT)
             assert conversion.quick_rows == int(QUICK_SECONDS * 4000 / seconds)
 
 
@@ -141,7 +141,7 @@ def test_many_are_converted_beside_and_the_loop_is_woken(
     """What that thread says is about the task that it works for."""
     with about("c|task-0"):
         begin(conversion, pipe, "abc")
-    assert woken.acquire(timeout=PATIENCE)
+    assert woken.acquire(timeout=TIMEOUT)
     assert done(conversion) == ["ABC"]
     ((worker, label),) = pipe.first_by
     assert (worker != threading.get_ident(), label) == (True, "c|task-0")
@@ -151,11 +151,11 @@ def test_few_behind_many_come_behind_them(conversion: Conversion[str], pipe: Pip
     """Order is kept: nothing is done, and nothing more wanted, before what came first is there."""
     pipe.may_begin.clear()
     begin(conversion, pipe, "abc", "d")
-    assert pipe.began.acquire(timeout=PATIENCE)
+    assert pipe.began.acquire(timeout=TIMEOUT)
     assert (done(conversion), conversion.is_full, conversion.is_busy) == ([], True, True)
     pipe.may_begin.set()
     for _ in range(2):
-        assert woken.acquire(timeout=PATIENCE)
+        assert woken.acquire(timeout=TIMEOUT)
     assert (done(conversion), conversion.is_full) == (["ABC", "D"], False)
     assert len(set(pipe.first_by)) == 1
 
@@ -168,13 +168,13 @@ def test_a_piece_begins_while_the_one_before_is_elsewhere(woken: threading.Semap
         with about("c|task-0"):
             for piece in "ab":
                 begin(conversion, pipe, piece)
-                assert pipe.began.acquire(timeout=PATIENCE)
+                assert pipe.began.acquire(timeout=TIMEOUT)
         assert (done(conversion), conversion.is_full, pipe.then_by) == ([], False, [])
         begin(conversion, pipe, "c")
         assert conversion.is_full
         pipe.may_end.set()
         for _ in range(3):
-            assert woken.acquire(timeout=PATIENCE)
+            assert woken.acquire(timeout=TIMEOUT)
         assert done(conversion) == ["A", "B", "C"]
     assert {label for _, label in (*pipe.first_by[:2], *pipe.then_by[:2])} == {"c|task-0"}
     assert {each for each, _ in pipe.first_by}.isdisjoint(each for each, _ in pipe.then_by)
@@ -187,21 +187,21 @@ def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading
     pipe.may_end.clear()
     conversion = Conversion[str](pipe, woken.release, quick=0)
     begin(conversion, pipe, "a", "b", "c")
-    assert pipe.began.acquire(timeout=PATIENCE)
+    assert pipe.began.acquire(timeout=TIMEOUT)
     threading.Timer(0.05, pipe.may_end.set).start()
     conversion.close()
     assert (len(pipe.then_by) <= 1, others(before)) == (True, [])
 
 
-@pytest.mark.parametrize("quick", [0, PATIENCE])
+@pytest.mark.parametrize("quick", [0, TIMEOUT])
 def test_an_error_is_raised_where_the_piece_is_taken(pipe: Any, woken: threading.Semaphore, quick: float) -> None:
     """A stage that died ends the task, whoever waited for it; what was converted before it counts."""
     with closing(Conversion[str](pipe, woken.release, quick=quick)) as conversion:
         begin(conversion, pipe, "a")
-        assert quick or woken.acquire(timeout=PATIENCE)
+        assert quick or woken.acquire(timeout=TIMEOUT)
         pipe.error = ConnectError("the stage died")
         begin(conversion, pipe, "b")
-        assert woken.acquire(timeout=PATIENCE)
+        assert woken.acquire(timeout=TIMEOUT)
         assert conversion.take() == "A"
         with pytest.raises(ConnectError, match="the stage died"):
             conversion.take()
@@ -220,7 +220,7 @@ def test_without_another_thread_the_loop_converts(
         begin(conversion, pipe, "abc")
     assert done(conversion) == ["ABC"]
     begin(conversion, pipe, "def")
-    assert woken.acquire(timeout=PATIENCE)
+    assert woken.acquire(timeout=TIMEOUT)
     assert done(conversion) == ["DEF"]
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False]
 
@@ -234,7 +234,7 @@ def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
     pipe.may_begin.clear()
     pipe.error = ConnectError("late")
     begin(conversion, pipe, "a", "b")
-    assert pipe.began.acquire(timeout=PATIENCE)
+    assert pipe.began.acquire(timeout=TIMEOUT)
     threading.Timer(0.05, pipe.may_begin.set).start()
     with caplog.at_level(logging.DEBUG):
         conversion.close()

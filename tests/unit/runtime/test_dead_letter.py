@@ -20,8 +20,8 @@ from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.raw_header import raw_column
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.runtime.sample import task_plan
 
 FAILURE = Failure(0, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "lib.BadError", "bad", "the trace"))
@@ -81,7 +81,7 @@ def test_record_is_kept_as_it_was_consumed(open_reporter: Open, topics: Topics, 
     reporter = open_reporter()
     reports = [reporter.report(FAILURE, Consumed(consumed(), row)) for row in range(3)]
     for report in reports:
-        report.result(PATIENCE)
+        report.result(TIMEOUT)
     assert topics.read(topic) == [
         Record(b"k", b"\x00bad", (("h", b"1"), ("h", None))),
         Record(None, None),
@@ -95,7 +95,7 @@ def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic
     silent = replace(FAILURE, error=ErrorInfo("data", "lib.BadError", "", ""))
     for failure in (FAILURE, silent):
         report = reporter.report(failure, Consumed(consumed(), 0))
-        report.result(PATIENCE)
+        report.result(TIMEOUT)
     first, second = topics.read(topic)
     names = [name for name, _ in first.headers]
     assert names[:2] == ["h", "h"]
@@ -122,7 +122,7 @@ def test_topic_is_made_with_one_partition_or_used_as_it_is(open_reporter: Open, 
     """A dead letter topic that exists keeps its shape."""
     assert topic not in topics.names()
     open_reporter()
-    assert eventually(lambda: topic in topics.names(), PATIENCE)  # a broker may tell of it a moment after it was made
+    assert eventually(lambda: topic in topics.names(), TIMEOUT)  # a broker may tell of it a moment after it was made
     open_reporter(replication=3)
 
 
@@ -140,7 +140,7 @@ def test_letter_that_cannot_be_written_does_not_count_as_reported(
     large = replace(consumed(), value=pa.array([b"x" * 5000] * 3, pa.binary()))
     report = open_reporter(message_max_bytes="2000").report(FAILURE, Consumed(large, 0))
     with pytest.raises(DeadLetterRefused, match="dead letter of orders-4@70 was not taken by topic") as caught:
-        report.result(PATIENCE)
+        report.result(TIMEOUT)
     assert "max.message.bytes" in str(caught.value.hint)
     assert "orders-4@70" in caplog.text
 
@@ -155,7 +155,7 @@ def test_more_letters_than_the_buffer_holds_are_taken_and_told(
     reports = [reporter.report(FAILURE, Consumed(large, 0)) for _ in range(9)]
     is_full = reporter.is_full
     for report in reports:
-        report.result(PATIENCE)
+        report.result(TIMEOUT)
     assert (was_full, is_full, reporter.is_full) == (False, True, False)
     assert topics.count(topic) == 9
 
@@ -176,7 +176,7 @@ def test_closing_does_not_wait_for_a_broker_that_is_away(
 def test_record_without_time_gets_one(open_reporter: Open, topics: Topics, topic: str) -> None:
     """Where nobody read timestamps the letter is written all the same."""
     report = open_reporter().report(FAILURE, Consumed(consumed(timestamp=None), 0))
-    report.result(PATIENCE)
+    report.result(TIMEOUT)
     assert topics.count(topic) == 1
 
 

@@ -11,10 +11,10 @@ import pytest
 from hearth.link.link_call import Pause, Replace, Stop
 from hearth.runtime import end as module
 from hearth.runtime.end import RunEnd
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.link import HostLost
 from hearth_stage.call import Notice
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 class Stage:
@@ -44,7 +44,7 @@ def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def running(stage: Any) -> RunEnd:
     """Return the end of a run with a stage; it may take no time to drain."""
-    end = RunEnd("c-0", Inbox())
+    end = RunEnd("c-0", EventQueue())
     end.watch(stage)
     end.guard(0.0)
     return end
@@ -54,7 +54,7 @@ def await_guards() -> None:
     """Wait until nobody guards a run any more, nor has a last resort for it."""
     for thread in threading.enumerate():
         if thread.name in ("stop", "last-resort"):
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
             assert not thread.is_alive()
 
 
@@ -65,18 +65,18 @@ def test_a_stage_that_hangs_when_its_run_is_to_end_is_killed(monkeypatch: pytest
     end = running(stage)
     end.on_command(Stop())
     assert end.begun.is_set()
-    assert stage.killed.wait(PATIENCE)
+    assert stage.killed.wait(TIMEOUT)
     assert stage.notices == ["stopping"]
 
 
 def test_a_stop_from_before_anybody_guards_the_run_is_seen_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host tells its last command with the welcome."""
     monkeypatch.setattr(module, "HANGING_SECONDS", 0.05)
-    end, stage = RunEnd("c-0", Inbox()), Stage()
+    end, stage = RunEnd("c-0", EventQueue()), Stage()
     end.on_command(Replace())
     end.watch(stage)  # type: ignore[arg-type]
     end.guard(0.0)
-    assert stage.killed.wait(PATIENCE)
+    assert stage.killed.wait(TIMEOUT)
 
 
 def test_a_run_that_has_ended_kills_nothing() -> None:
@@ -109,28 +109,28 @@ def test_pause_ends_nothing() -> None:
 
 def test_commands_wait_for_the_loop() -> None:
     """In the order they came, however early."""
-    inbox = Inbox()
-    end = RunEnd("c-0", inbox)
+    event_queue = EventQueue()
+    end = RunEnd("c-0", event_queue)
     end.on_command(Pause())
     end.on_command(Stop())
-    assert list(inbox.take()) == [Pause(), Stop()]
+    assert list(event_queue.take()) == [Pause(), Stop()]
 
 
 def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: list[int]) -> None:
     """Whatever holds it up: another run may have begun elsewhere (invariant 4)."""
-    inbox = Inbox()
-    end = RunEnd("c-0", inbox)
+    event_queue = EventQueue()
+    end = RunEnd("c-0", event_queue)
     end.on_lost()
     await_guards()
     assert exits == [1]
     assert end.begun.is_set()
-    assert [type(item) for item in inbox.take()] == [HostLost]
+    assert [type(item) for item in event_queue.take()] == [HostLost]
 
 
 def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process may carry another run already."""
     monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
-    end = RunEnd("c-0", Inbox())
+    end = RunEnd("c-0", EventQueue())
     end.on_lost()
     end.complete()
     await_guards()
@@ -141,7 +141,7 @@ def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> No
     """A call that may take minutes ends at once, and so does one of a stage that is started later."""
     gone: list[Exception] = []
     early, late = (SimpleNamespace(let_go=gone.append) for _ in range(2))
-    end = RunEnd("c-0", Inbox())
+    end = RunEnd("c-0", EventQueue())
     end.watch(early)  # type: ignore[arg-type]
     end.on_lost()
     end.watch(late)  # type: ignore[arg-type]

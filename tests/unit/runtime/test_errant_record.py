@@ -11,7 +11,7 @@ import pytest
 
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.errant_record import take_report
-from hearth.runtime.inbox import Errant, Inbox
+from hearth.runtime.event_queue import Errant, EventQueue
 from hearth.staging.failure_log import FailureLog
 from hearth.staging.tolerance import Tolerance
 from hearth_api import TopicPartition
@@ -66,11 +66,11 @@ def bad_record() -> Batch:
 
 def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
     """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
-    inbox = Inbox()
+    event_queue = EventQueue()
     report = ReportRecord(failure(0).error, bad_record())
     with pytest.raises(ChannelClosed):
-        take_report(Tolerance(SETTINGS, FailureLog("c-0", SETTINGS)), inbox, Gone(), report)  # type: ignore[arg-type]
-    (errant,) = inbox.take()
+        take_report(Tolerance(SETTINGS, FailureLog("c-0", SETTINGS)), event_queue, Gone(), report)  # type: ignore[arg-type]
+    (errant,) = event_queue.take()
     assert isinstance(errant, Errant)
     assert (errant.partition, errant.offset) == (TopicPartition("t", 1), 7)
 
@@ -80,7 +80,7 @@ def test_report_of_a_task_is_one_of_its_interface() -> None:
     letters = Letters()
     asked: Any = Asked()
     tolerance = Tolerance(replace(SETTINGS, is_tolerant=True), FailureLog("c-0", SETTINGS), letters)
-    take_report(tolerance, Inbox(), asked, ReportRecord(failure(0).error, bad_record()))
+    take_report(tolerance, EventQueue(), asked, ReportRecord(failure(0).error, bad_record()))
     ((reported, record),) = letters.failures
     assert (reported.phase, reported.class_name) == ("TASK_PUT", "org.apache.kafka.connect.sink.SinkTask")
     assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"

@@ -93,7 +93,7 @@ def test_a_transaction_lasts_as_long_as_it_is_to() -> None:
     assert (written(run), run.world.now >= 2.0) == ([1, 2, 3], True)
     run.hand_over(("a", rows(OK)))
     now = run.world.now
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     commit(run)
     run.turn_until(lambda: run.is_over)
     assert (run.error, written(run), run.world.now - now < 1.0) == (None, [1, 2, 3, 4], True)
@@ -105,7 +105,7 @@ def test_no_transaction_stays_open_while_a_task_is_paused() -> None:
     run.hand_over(("a", rows(OK)))
     run.turn()
     assert not run.transactions.is_deciding
-    run.inbox.put(Pause())
+    run.event_queue.put(Pause())
     commit(run)
     assert written(run) == [1]
 
@@ -118,10 +118,10 @@ def test_a_task_says_where_its_transactions_end() -> None:
     for _ in range(5):
         run.turn()
     assert not run.transactions.is_deciding
-    run.inbox.put(EndTransaction())
+    run.event_queue.put(EndTransaction())
     commit(run)
     run.hand_over(("a", rows(OK)))
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.turn()
     run.turn_until(lambda: run.is_over)
     assert (run.error, written(run), run.world.stored) == (None, [1, 2], {"a": 2})
@@ -131,7 +131,7 @@ def test_records_that_a_task_drops_are_not_read_again() -> None:
     """Their offsets are committed in a transaction of their own."""
     run = begin("connector")
     run.hand_over(("a", rows(OK, OK)))
-    run.inbox.put(EndTransaction(aborts=True))
+    run.event_queue.put(EndTransaction(aborts=True))
     commit(run)
     assert (written(run), run.world.stored) == ([], {"a": 2})
 

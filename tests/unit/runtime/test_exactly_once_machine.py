@@ -72,7 +72,7 @@ class ExactlyOnceMachine(SourceMachine):
     @rule(aborts=st.sampled_from([False, False, True]))
     def end_a_transaction(self, aborts: bool) -> None:
         """The task says that its transaction ends behind what it returned."""
-        self.run.inbox.put(EndTransaction(aborts))
+        self.run.event_queue.put(EndTransaction(aborts))
 
     @invariant()
     def nothing_comes_twice(self) -> None:
@@ -107,7 +107,7 @@ class ExactlyOnceMachine(SourceMachine):
         run, self.script = self.run, []
         run.topics.are_known = True
         self.world.meanwhile = self.answer_all
-        run.inbox.put(Stop())
+        run.event_queue.put(Stop())
         run.turn_until(lambda: False)
         self.no_position_passes_a_gap()
         self.order_holds_per_source_partition()

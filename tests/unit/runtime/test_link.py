@@ -20,7 +20,7 @@ from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.log_call import LogLine
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.link.link_world import Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan
 
@@ -28,7 +28,7 @@ from tests.unit.runtime.sample import task_plan
 def test_offsets_are_read_and_written_through_the_link(host: Host, guests: list[Guest]) -> None:
     """What a task wrote is in the host's store when the call returns, and comes back in the order asked."""
     guest = guests[0].join(host.expect("c", 0, 1))
-    guest.link.write_offsets([({"file": "a"}, {"position": 3})], PATIENCE)
+    guest.link.write_offsets([({"file": "a"}, {"position": 3})], TIMEOUT)
     assert host.offsets.get("c", [{"file": "a"}]) == [{"position": 3}]
     assert guest.link.read_offsets([{"file": "b"}, {"file": "a"}]) == [None, {"position": 3}]
 
@@ -42,14 +42,14 @@ def test_failing_store_is_an_error_of_the_write(host: Host, guests: list[Guest],
     guest = guests[0].join(host.expect("c", 0, 1))
     monkeypatch.setattr(host.offsets, "put", fail)
     with pytest.raises(ConnectError, match="disk full"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 3})], PATIENCE)
+        guest.link.write_offsets([({"file": "a"}, {"position": 3})], TIMEOUT)
 
 
 def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> None:
     """A task whose host is gone must stop itself, so it is told."""
     guest = guests[0].join(host.expect("c", 0, 1))
     host.server.close()
-    assert guest.lost.wait(PATIENCE)
+    assert guest.lost.wait(TIMEOUT)
     with pytest.raises(ChannelClosed):
         guest.link.status("RUNNING")
 
@@ -76,7 +76,7 @@ def test_a_command_from_before_the_task_joined_is_told_first(host: Host, guests:
     guest = guests[0].join(address)
     assert guest.commands.get_nowait() == Stop()
     host.server.command("c", 0, "replace")
-    assert guest.commands.get(timeout=PATIENCE) == Replace()
+    assert guest.commands.get(timeout=TIMEOUT) == Replace()
 
 
 def test_what_a_task_logs_is_in_the_log_of_its_host(
@@ -112,7 +112,7 @@ def test_levels_of_the_host_are_those_of_its_tasks(
     levels.set("a", "DEBUG")
     guests[0].join(host.expect("c", 0, 1))
     levels.set("b", "OFF")
-    told = [taken.get(timeout=PATIENCE) for _ in range(2)]
+    told = [taken.get(timeout=TIMEOUT) for _ in range(2)]
     assert told == [{"a": "DEBUG"}, {"a": "DEBUG", "b": "OFF"}]
 
 
@@ -136,7 +136,7 @@ class Impostor:
 
     def close(self) -> None:
         """Wait until the task has gone, and stop listening."""
-        self._thread.join(PATIENCE)
+        self._thread.join(TIMEOUT)
         self._listener.close()
 
 
@@ -155,7 +155,7 @@ def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[G
     address = replace(host.expect("customers", 0, 1), port=wire.port)
     guest = guests[0].join(address, "customers")
     guest.link.status("FAILED", "password")
-    guest.link.write_offsets([({"file": "secret.txt"}, {"position": 3})], PATIENCE)
+    guest.link.write_offsets([({"file": "secret.txt"}, {"position": 3})], TIMEOUT)
     assert len(wire.carried) > 500
     for word in (address.token, "customers", "hello", "status", "password", "secret.txt"):
         assert word.encode() not in wire.carried

@@ -20,8 +20,8 @@ import hearth_stage
 from hearth.broker import KafkaBroker
 from hearth.isolation.environment import Environment
 from tests.integration.thread_host import ThreadHost, file_sink, file_source
-from tests.patience import PATIENCE, eventually
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
 
 HOST = Path(hearth_stage.__file__).parent.parent
 TRACED = Path(__file__).with_name("traced_stage.py")
@@ -40,7 +40,7 @@ def told(beginning: str) -> list[str]:
 PATHS = {"source": told("A record of a source"), "sink": told("A record of a sink")}
 CARRIERS = told("Below these")
 AT_TIMES = {
-    "hearth_execution.retry", "hearth_execution.order", "hearth_execution.column_run", "hearth_stage.absent_module",
+    "hearth_execution.retry", "hearth_execution.order", "hearth_execution.column_run", "hearth_stage.missing_module",
     "hearth_stage.import_path",
 }  # fmt: skip
 """What a batch of one record goes through as well, and one that is cut or has several schemas: the broker hands over
@@ -103,7 +103,7 @@ def committed(broker: KafkaBroker, connector: str, topic: str) -> int:
     """Return how far a sink has committed a topic of one partition."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": f"connect-{connector}"}
     with closing(Consumer(settings)) as consumer:
-        (place,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE)
+        (place,) = consumer.committed([TopicPartition(topic, 0)], TIMEOUT)
         return int(place.offset)
 
 
@@ -126,7 +126,7 @@ def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_
         def grow(text: str) -> None:
             with lines.open("a") as out:
                 out.write(text)
-            assert eventually(is_there, PATIENCE)
+            assert eventually(is_there, TIMEOUT)
 
         host.run(file_source("source", lines, name))
         host.run(file_sink("sink", copy, name))
@@ -136,7 +136,8 @@ def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_
     stages = trace.of_stages()
     ran = {
         "source": trace.of("task-source-0", "source-0-reader") | stages - {"hearth_stage.sink"},
-        "sink": trace.of("task-sink-0", "sink-0-reader") | stages - {"hearth_stage.source", "hearth_stage.hand_overs"},
+        "sink": trace.of("task-sink-0", "sink-0-reader")
+        | stages - {"hearth_stage.source", "hearth_stage.poll_buffer"},
     }
     for kind, path in PATHS.items():
         assert sorted(ran[kind] - {*path, *CARRIERS} - AT_TIMES) == [], f"not told of a {kind}"

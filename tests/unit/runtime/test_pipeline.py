@@ -42,7 +42,7 @@ from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
 from hearth_execution.transformation import records_in_turn
 from hearth_stage.plugin_call import Load, WantedPlugin
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.runtime.sample import failure, plugin, task_plan
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -468,9 +468,9 @@ def test_converters_serve_one_thread_at_a_time() -> None:
     (made,) = records_to_batches([SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7)])
     reader = threading.Thread(target=reads.deserializing, args=(consumed(b"a"),))
     reader.start()
-    assert watched.is_at_work.wait(PATIENCE)
+    assert watched.is_at_work.wait(TIMEOUT)
     assert reads.unread(made).value.to_pylist() == [b"v"]
-    reader.join(PATIENCE)
+    reader.join(TIMEOUT)
     assert not watched.is_met.is_set()
 
 

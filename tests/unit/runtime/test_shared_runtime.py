@@ -22,7 +22,7 @@ import pytest
 from hearth.isolation.forked_process import is_able
 from hearth.runtime.shared_runtime import ENDED
 from tests.crash.process import find, tree
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on Linux 5.3 and later")
 
@@ -50,7 +50,7 @@ def run_task(launch, found, task_log, end=None, open_stage=None):
         sys.exit(3)
     if "wait" in launch.connector:
         end.begun.wait()
-        say(ends=launch.connector, told=[str(item) for item in end.inbox.take()])
+        say(ends=launch.connector, told=[str(item) for item in end.event queue.take()])
     if end is not None:
         end.complete()
     return None
@@ -109,7 +109,7 @@ class Daemon:
 
     def said(self, what: str, connector: str) -> dict[str, Any]:
         """Wait until it is said of a connector that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
-        return self._queue(what, connector).get(timeout=PATIENCE)
+        return self._queue(what, connector).get(timeout=TIMEOUT)
 
     def close(self) -> None:
         """End it, with all that it has started."""
@@ -117,7 +117,7 @@ class Daemon:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each.pid, signal.SIGKILL)
         with self.process:
-            self._reader.join(PATIENCE)
+            self._reader.join(TIMEOUT)
 
     def _queue(self, what: str, connector: str) -> queue.Queue[dict[str, Any]]:
         with self._lock:
@@ -166,7 +166,7 @@ def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
     workers = [daemon.said("worker", f"wait-{each}")["pid"] for each in "abc"]
     assert not {*pids} & {*workers}
     assert find(pids[0]).title == "task-runtime"
-    assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, PATIENCE), "it outlives its first worker"
+    assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, TIMEOUT), "it outlives its first worker"
     kinds = open_files(pids[0])
     assert kinds.count("pipe") == 5, "its input and outputs, and twice that by which it hears of the end of the daemon"
     assert kinds.count("socket") == 3, "where it listens, and to both workers"
@@ -180,7 +180,7 @@ def test_what_a_run_ends_with_is_what_its_worker_hears(daemon: Daemon) -> None:
     assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
     assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
     assert daemon.said("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
-    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), PATIENCE)
+    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), TIMEOUT)
 
 
 def test_a_worker_that_spark_ends_takes_its_task_with_it_and_no_other(daemon: Daemon) -> None:
@@ -238,7 +238,7 @@ def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None
     daemon.bring("done-a")
     first = find(daemon.said("runs", "done-a")["pid"])
     daemon.said("over", "done-a")
-    assert eventually(lambda: not first.is_alive, PATIENCE)
+    assert eventually(lambda: not first.is_alive, TIMEOUT)
     daemon.bring("done-b")
     assert daemon.said("runs", "done-b")["pid"] != first.pid
 
@@ -251,7 +251,7 @@ def test_it_ends_with_the_daemon() -> None:
     for each in tree(ending.process.pid):
         if each != shared:
             os.kill(each.pid, signal.SIGKILL)
-    assert eventually(lambda: not shared.is_alive, PATIENCE)
+    assert eventually(lambda: not shared.is_alive, TIMEOUT)
     ending.close()
 
 

@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
-from hearth.runtime import putting
+from hearth.runtime import put_loop
 from hearth.runtime.delivery import Delivery, PutFailed, SentPut
-from hearth.runtime.inbox import StageEnded
-from hearth.runtime.putting import IDLE_SECONDS
+from hearth.runtime.event_queue import StageEnded
+from hearth.runtime.put_loop import IDLE_SECONDS
 from hearth.runtime.sink import POLL_SECONDS
 from hearth.staging import tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
@@ -34,7 +34,7 @@ def world() -> World:
 @pytest.fixture
 def rests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have partitions rest as soon as records are not put."""
-    monkeypatch.setattr(putting, "HOLD_SECONDS", 0.0)
+    monkeypatch.setattr(put_loop, "HOLD_SECONDS", 0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def steps(world: World, count: int) -> None:
 
 def stop(world: World) -> None:
     """Stop the task in order."""
-    world.inbox.put(Stop())
+    world.event_queue.put(Stop())
     world.run()
 
 
@@ -90,9 +90,9 @@ def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(wor
     refusing(world, 3)
     steps(world, 3)
     if command == "resume":
-        world.inbox.put(Pause())
+        world.event_queue.put(Pause())
         steps(world, 2)
-        world.inbox.put(Resume())
+        world.event_queue.put(Resume())
     else:
         world.request(pause=[list(HERE)])
         world.request(resume=[list(HERE)])
@@ -143,7 +143,7 @@ def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
 
 def test_a_paused_connector_reads_nothing_of_a_partition_that_comes(world: World) -> None:
     """Partitions that are given to it rest as the others do."""
-    world.inbox.put(Pause())
+    world.event_queue.put(Pause())
     world.rebalance([HERE])
     steps(world, 3)
     assert offsets(world) == []
@@ -173,7 +173,7 @@ def test_a_stage_that_ends_in_a_put_says_so_as_well(world: World) -> None:
     """Also where the loop hears of its end before it looks what became of the put."""
     world.stage.turns.append(Turn("fail"))
     steps(world, 1)
-    world.inbox.put(StageEnded(cast_any(world.stage)))
+    world.event_queue.put(StageEnded(cast_any(world.stage)))
     with pytest.raises(PutFailed) as caught:
         steps(world, 2)
     assert f"records: 2, {HERE} from offset 0 to 1" in caught.value.trace
@@ -440,7 +440,7 @@ def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> N
 def test_a_stop_bounds_a_put_that_hangs(world: World) -> None:
     """The time for a stop in order is all a task has left, wherever it is."""
     steps(world, 1)
-    world.stage.turns.append(Turn("hang", meanwhile=lambda: world.inbox.put(Stop())))
+    world.stage.turns.append(Turn("hang", meanwhile=lambda: world.event_queue.put(Stop())))
     before = world.now
     with pytest.raises(ConnectError, match=r"sink\.put hangs"):
         steps(world, 2)
@@ -531,10 +531,10 @@ def test_a_pause_ends_the_puts_of_what_was_read() -> None:
     world = World(fetch=8, most=1)
     world.write(HERE, 8)
     steps(world, 2)
-    world.inbox.put(Pause())
+    world.event_queue.put(Pause())
     steps(world, 3)
     assert offsets(world) == [[0], [1]]
-    world.inbox.put(Resume())
+    world.event_queue.put(Resume())
     steps(world, 2)
     assert offsets(world)[2] == [2]
     world.drain()
@@ -566,9 +566,9 @@ def test_a_time_a_task_asked_for_in_a_put_that_it_refuses_counts_though_its_answ
     world.write(HERE, 8)
     world.request(timeout=1)
     world.loop._calls.serve()
-    putting = world.loop._putting
-    putting._sent.add(SentPut(Delivery(), Future(), follows=False))
-    putting.due(world.now)
+    put_loop = world.loop._put_loop
+    put_loop._sent.add(SentPut(Delivery(), Future(), follows=False))
+    put_loop.due(world.now)
     assert world.loop._requests.take_timeout() == 0.001
 
 
@@ -581,7 +581,7 @@ def following() -> World:
 
 def sent(world: World) -> list[int]:
     """Return the first offset of each put that is under way, worked out or not."""
-    return [put.delivery.starts[HERE] for put in world.loop._putting._sent._puts]
+    return [put.delivery.starts[HERE] for put in world.loop._put_loop._sent._puts]
 
 
 def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
@@ -592,7 +592,7 @@ def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
     steps(world, 3)
     assert sent(world) == [2, 3, 4]
     assert offsets(world) == [[0], [1]]
-    world.inbox.put(Stop())
+    world.event_queue.put(Stop())
     world.run()
     assert offsets(world) == [[0], [1], [2]]
     assert (world.group[HERE], world.observer.counts.put) == (3, 3)
@@ -600,7 +600,7 @@ def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
 
 def calls(world: World) -> list[int]:
     """Return how many puts each call has that is under way."""
-    return [put.delivery.read for put in world.loop._putting._sent._puts]
+    return [put.delivery.read for put in world.loop._put_loop._sent._puts]
 
 
 def quick() -> World:
@@ -619,7 +619,7 @@ def test_a_quick_task_is_given_several_puts_with_a_call() -> None:
     world = quick()
     steps(world, 40)
     assert offsets(world) == [[number] for number in range(40)]
-    world.inbox.put(Stop())
+    world.event_queue.put(Stop())
     world.run()
     assert (world.group[HERE], world.observer.counts.put) == (40, 40)
 
@@ -643,7 +643,7 @@ def test_of_several_puts_those_before_one_that_is_refused_are_done() -> None:
 def test_of_several_puts_a_stop_waits_for_the_one_that_is_under_way() -> None:
     """It counts, with those before it; the rest is left to the next run."""
     world = quick()
-    world.stage.turns += [Turn()] * 8 + [Turn(meanwhile=lambda: world.inbox.put(Stop()))]
+    world.stage.turns += [Turn()] * 8 + [Turn(meanwhile=lambda: world.event_queue.put(Stop()))]
     world.run()
     last = len(offsets(world))
     assert offsets(world) == [[number] for number in range(last)]
@@ -680,15 +680,15 @@ def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> Non
     """Nothing of it is lost, given twice or counted before it has begun."""
     world = following()
     steps(world, 2)
-    world.inbox.put(Pause())
+    world.event_queue.put(Pause())
     steps(world, 20)
     assert offsets(world) == [[0]]
     assert (world.observer.counts.put, world.group[HERE]) == (1, 1)
-    world.inbox.put(Resume())
+    world.event_queue.put(Resume())
     steps(world, 20)
     assert offsets(world) == [[number] for number in range(8)]
     assert world.observer.counts.put == 8
-    assert world.loop._putting._sent._most > 1  # so puts that followed were taken again
+    assert world.loop._put_loop._sent._most > 1  # so puts that followed were taken again
 
 
 def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:
@@ -761,7 +761,7 @@ def test_a_topic_that_was_forgotten_is_told_again_when_more_of_it_comes(world: W
     world.write(PARTITIONS[2], 4)
     steps(world, 30)
     world.topics.clear()
-    world.inbox.put(ForgetTopics())
+    world.event_queue.put(ForgetTopics())
     steps(world, 3)
     assert world.topics == []
     world.write(PARTITIONS[2], 4)
@@ -805,7 +805,7 @@ def test_an_idle_task_is_told_from_time_to_time_that_nothing_came(world: World) 
     """However often the loop is woken meanwhile; that is no answer to anything."""
     before, began = settled(world), world.now
     for _ in range(1000):
-        world.consumer.polls.append(world.inbox.wake)
+        world.consumer.polls.append(world.event_queue.wake)
         world.step()
     assert (world.now, len(world.deliveries)) == (began, before)
     while world.now < began + 60:
@@ -818,7 +818,7 @@ def test_a_time_a_task_asked_for_stands_although_the_loop_is_woken_before(world:
     before, began = settled(world), world.now
     world.request(timeout=500)
     for _ in range(3):
-        world.consumer.polls.append(world.inbox.wake)
+        world.consumer.polls.append(world.event_queue.wake)
         world.step()
     assert len(world.deliveries) == before
     world.step()

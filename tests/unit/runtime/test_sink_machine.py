@@ -142,7 +142,7 @@ class SinkMachine(RuleBasedStateMachine):
     @rule(command=st.sampled_from(COMMANDS))
     def command(self, command: Command) -> None:
         """An operator acts."""
-        self.world.inbox.put(command)
+        self.world.event_queue.put(command)
 
     @rule(answer=ANSWERS, meanwhile=MEANWHILE)
     def next_put(self, answer: str, meanwhile: Act) -> None:
@@ -300,7 +300,7 @@ class SinkMachine(RuleBasedStateMachine):
             case ("request", asked):
                 self.world.request(**asked)
             case ("command", command):
-                self.world.inbox.put(command)
+                self.world.event_queue.put(command)
             case ("rebalance", share, lost):
                 self.world.rebalance(share, lost)
             case ("stand still", polls):

@@ -21,8 +21,8 @@ from hearth.link.link_call import ForgetTopics, Pause, Stop
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.send_buffer import SendBuffer
 from hearth.runtime.source import EARLY_BYTES, IDLE_SECONDS
 from hearth.staging.poll_watch import PING_EARLY, PING_SHARE
 from hearth.staging.source_stage import AHEAD
@@ -90,7 +90,7 @@ def begin(*fates: str, is_tolerant: bool = True) -> Run:
 def drain(run: Run) -> None:
     """Stop a run whose broker answers."""
     run.world.meanwhile = lambda: answer_all(run)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.turn_until(lambda: run.is_over)
 
 
@@ -181,7 +181,7 @@ def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
         run.hand_over(("a", rows(*[OK] * ROOM)))
         for _ in range(4):
             run.turn()
-    assert (run.stage.credit, run.loop._outbox.is_blocked) == (AHEAD - 1, True)
+    assert (run.stage.credit, run.loop._send_buffer.is_blocked) == (AHEAD - 1, True)
 
 
 def test_a_stage_has_its_credit_before_this_process_converts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_a_stop_is_seen_while_the_queue_is_full() -> None:
     run = begin(*[OK] * ROOM)
     run.hand_over(("a", rows(OK, OK)))
     run.turn()
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     begun = run.world.now
     run.turn_until(lambda: run.is_over)
     assert run.producer.is_closed
@@ -222,7 +222,7 @@ def test_a_stop_is_seen_while_a_topic_is_looked_for() -> None:
     run.topics.are_known = False
     run.hand_over(("a", rows(OK)))
     run.turn()
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     begun = run.world.now
     run.turn_until(lambda: run.is_over)
     assert (run.error, run.world.now - begun <= GRACEFUL + 0.1, written(run.world)) == (None, True, [])
@@ -286,7 +286,7 @@ def test_records_that_wait_do_not_pass_those_that_are_sent_again() -> None:
     """What was not sent yet goes behind them, once."""
     run = begin(OK, BAD, OK, OK, OK, OK)
     run.hand_over(("a", rows(OK, OK)))
-    run.turn_until(lambda: run.loop._outbox.is_blocked)
+    run.turn_until(lambda: run.loop._send_buffer.is_blocked)
     drain(run)
     assert written(run.world) == [3, 4, 5, 6, 1, 3, 4, 5, 6, 7, 8]
     assert run.world.stored == {"a": 8}
@@ -303,27 +303,27 @@ def test_a_bad_record_fails_the_task_where_nothing_is_tolerated() -> None:
     assert (cause.number, run.world.stored) == (87, {"a": 1})
 
 
-def refuse(error: int, **settings: bool) -> Outbox:
-    """Return an outbox whose second record of three is refused."""
+def refuse(error: int, **settings: bool) -> SendBuffer:
+    """Return an send buffer whose second record of three is refused."""
     world = World()
     producer: Any = WorldProducer(world, FakeThread(0))
     told = replace(SETTINGS, **settings)
     observer = TaskObserver("c-0", cast_any(WorldLink(world)), told)
-    outbox = Outbox(producer, None, observer, Tolerance(told, observer))
+    send_buffer = SendBuffer(producer, None, observer, Tolerance(told, observer))
     records = [SourceRecord({"s": 1}, {"n": n}, "t", 0, None, None, STRING_SCHEMA, f"value {n}") for n in range(3)]
     (batch,) = records_to_batches(records)
     values, keys = (pa.array([b"%s %d" % (name, n) for n in range(3)]) for name in (b"v", b"k"))
-    outbox.submit([batch], Prepared([(Outgoing("t", values, keys), np.arange(3))]))
+    send_buffer.submit([batch], Prepared([(Outgoing("t", values, keys), np.arange(3))]))
     outcome = np.array([0, error, 0])
     producer.reports = [DeliveryReport(np.arange(3), outcome, np.zeros(3), np.arange(3))]
-    return outbox
+    return send_buffer
 
 
 def test_refusal_says_which_record_and_what_to_do() -> None:
     """One looks for its topic, its size and the key to change."""
-    outbox = refuse(TOO_LARGE)
+    send_buffer = refuse(TOO_LARGE)
     with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback") as caught:
-        outbox.collect(0)
+        send_buffer.collect(0)
     assert caught.value.trace.splitlines()[:5] == [
         "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception from producer send callback",
         "record: topic 't', key 'k 1', 6 bytes, source partition {s=1}, source offset {n=1}",
@@ -336,10 +336,10 @@ def test_refusal_says_which_record_and_what_to_do() -> None:
 @pytest.mark.parametrize("error", [-188, -190, 3])
 def test_record_whose_topic_is_not_there_is_never_skipped(error: int) -> None:
     """Java's producer waits for a topic or partition that it does not find; nothing is wrong with the record."""
-    outbox = refuse(error, is_tolerant=True)
+    send_buffer = refuse(error, is_tolerant=True)
     with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback"):
-        outbox.collect(0)
-    assert outbox.positions.committable() == [({"s": 1}, {"n": 0})]
+        send_buffer.collect(0)
+    assert send_buffer.positions.committable() == [({"s": 1}, {"n": 0})]
 
 
 @pytest.mark.parametrize("shows_records", [True, False])
@@ -347,8 +347,8 @@ def test_refusal_that_is_tolerated_is_logged_as_kafka_connects(
     caplog: pytest.LogCaptureFixture, shows_records: bool
 ) -> None:
     """With ``errors.log.enable``, for each record."""
-    outbox = refuse(TOO_LARGE, is_tolerant=True, logs_failures=True, logs_records=shows_records)
-    outbox.collect(0)
+    send_buffer = refuse(TOO_LARGE, is_tolerant=True, logs_failures=True, logs_records=shows_records)
+    send_buffer.collect(0)
     shown = ", where source record is = SourceRecord{sourcePartition={s=1}, sourceOffset={n=1}} ConnectRecord{"
     (line,) = (message for message in caplog.messages if message.startswith("Error encountered in task"))
     assert line.startswith(
@@ -356,7 +356,7 @@ def test_refusal_that_is_tolerated_is_logged_as_kafka_connects(
         "'org.apache.kafka.connect.runtime.WorkerSourceTask'" + (shown if shows_records else ".\n")
     )
     assert ("value=value 1" in line) is shows_records
-    assert outbox.positions.committable() == [({"s": 1}, {"n": 2})]
+    assert send_buffer.positions.committable() == [({"s": 1}, {"n": 2})]
 
 
 def test_failing_record_is_logged_as_it_was_polled(caplog: pytest.LogCaptureFixture) -> None:
@@ -392,7 +392,7 @@ def test_records_are_sent_again_more_than_once() -> None:
     run = Run(World())
     run.hand_over(("a", [("u", 0, CROWDED), ("t", 0, OK), ("t", 0, CROWDED)]))
     run.world.meanwhile = lambda: answer_all(run)
-    run.turn_until(lambda: run.loop._outbox.is_empty and run.loop._has_heard_all)
+    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._has_heard_all)
     drain(run)
     assert (written(run.world), run.world.stored) == ([2, 3, 2, 3], {"a": 3})
 
@@ -404,7 +404,7 @@ def test_an_error_while_draining_still_waits_and_commits() -> None:
     """What is on its way when the last records fail is waited for and stored."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(OK, FAILING)))
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)
     assert isinstance(run.error, ToleranceExceeded)
@@ -414,7 +414,7 @@ def test_an_error_while_draining_still_waits_and_commits() -> None:
 def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
     """The task fails with the stage's last words; what it had handed over before is stored."""
     run = begin(OK, OK)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.world.meanwhile = run.die
     run.turn()
     run.world.meanwhile = lambda: answer_all(run)
@@ -458,7 +458,7 @@ def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.
     """What it would return was never taken; what it returned before is stored."""
     run = begin(OK)
     run.producer.answer(T0, 1)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.loop.execute()
     assert "cut off" in caplog.text
     assert (run.world.stored, run.stage.is_stopped) == ({"a": 1}, False)
@@ -467,7 +467,7 @@ def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.
 def test_a_clean_stop_writes_and_stores_everything() -> None:
     """Records that came before the task was held are part of it (invariant 8)."""
     run = begin(OK, DROPPED, HUGE)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.hand_over(("a", rows(OK)))
     run.world.meanwhile = lambda: answer_all(run)
     run.loop.execute()
@@ -479,7 +479,7 @@ def test_a_task_whose_stop_raises_is_stopped(
 ) -> None:
     """As in Kafka Connect, what ``stop`` raises is noted: everything is stored by then."""
     run = begin(OK)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.world.meanwhile = lambda: answer_all(run)
 
     def fail(op: str, args: object = None, *, timeout: float | None = None) -> None:
@@ -634,7 +634,7 @@ def test_a_topic_that_was_forgotten_is_told_with_what_is_acknowledged_afterwards
     run.producer.answer(T0, 1)
     run.turn()
     run.link.topics.clear()
-    run.inbox.put(ForgetTopics())
+    run.event_queue.put(ForgetTopics())
     run.turn()
     assert run.link.topics == []
     run.producer.answer(T0, 1)
@@ -650,7 +650,7 @@ def test_a_topic_that_takes_nothing_is_not_told() -> None:
     run = begin(HUGE, BAD, DROPPED)
     drain(run)
     assert (run.link.topics, run.error) == ([], None)
-    assert run.loop._outbox._unheard["t"].size == 0
+    assert run.loop._send_buffer._unheard["t"].size == 0
 
 
 def test_a_topic_whose_first_record_is_refused_is_told_with_its_second() -> None:
@@ -734,7 +734,7 @@ def test_more_is_dealt_with_together_where_that_is_quick(stages: str, rows_a_sec
 def test_a_stop_does_not_wait_for_what_is_converted_for_longer_than_it_may() -> None:
     """What is not converted by then is nobody's, nor is what waits for that: it is read again."""
     run = held_up(APART, polls=2)
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.answer_hold()
     run.turn_until(lambda: run.is_over)
     assert (run.error, written(run.world), run.world.stored) == (None, [], {})
@@ -769,28 +769,28 @@ def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     world = World()
     producer: Any = WorldProducer(world, FakeThread(0))
     observer = TaskObserver("c-0", cast_any(WorldLink(world)), SETTINGS)
-    outbox = Outbox(producer, None, observer, Tolerance(replace(SETTINGS, is_tolerant=True), observer))
+    send_buffer = SendBuffer(producer, None, observer, Tolerance(replace(SETTINGS, is_tolerant=True), observer))
     records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
     values = pa.array([json.dumps(record) for record in records])
     offsets = pa.array([json.dumps({"number": record.number}) for record in records])
     data = pa.RecordBatch.from_arrays([values, offsets], names=["value", "source_offset"])
     batch = Batch("t", None, STRING_SCHEMA, data, {"source": "a"}, TimestampType.CREATE_TIME)
-    outbox.submit([batch], WorldPipeline(world).prepared([batch]))
-    outbox.send()
+    send_buffer.submit([batch], WorldPipeline(world).prepared([batch]))
+    send_buffer.send()
     assert producer.in_flight == 2
     producer.answer(("t", 0), 2)
     for _ in range(4):
-        outbox.collect(0)
-        outbox.send()
+        send_buffer.collect(0)
+        send_buffer.send()
         for place in list(producer.lines):
             producer.answer(place, 9)
-    outbox.collect(0)
-    assert outbox.is_empty
+    send_buffer.collect(0)
+    assert send_buffer.is_empty
     assert {place: [each.number for each in log] for place, log in world.log.items()} == {
         ("t", 0): [1],
         ("u", 0): [2, 4, 5, 6, 7, 8],
     }
-    assert outbox.positions.committable() == [({"source": "a"}, {"number": 8})]
+    assert send_buffer.positions.committable() == [({"source": "a"}, {"number": 8})]
 
 
 @pytest.mark.parametrize("is_tolerant", [True, False])
@@ -878,7 +878,7 @@ def test_a_wait_ends_with_what_comes() -> None:
     run = Run(World())
     run.turn()
     began = run.world.now
-    run.world.meanwhile = lambda: run.inbox.put(Pause())
+    run.world.meanwhile = lambda: run.event_queue.put(Pause())
     run.turn()
     run.world.meanwhile = lambda: None
     run.turn()
@@ -890,7 +890,7 @@ def test_a_loop_that_has_drained_waits_for_nothing_more() -> None:
     """Its task came back from its poll, and nothing is on its way."""
     run = Run(World())
     run.turn()
-    run.inbox.put(Stop())
+    run.event_queue.put(Stop())
     run.turn()
     began = run.world.now
     run.world.meanwhile = run.answer_hold

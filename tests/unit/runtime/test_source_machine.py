@@ -72,15 +72,15 @@ class SourceMachine(RuleBasedStateMachine):
         answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
         moods = ["well", "well", "failing", "slow", "silent"]
         usual: list[Callable[[], None]] = [
-            lambda: run.inbox.put(Pause()),
-            lambda: run.inbox.put(Resume()),
-            lambda: run.inbox.put(Resume()),
+            lambda: run.event_queue.put(Pause()),
+            lambda: run.event_queue.put(Resume()),
+            lambda: run.event_queue.put(Resume()),
             run.answer_hold,
             lambda: setattr(run.topics, "are_known", not run.topics.are_known),
             *(lambda mood=mood: setattr(run.link, "mood", mood) for mood in moods),
             self.stand_still,
         ]
-        bad: list[Callable[[], None]] = [lambda: run.inbox.put(Stop())]
+        bad: list[Callable[[], None]] = [lambda: run.event_queue.put(Stop())]
         bad += [run.lose_host] if not run.link.is_lost else []
         bad += [run.die] if run.stage.is_alive else []
         if producer.failure is None:
@@ -223,11 +223,13 @@ class SourceMachine(RuleBasedStateMachine):
         run.link.mood, run.topics.are_known = "well", True
         self.world.meanwhile = self.answer_all
         for _ in range(100):
-            if run.is_over or (run.loop._outbox.is_empty and run.inbox.is_empty and run.loop._has_heard_all):
+            if run.is_over or (
+                run.loop._send_buffer.is_empty and run.event_queue.is_empty and run.loop._has_heard_all
+            ):
                 break
             self.answer_all()
             run.turn()
-        run.inbox.put(Stop())
+        run.event_queue.put(Stop())
         run.turn_until(lambda: False)
         self.no_position_passes_a_gap()
         self.order_holds_per_source_partition()

@@ -17,8 +17,8 @@ from hearth.kafka.consumer import Consumer
 from hearth.runtime.subscription import Subscription
 from hearth_api import TopicPartition
 from hearth_api.java import PatternError
-from tests.patience import PATIENCE
 from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT
 from tests.unit.runtime.sample import sink_plan
 
 Subscribe = Callable[..., "Reader"]
@@ -46,7 +46,7 @@ class Reader:
 
     def reads(self, topics: set[str]) -> bool:
         """Poll until exactly these topics are assigned."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.topics != topics and time.monotonic() < deadline:
             self.subscription.renew(self.consumer)
             self.consumer.poll(50)

@@ -17,7 +17,7 @@ from hearth.runtime import end as end_module
 from hearth.runtime import task as module
 from hearth.runtime.delivery import Delivery, PutFailed
 from hearth.runtime.end import RunEnd
-from hearth.runtime.inbox import Inbox
+from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import Welcome
 from hearth.runtime.plan import SourcePlan, TaskPlan, TransactionPlan
@@ -26,7 +26,7 @@ from hearth.staging.place import OWN_STAGES
 from hearth_api import ConnectError, PluginError, RetriableError
 from hearth_execution.failure import ErrorInfo, RemoteError
 from hearth_stage.token_call import GivenToken
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.link.link_world import Host
 from tests.unit.runtime.sample import sink_plan, task_plan
 from tests.unit.runtime.test_end import await_guards
@@ -156,7 +156,7 @@ def test_run_that_breaks_before_it_begins_leaves_nothing_behind(
     plan = replace(task_plan("source"), environments={"bundle": Environment("bundle", ("java",))})
     with pytest.raises(ValueError, match="no such place"):
         run_task(TaskLaunch("c", 0, 2, host.server.expect(plan, 2, False)), elsewhere)
-    assert host.server.await_end("c", 0, PATIENCE)
+    assert host.server.await_end("c", 0, TIMEOUT)
     host.server.close()
     await_guards()
     assert exits == []
@@ -177,7 +177,7 @@ def test_run_that_a_shared_process_lets_down_is_to_begin_anew(
                 raise PutFailed(error, "a.Sink", Delivery()) from error
 
         monkeypatch.setattr(TaskRun, "_open_places", fail)
-        end = RunEnd("c-0", Inbox())
+        end = RunEnd("c-0", EventQueue())
         run = TaskRun(Welcome(task_plan("source"), is_paused=False), end, link, OWN_STAGES)
         assert run.execute() == RunLoss("the process ended, which it shares with others", True, is_suspect)
         end.complete()
@@ -201,7 +201,7 @@ def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeyp
     consumer = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "group.id": "connect-c"}
     plan = replace(task_plan("sink"), sink=sink_plan(consumer=consumer))
     link: Any = Link()
-    end = RunEnd(plan.name, Inbox())
+    end = RunEnd(plan.name, EventQueue())
     TaskRun(Welcome(plan, is_paused=False), end, link, OWN_STAGES).execute()
     end.complete()
     assert link.states == ["FAILED"]
@@ -240,7 +240,7 @@ def test_run_with_transactions_claims_them_before_it_waits_for_its_offsets(
     transaction = TransactionPlan("g-c", ("offsets",), "poll", 60.0)
     plan = replace(task_plan("source"), source=SourcePlan({}, transaction=transaction))
     link: Any = Late()
-    end = RunEnd(plan.name, Inbox())
+    end = RunEnd(plan.name, EventQueue())
     TaskRun(Welcome(plan, is_paused=False), end, link, OWN_STAGES).execute()
     assert happened == ["g-c-0", "claim", "read", "read", "read", "stage", "close"]
     happened.clear()

@@ -9,7 +9,7 @@ import pytest
 
 from hearth.config.capacity_key import Capacity
 from hearth.link.link_call import ExecutorUsage
-from hearth.spark.autoscaler import PATIENCE_SECONDS, Autoscaler
+from hearth.spark.autoscaler import INTERRUPT_SECONDS, Autoscaler
 from hearth.spark.executor_set import Executor, ExecutorSet
 from hearth.spark.scaling import CALM_SECONDS, SETTLING_SECONDS
 from hearth_api import ConnectError
@@ -115,7 +115,7 @@ def test_what_a_cluster_does_not_give_is_told_once(cluster: Cluster, caplog: pyt
     """After a minute, with the keys it may be about."""
     cluster.late = ["a-0"]
     with caplog.at_level(logging.WARNING):
-        cluster.pass_time(3 * PATIENCE_SECONDS)
+        cluster.pass_time(3 * INTERRUPT_SECONDS)
     assert cluster.asked == [2]
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 1

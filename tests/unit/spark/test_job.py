@@ -10,7 +10,7 @@ import pytest
 
 from hearth.spark.job import JobFailed, Jobs
 from tests.java import java
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +27,19 @@ def test_ends_are_told_in_whatever_order_they_come(jvm: Any) -> None:
     for number, future in enumerate(futures):
         jobs.watch(future, lambda found, error, number=number: told.put((number, found, error)))  # type: ignore[misc]
     futures[2].complete("two")
-    assert told.get(timeout=PATIENCE) == (2, "two", None)
+    assert told.get(timeout=TIMEOUT) == (2, "two", None)
     futures[0].completeExceptionally(jvm.java.lang.IllegalStateException("no slot"))
-    number, found, error = told.get(timeout=PATIENCE)
+    number, found, error = told.get(timeout=TIMEOUT)
     assert (number, found, type(error), str(error)) == (0, None, JobFailed, "java.lang.IllegalStateException: no slot")
     futures[1].complete(None)
-    assert told.get(timeout=PATIENCE) == (1, None, None)
+    assert told.get(timeout=TIMEOUT) == (1, None, None)
 
 
 def test_end_that_came_before_anybody_asked_is_told(jvm: Any) -> None:
     """A job may be over when its submission returns."""
     told = queue.SimpleQueue[Any]()
     Jobs(jvm).watch(jvm.java.util.concurrent.CompletableFuture.completedFuture("x"), lambda *end: told.put(end))
-    assert told.get(timeout=PATIENCE) == ("x", None)
+    assert told.get(timeout=TIMEOUT) == ("x", None)
 
 
 def test_jobs_of_a_jvm_that_is_gone_have_ended() -> None:
@@ -48,7 +48,7 @@ def test_jobs_of_a_jvm_that_is_gone_have_ended() -> None:
     with java() as jvm:
         jobs, future = Jobs(jvm), jvm.java.util.concurrent.CompletableFuture()
         jobs.watch(future, lambda *end: told.put(end))
-    found, error = told.get(timeout=PATIENCE)
+    found, error = told.get(timeout=TIMEOUT)
     assert found is None
     assert error is not None
     with pytest.raises(type(error)):

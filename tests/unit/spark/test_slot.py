@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hearth.config.capacity_key import Capacity
-from hearth.spark.slot import PATIENCE_SECONDS, SlotWatch
+from hearth.spark.slot import INTERRUPT_SECONDS, SlotWatch
 
 CLUSTER = {"spark.master": "spark://one:7077", "spark.driver.host": "10.0.0.1"}
 
@@ -62,7 +62,7 @@ def test_job_that_runs_is_not_told_of() -> None:
     stand = Stand(CLUSTER)
     stand.watch.submitted("c-0")
     stand.context.running.add("c-0")
-    assert stand.look(PATIENCE_SECONDS) == []
+    assert stand.look(INTERRUPT_SECONDS) == []
     stand.context.running.clear()
     assert stand.look(60) == []
 
@@ -71,13 +71,13 @@ def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
     """It waits as long as it must, and the log does not fill."""
     stand = Stand(CLUSTER)
     stand.watch.submitted("c-0")
-    assert stand.look(PATIENCE_SECONDS / 2) == []
-    (said,) = stand.look(PATIENCE_SECONDS)
+    assert stand.look(INTERRUPT_SECONDS / 2) == []
+    (said,) = stand.look(INTERRUPT_SECONDS)
     assert "no slot for c-0: the executors of spark://one:7077 (1) have 2 cores" in said
     assert "spark.cores.max" in said
     assert stand.look(60) == []
     stand.watch.submitted("c-1")
-    assert "c-0, c-1" in stand.look(PATIENCE_SECONDS)[0]
+    assert "c-0, c-1" in stand.look(INTERRUPT_SECONDS)[0]
     stand.watch.placed("c-0")
     assert stand.look(1) == []
 
@@ -94,7 +94,7 @@ def test_what_is_said_names_the_keys_that_decide(least: int, most: int, remedy: 
     """Where others say how many executors there are, those of Spark do not help."""
     stand = Stand(CLUSTER, 2, Capacity(least, most, 0.2, 0.8))
     stand.watch.submitted("c-0")
-    (said,) = stand.look(PATIENCE_SECONDS)
+    (said,) = stand.look(INTERRUPT_SECONDS)
     assert said.endswith(f"one for each task; {remedy}")
 
 
@@ -102,7 +102,7 @@ def test_cluster_without_an_executor_is_told_of() -> None:
     """Its workers are full, or too small for what is asked."""
     stand = Stand(CLUSTER, executors=0)
     stand.watch.submitted("c-0")
-    (said,) = stand.look(PATIENCE_SECONDS)
+    (said,) = stand.look(INTERRUPT_SECONDS)
     assert "spark://one:7077 has started no executor" in said
     assert "spark.executor.memory" in said
     assert "spark.driver.host=10.0.0.1" in said
@@ -112,4 +112,4 @@ def test_local_master_that_is_full_is_told_of() -> None:
     """There the number of slots is part of its name."""
     stand = Stand({"spark.master": "local[1]"})
     stand.watch.submitted("c-1")
-    assert stand.look(PATIENCE_SECONDS) == ["no slot for c-1: spark.master=local[1] is full, raise the number in it"]
+    assert stand.look(INTERRUPT_SECONDS) == ["no slot for c-1: spark.master=local[1] is full, raise the number in it"]

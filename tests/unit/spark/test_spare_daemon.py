@@ -14,7 +14,7 @@ import pyspark
 import pytest
 
 from hearth.spark.spare_daemon import MODULE, SpareDaemon, is_wanted
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 HOME = str(Path(pyspark.__file__).parent)
 SECRET = "what Spark shows its workers"
@@ -44,7 +44,7 @@ def daemon(**more: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
 
 def worker(port: int) -> tuple[int, bytes]:
     """Have a worker forked as Spark does; returns its process id, and what it says to the secret."""
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection, connection.makefile("rb") as answers:
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection, connection.makefile("rb") as answers:
         pid = int.from_bytes(answers.read(4), "big")
         connection.sendall(len(SECRET).to_bytes(4, "big") + SECRET.encode())
         said = answers.read(int.from_bytes(answers.read(4), "big"))
@@ -69,8 +69,8 @@ def test_a_spare_is_sparks_daemon_once_spark_starts_one() -> None:
         assert Path(f"/proc/{started.pid}/comm").read_text() == "cat\n"
         assert forked_from not in (0, started.pid)
         assert parent(forked_from) == os.getpid()
-    assert started.wait(PATIENCE) == 0
-    assert eventually(lambda: not parent(forked_from), PATIENCE)
+    assert started.wait(TIMEOUT) == 0
+    assert eventually(lambda: not parent(forked_from), TIMEOUT)
 
 
 def test_sparks_own_daemon_goes_on_where_there_is_no_spare_any_more() -> None:

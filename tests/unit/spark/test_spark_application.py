@@ -12,7 +12,7 @@ from hearth.spark import spark_application
 from hearth.spark.executor_set import ALL, NONE_YET
 from hearth.spark.spark_application import SparkApplication
 from hearth.spark.standalone_application import Term
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 
 class Context:
@@ -46,12 +46,12 @@ def test_spark_that_has_ended_is_replaced_unless_its_host_leads_no_more(
     standby = Standby(monkeypatch)
     spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
     spark.start()
-    assert spark.wait_until_ready(PATIENCE)
+    assert spark.wait_until_ready(TIMEOUT)
     if is_stopping:
         spark.begin_stop()
     (first,) = standby.drivers
     spark.replace(first)  # type: ignore[arg-type]
-    assert eventually(lambda: len(standby.drivers) == 2, 0.2 if is_stopping else PATIENCE) is not is_stopping
+    assert eventually(lambda: len(standby.drivers) == 2, 0.2 if is_stopping else TIMEOUT) is not is_stopping
     assert ("stop" in first.told) is not is_stopping
     spark.stop()
 
@@ -128,7 +128,7 @@ def test_sparks_page_waits_until_tasks_have_been_launched(
     standby = Standby(monkeypatch, jobs)
     spark = application({"spark.master": "local[1]"})
     spark.start()
-    assert eventually(lambda: bool(opened), PATIENCE)
+    assert eventually(lambda: bool(opened), TIMEOUT)
     assert opened == [asked]
     spark.stop()
     assert len(standby.drivers) == 1
@@ -138,14 +138,14 @@ def test_a_start_waits_elsewhere_for_the_jvm_that_is_being_prepared(monkeypatch:
     """The host goes on meanwhile, and has no second one."""
     standby, goes_on = Standby(monkeypatch), threading.Event()
     prepare = Standby.Driver.prepare
-    monkeypatch.setattr(Standby.Driver, "prepare", lambda driver: goes_on.wait(PATIENCE) and prepare(driver))
+    monkeypatch.setattr(Standby.Driver, "prepare", lambda driver: goes_on.wait(TIMEOUT) and prepare(driver))
     spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
     spark.prepare()
-    assert eventually(lambda: bool(standby.drivers), PATIENCE)
+    assert eventually(lambda: bool(standby.drivers), TIMEOUT)
     spark.start()
     assert standby.drivers[0].told == []
     goes_on.set()
-    assert spark.wait_until_ready(PATIENCE)
+    assert spark.wait_until_ready(TIMEOUT)
     assert [driver.told for driver in standby.drivers] == [["prepare", "start"]]
     spark.stop()
 
@@ -160,16 +160,16 @@ def test_a_host_begins_with_the_jvm_that_it_has_and_may_begin_again(
     told = []
     for _ in range(2):
         spark.prepare()
-        assert eventually(lambda: standby.drivers[-1].is_prepared, PATIENCE)
+        assert eventually(lambda: standby.drivers[-1].is_prepared, TIMEOUT)
         standby.drivers[-1].is_prepared = not dies
         spark.start()
-        assert spark.wait_until_ready(PATIENCE)
+        assert spark.wait_until_ready(TIMEOUT)
         spark.stop()
         told += [each.told for each in standby.drivers]
         standby.drivers.clear()
     assert told == ([["prepare", "stop"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
     spark.prepare()
-    assert eventually(lambda: standby.drivers[-1].is_prepared, PATIENCE)
+    assert eventually(lambda: standby.drivers[-1].is_prepared, TIMEOUT)
     spark.stop()
     assert standby.drivers[-1].told == ["prepare", "stop"]
 
@@ -202,12 +202,12 @@ def test_a_spark_that_stands_by_lacks_nothing_but_executors(
     assert spark.can_stand_by
     spark.prepare()
     assert spark.stand_by(follows)
-    assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], PATIENCE)
+    assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], TIMEOUT)
     (driver,) = standby.drivers
     assert driver.begun_with == {**follows.settings(), **NONE_YET}
     assert Executors.asked == []
     spark.start(follows)
-    assert spark.wait_until_ready(PATIENCE)
+    assert spark.wait_until_ready(TIMEOUT)
     assert Executors.asked == [ALL]
     assert (driver.told, driver.begun_with) == (["prepare", "start", "start"], {**follows.settings(), **NONE_YET})
     assert not spark.stand_by(Term("kafka/group", 8))

@@ -21,7 +21,7 @@ from hearth.runtime.plan import TaskPlan
 from hearth.spark import executor_artifact, slot, spark_application
 from hearth.spark.job import JobFailed, OnEnd
 from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
 from tests.unit.runtime.sample import task_plan
 
@@ -55,7 +55,7 @@ class Spark:
 
     def start(self, settings: dict[str, str]) -> None:
         """Start, which takes its time."""
-        assert self.is_started.wait(PATIENCE)
+        assert self.is_started.wait(TIMEOUT)
 
     def run_task(self, rows: list[Any], on_end: OnEnd, place: str | None = None) -> None:
         """Take a job, and what travels to its executor."""
@@ -102,7 +102,7 @@ def test_a_run_that_has_begun_waits_for_no_slot(
     spark.is_started.set()
     for task in (0, 1):
         launched(launcher, spark, task)
-        spark.submitted.get(timeout=PATIENCE)
+        spark.submitted.get(timeout=TIMEOUT)
     launcher.has_begun("c", 0)
     asked: list[str] = []
 
@@ -111,7 +111,7 @@ def test_a_run_that_has_begun_waits_for_no_slot(
         return True
 
     monkeypatch.setattr(slot, "_is_running", is_running)
-    monkeypatch.setattr(slot, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(slot, "INTERRUPT_SECONDS", 0.0)
     launcher.application.slots.look(None)
     assert asked == ["c-1"]
 
@@ -121,12 +121,12 @@ def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: 
     spark.is_started.set()
     for task in range(LAUNCHERS + 2):
         launched(launcher, spark, task)
-    ends = [spark.submitted.get(timeout=PATIENCE) for _ in range(LAUNCHERS + 2)]
+    ends = [spark.submitted.get(timeout=TIMEOUT) for _ in range(LAUNCHERS + 2)]
     assert spark.ended.empty()
     ends[0]([], None)
     ends[1]([RunLoss("the host is not there").to_json()], None)
     ends[2]([], JobFailed("org.apache.spark.SparkException: Job aborted\nDriver stacktrace:\n at x"))
-    told = [spark.ended.get(timeout=PATIENCE).reason for _ in range(3)]
+    told = [spark.ended.get(timeout=TIMEOUT).reason for _ in range(3)]
     assert told == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
 
 
@@ -136,9 +136,9 @@ def test_launch_that_is_called_off_in_time_is_never_submitted(launcher: SparkLau
         launched(launcher, spark, task)
     launcher.cancel("c", LAUNCHERS)
     spark.is_started.set()
-    assert spark.ended.get(timeout=PATIENCE) == TaskEnd("c", LAUNCHERS, 7)
+    assert spark.ended.get(timeout=TIMEOUT) == TaskEnd("c", LAUNCHERS, 7)
     for _ in range(LAUNCHERS):
-        spark.submitted.get(timeout=PATIENCE)
+        spark.submitted.get(timeout=TIMEOUT)
     assert spark.submitted.empty()
 
 
@@ -152,10 +152,10 @@ def test_what_executors_lack_is_sent_before_the_next_launch(spark: Spark, monkey
     reasons = []
     for failure in ('Cannot run program "python"', *["No module named 'hearth'"] * 2):
         launched(launcher, spark)
-        spark.submitted.get(timeout=PATIENCE)([], JobFailed(failure))
-        reasons.append((len(sent), str(spark.ended.get(timeout=PATIENCE).reason)))
+        spark.submitted.get(timeout=TIMEOUT)([], JobFailed(failure))
+        reasons.append((len(sent), str(spark.ended.get(timeout=TIMEOUT).reason)))
     launched(launcher, spark)
-    spark.submitted.get(timeout=PATIENCE)
+    spark.submitted.get(timeout=TIMEOUT)
     assert sent == [spark.context]
     assert [count for count, _ in reasons] == [0, 0, 1]
     assert ["which are sent to them" in reason for _, reason in reasons] == [False, True, False]
@@ -195,7 +195,7 @@ def test_what_spark_carries_holds_no_setting_and_no_secret(
     assert "sesame-sasl" in str(plan.to_json())
     spark.is_started.set()
     launch, context = launched(launcher, spark, plan=plan), spark.context
-    spark.submitted.get(timeout=PATIENCE)
+    spark.submitted.get(timeout=TIMEOUT)
     assert context.groups == [("c-0", f"c-0 ({SOURCE})", False)]
     (text,) = spark.carried
     for word in ("sesame", "127.0.0.1:9092", "RegexRouter", "JsonConverter", "converter", "bootstrap"):

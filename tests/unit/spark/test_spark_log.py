@@ -11,7 +11,7 @@ import pytest
 
 from hearth.foundation.log_level import levels
 from hearth.spark.spark_log import JvmLevels, read_log
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 pytestmark = pytest.mark.usefixtures("restored_levels")
 
@@ -25,7 +25,7 @@ SAID = (
 def said() -> None:
     """Read all that a process writes."""
     with subprocess.Popen(["bash", "-c", SAID], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        read_log(process).join(PATIENCE)
+        read_log(process).join(TIMEOUT)
 
 
 def test_lines_of_the_jvm_are_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -57,5 +57,5 @@ def test_levels_of_javas_loggers_reach_the_jvm() -> None:
     jvm = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(logging=SimpleNamespace(log4j=log4j))))
     rules = {"root": "DEBUG", "org.apache.spark": "INFO", "hearth": "DEBUG", "io.netty": "TRACE"}
     JvmLevels(jvm).on_levels(rules)
-    assert done.wait(PATIENCE)
+    assert done.wait(TIMEOUT)
     assert told == [("org.apache.spark", "INFO"), ("io.netty", "TRACE")]

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 SECRET = "what Spark shows its workers"
-WAIT = PATIENCE
+WAIT = TIMEOUT
 _PROGRAM = """
 import os
 from hearth.spark.worker_fork import fork_workers

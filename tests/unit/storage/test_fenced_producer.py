@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from hearth.storage import NotLeading, fenced_producer
 from hearth.storage.fenced_producer import FencedProducer, Record
 from hearth_api import ConnectError, RetriableError
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 RECORD = Record("t", b"k", b"v")
 
@@ -205,7 +205,7 @@ def test_nobody_takes_a_write_for_done_that_was_interrupted(
 
     def interrupted(scripted: ScriptedProducer, timeout: float) -> None:
         is_under_way.set()
-        assert may_end.wait(PATIENCE)
+        assert may_end.wait(TIMEOUT)
         if (error := next(interruptions, None)) is not None:
             raise error
         commit(scripted, timeout)
@@ -219,7 +219,7 @@ def test_nobody_takes_a_write_for_done_that_was_interrupted(
     monkeypatch.setattr(ScriptedProducer, "commit_transaction", interrupted)
     first, *others = (threading.Thread(target=write) for _ in range(3))
     first.start()
-    assert is_under_way.wait(PATIENCE)
+    assert is_under_way.wait(TIMEOUT)
     for other in others:
         other.start()
     while len(producer._waiting) < 2:
@@ -239,14 +239,14 @@ def test_writes_that_meet_go_together(producer: FencedProducer, monkeypatch: pyt
 
     def slow_commit(scripted: ScriptedProducer, timeout: float) -> None:
         is_under_way.set()
-        assert may_end.wait(PATIENCE)
+        assert may_end.wait(TIMEOUT)
         commit(scripted, timeout)
 
     monkeypatch.setattr(ScriptedProducer, "commit_transaction", slow_commit)
     written: list[dict[tuple[str, int], int]] = []
     threads = [threading.Thread(target=lambda: written.append(producer.write([RECORD]))) for _ in range(5)]
     threads[0].start()
-    assert is_under_way.wait(PATIENCE)
+    assert is_under_way.wait(TIMEOUT)
     for thread in threads[1:]:
         thread.start()
     while len(producer._waiting) < 4:

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
 COMPILED = ["hearth_api/record.py", "hearth_api/record.pxd", "hearth/kafka/calls.pyx"]
-STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.rehearsal", "hatch_build.py"]
+STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.warm_up", "hatch_build.py"]
 """What tells the commands of a whole set-up apart, in their order."""
 
 

@@ -64,9 +64,9 @@ class PluginDirectory:
     from any thread.
     """
 
-    def __init__(self, survey: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
-        """``survey`` returns what there is now; the same object as before where nothing has changed."""
-        self._survey = survey
+    def __init__(self, scanner: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
+        """``scanner`` returns what there is now; the same object as before where nothing has changed."""
+        self._scanner = scanner
         self._known: Catalogue | None = None
         self._lost: tuple[Plugin, ...] = ()
         self._refused: tuple[Rejected, ...] = ()
@@ -90,7 +90,7 @@ class PluginDirectory:
     def look(self) -> None:
         """Look through plugin.path, and tell who has subscribed where that brought something new."""
         with self._lock:
-            found, before = self._survey(), self._known
+            found, before = self._scanner(), self._known
             self._known = found
             if before is None or found is before:
                 refused, self._refused = self._refused, ()

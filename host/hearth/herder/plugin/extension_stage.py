@@ -20,13 +20,13 @@ from hearth_stage.extension_call import (
     AskHealth,
     ConnectorNames,
     ConnectorSettings,
+    ForwardedHealth,
+    ForwardedRequest,
+    ForwardedResponse,
+    ForwardedState,
     JudgeRequest,
     LoadExtension,
     ServeRequest,
-    TravellingHealth,
-    TravellingRequest,
-    TravellingResponse,
-    TravellingState,
 )
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class ExtensionStage(PluginStage):
         except RemoteError as error:
             raise KINDS.get(error.info.kind, ConnectError)(error.info.message or error.info.class_name) from error
 
-    def _tell(self, message: Message) -> ConnectorNames | ConnectorSettings | TravellingHealth:
+    def _tell(self, message: Message) -> ConnectorNames | ConnectorSettings | ForwardedHealth:
         if isinstance(message, AskConnectors):
             return ConnectorNames(self._state.connectors())
         if isinstance(message, AskConfig):
@@ -107,8 +107,8 @@ class IsolatedExtension:
             return self._stage
 
 
-def _travelling(request: RestRequest) -> TravellingRequest:
-    return TravellingRequest(
+def _travelling(request: RestRequest) -> ForwardedRequest:
+    return ForwardedRequest(
         request.method,
         request.path,
         {name: list(values) for name, values in request.query.items()},
@@ -118,14 +118,14 @@ def _travelling(request: RestRequest) -> TravellingRequest:
     )
 
 
-def _response(given: TravellingResponse) -> RestResponse:
+def _response(given: ForwardedResponse) -> RestResponse:
     return RestResponse(given.status, given.body, given.headers)
 
 
-def _health(given: ConnectorHealth) -> TravellingHealth:
+def _health(given: ConnectorHealth) -> ForwardedHealth:
     tasks = {str(number): _state(state) for number, state in given.tasks_state.items()}
-    return TravellingHealth(str(given.type), _state(given.connector_state), tasks)
+    return ForwardedHealth(str(given.type), _state(given.connector_state), tasks)
 
 
-def _state(given: StateInfo) -> TravellingState:
-    return TravellingState(given.state, given.worker_id, given.trace)
+def _state(given: StateInfo) -> ForwardedState:
+    return ForwardedState(given.state, given.worker_id, given.trace)

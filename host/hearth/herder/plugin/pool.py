@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.stage import LET_DOWN, PluginProcess, PluginStage
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.queue import is_interrupted
+from hearth.herder.sharing_history import SharingHistory
 from hearth.isolation.environment import Environment
 from hearth.isolation.shared_stage import ProcessFull, SharedStages
 
@@ -33,13 +33,15 @@ class StagePool:
         self._unsociable: set[tuple[Environment, str]] = set()
         """Plugins that let down who had asked them alone: they are asked no other way from now on."""
 
-    def take(self, plugin: Plugin, environment: Environment, seconds: float, conduct: Conduct) -> StagedConnector:
+    def take(
+        self, plugin: Plugin, environment: Environment, seconds: float, sharing_history: SharingHistory
+    ) -> StagedConnector:
         """Return a new instance of a connector, each call of which may take so long."""
 
         def enter(is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:
             return self._enter(environment, plugin.class_name, is_apart, *heard)
 
-        return StagedConnector(plugin, seconds, conduct, enter)
+        return StagedConnector(plugin, seconds, sharing_history, enter)
 
     def ask(
         self,

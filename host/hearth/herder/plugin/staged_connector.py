@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.stage import LET_DOWN, Hear, OnEnd, PluginStage
 from hearth.herder.queue import is_interrupted
+from hearth.herder.sharing_history import SharingHistory
 from hearth.isolation.shared_stage import STOP_SECONDS
 from hearth.isolation.stage import StageBroken, StageDied
 from hearth_api import ConnectError, PluginError
@@ -55,12 +55,12 @@ class StagedConnector:
     its answer, and its next instance lives by itself.
     """
 
-    def __init__(self, plugin: Plugin, seconds: float, conduct: Conduct, enter: Enter) -> None:
+    def __init__(self, plugin: Plugin, seconds: float, sharing_history: SharingHistory, enter: Enter) -> None:
         """``seconds`` is how long one call of it may take."""
         self.plugin = plugin
         self.version: str | None = None
         self._seconds = seconds
-        self._conduct = conduct
+        self._sharing_history = sharing_history
         self._enter = enter
         self._listener: StageListener | None = None
         self._started: dict[str, str] | None = None
@@ -105,9 +105,9 @@ class StagedConnector:
         except (StageBroken, StageDied):  # nothing of it runs any more, whoever ended the process
             if not stage.is_shared:
                 raise
-            self._conduct.set_apart("the process that it shared has ended when it was to stop")
+            self._sharing_history.set_apart("the process that it shared has ended when it was to stop")
         except PluginError:
-            self._conduct.set_apart("it has not stopped as it should")
+            self._sharing_history.set_apart("it has not stopped as it should")
             raise
 
     def end(self) -> None:
@@ -133,13 +133,13 @@ class StagedConnector:
         try:
             return act(self._stage or self._live())
         except RemoteError:
-            self._conduct.set_apart("it has raised an error")
+            self._sharing_history.set_apart("it has raised an error")
             raise
         except LET_DOWN:
             stage = self._stage
             if stage is None or not stage.is_shared:
                 raise
-            self._conduct.set_apart("the process that it shared has ended, or did not answer in time")
+            self._sharing_history.set_apart("the process that it shared has ended, or did not answer in time")
             if is_interrupted():
                 raise
             stage.close()
@@ -147,7 +147,7 @@ class StagedConnector:
 
     def _live(self) -> PluginStage:
         """Make the instance, in the place of one before it, and start it where that was."""
-        stage = self._enter(self._conduct.is_apart, self._hear, self._on_end)
+        stage = self._enter(self._sharing_history.is_apart, self._hear, self._on_end)
         with self._lock:
             self._stage = stage
             is_wanted = not self._is_closed
@@ -178,7 +178,7 @@ class StagedConnector:
         if listener is None or stage is not self._stage:
             return
         if stage.is_shared:
-            self._conduct.lost(is_known)
+            self._sharing_history.lost(is_known)
             listener.on_loss()
         else:
             listener.on_error(summary_of(error))

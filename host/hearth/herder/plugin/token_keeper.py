@@ -34,7 +34,7 @@ class TokenKeeper:
         self,
         name: str,
         ask: Callable[[], GivenToken],
-        patience: float = ANSWER_SECONDS,
+        timeout: float = ANSWER_SECONDS,
         least: float = _LEAST_SECONDS,
         clock: Callable[[], float] = time.time,
         let_go: Callable[[], None] = lambda: None,
@@ -46,7 +46,7 @@ class TokenKeeper:
         """
         self._name = name
         self._ask = ask
-        self._patience = patience
+        self._timeout = timeout
         self._least = least
         self._clock = clock
         self._let_go = let_go
@@ -70,7 +70,7 @@ class TokenKeeper:
             self._begin()
             answers = self._answers
             if self._error is None or self._clock() >= self._renew_at:
-                self._changed.wait_for(lambda: self._is_closed or self._answers > answers, self._patience)
+                self._changed.wait_for(lambda: self._is_closed or self._answers > answers, self._timeout)
             if self._is_valid():
                 assert self._token is not None
                 return self._token
@@ -96,7 +96,7 @@ class TokenKeeper:
             return NoToken(f"{self._name} is asked for no more tokens: the host stops")
         if self._error is None or self._clock() >= self._renew_at:  # it is being asked
             return NoToken(
-                f"{self._name} gave no token within {self._patience:g} s",
+                f"{self._name} gave no token within {self._timeout:g} s",
                 hint="look whether what it asks for tokens is reached from this host",
             )
         return NoToken(f"{self._name} gives no token: {self._error}", hint=self._error.hint)

@@ -20,7 +20,7 @@ from hearth.herder.plugin.stage import PluginStage, answer_seconds, confinement_
 from hearth.herder.plugin.version import VersionRange
 from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.cluster_key import Support, check_cluster_keys
-from hearth.herder.validation.doubt import Doubt, Doubts
+from hearth.herder.validation.config_warning import ConfigWarning, ConfigWarnings
 from hearth.herder.validation.framework_definition import DefinitionMaker
 from hearth.herder.validation.override import ALL, override_prefix, override_requests
 from hearth.herder.validation.plugin_definition import Describer
@@ -81,20 +81,20 @@ class ConnectorValidator:
         """
         return self._shown(self._resolved(config))
 
-    def examine(self, config: Config) -> tuple[dict[str, Any], list[Doubt]]:
+    def examine(self, config: Config) -> tuple[dict[str, Any], list[ConfigWarning]]:
         """Return what `validate` does, and what the configuration says in vain, of which that says nothing.
 
         Of client settings nothing is said where the rest has errors.
         """
         settings = self._resolved(config)
         result = self._shown(settings)
-        doubts = [Doubt(name, text) for name, text in self._variables_of(config).left(settings)]
+        config_warnings = [ConfigWarning(name, text) for name, text in self._variables_of(config).left(settings)]
         with contextlib.suppress(VersionNotFound):
             plugin = self._directory.connector(settings.config)
             worker = self._governing(settings.config)[0]
-            inside = Doubts(plugin, self._directory, worker, settings.config, result)
-            doubts += inside.of_keys() + ([] if result["error_count"] else inside.of_clients())
-        return result, [replace(each, message=settings.hidden(each.message, each.name)) for each in doubts]
+            inside = ConfigWarnings(plugin, self._directory, worker, settings.config, result)
+            config_warnings += inside.of_keys() + ([] if result["error_count"] else inside.of_clients())
+        return result, [replace(each, message=settings.hidden(each.message, each.name)) for each in config_warnings]
 
     def _resolved(self, config: Config) -> Resolved:
         try:

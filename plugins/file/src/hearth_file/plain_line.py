@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api import DataError, Schema, Timestamp, is_logical
-from hearth_api.batch import Many, UnlikeError, column_to_values
+from hearth_api.batch import ScalarColumn, UnlikeError, column_to_values
 from hearth_api.java import java_text
 from hearth_api.layout import Layouts, as_string, constant, in_rows, java_lines, join
 from hearth_file.moment import moments
@@ -58,7 +58,7 @@ def _rows(texts: Any, rows: Any) -> Any:
 
 def _pieces(value: Any) -> Iterator[Any]:
     """Return the constant texts and columns of texts that make up the line of a value."""
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         yield from _printed(value)
         return
     is_map = isinstance(value, dict)
@@ -70,7 +70,7 @@ def _pieces(value: Any) -> Iterator[Any]:
     yield b"}" if is_map else b"]"
 
 
-def _printed(many: Many) -> list[Any]:
+def _printed(many: ScalarColumn) -> list[Any]:
     if many.is_text:
         return [many.words()]
     return many.pieces() if many.is_plain else _times(*many.column())

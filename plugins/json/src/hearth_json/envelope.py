@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue, needs_records
 from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, frameless, values_to_column
-from hearth_api.layout import Alike, Grouped, memory
+from hearth_api.layout import Grouped, UniformRows, memory
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader
@@ -188,7 +188,7 @@ class BatchReader:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
             parts, groups, broken = self._plain.parts(payloads)
-            found.groups += [Alike(rows[group.rows], group.value) for group in groups]
+            found.groups += [UniformRows(rows[group.rows], group.value) for group in groups]
             found.broken[rows[broken]] = True
         else:
             parts = self._columns.parts(envelope.schema, payloads)
@@ -208,7 +208,7 @@ class _Parts:
 
     def __init__(self, length: int) -> None:
         self.left, self.broken = np.ones(length, bool), np.zeros(length, bool)
-        self.groups: list[Alike] = []
+        self.groups: list[UniformRows] = []
         """Rows without schema of which it is known what they hold."""
         self._parts: dict[Schema | None, list[Part]] = {}
         self._values: dict[Schema | None, tuple[list[int], list[Any]]] = {}

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
 from hearth_api.java import json_ordered
-from hearth_api.layout import Alike, Layouts, Rewriting, as_string, join, memory, to_texts
+from hearth_api.layout import Layouts, Rewriting, UniformRows, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import deep_rows, may_hold_odd_number
@@ -53,11 +53,11 @@ class PlainReader:
         self._rewriting = Rewriting()
         self._layouts = Layouts(are_foreign=True)
 
-    def parts(self, payloads: Any) -> tuple[list[Part], list[Alike], Any]:
+    def parts(self, payloads: Any) -> tuple[list[Part], list[UniformRows], Any]:
         """Return the texts of the rows it is sure of, of some what they hold, and which rows are no JSON."""
         texts, written, broken = self._rewriting.written(payloads)
         parts: list[Part] = [(np.flatnonzero(written), without_null(texts))]
-        groups: list[Alike] = []
+        groups: list[UniformRows] = []
         left = ~(written | broken)
         if not left.any():
             return parts, groups, np.flatnonzero(broken)
@@ -71,7 +71,7 @@ class PlainReader:
             parts.append((group.rows, texts))
             left[group.rows] = False
             if not texts.null_count:
-                groups.append(Alike(group.rows, value))
+                groups.append(UniformRows(group.rows, value))
         rows = np.flatnonzero(left)
         others = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))
         for first in range(0, len(rows), _ROWS_AT_ONCE):

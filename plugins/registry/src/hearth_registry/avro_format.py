@@ -127,7 +127,7 @@ class AvroFormat(SchemaFormat):
         made = self._schemas.avro_type(schema)
         return AvroSchema(SchemaText(AVRO, text_of(made)), made)
 
-    def doubts(self, schema: FormatSchema) -> list[str]:
+    def warnings(self, schema: FormatSchema) -> list[str]:
         """Return what fastavro has against a schema: Confluent's converter checks neither defaults nor decimals."""
         from fastavro.schema import (
             SchemaParseException,

@@ -10,7 +10,7 @@ from hearth_registry.credential import credential_of, is_header_value
 from hearth_registry.http_registry import HttpRegistry
 from hearth_registry.memory_registry import memory_registry
 from hearth_registry.registry import Registry
-from hearth_registry.registry_request import Endpoint, Patience, RegistryRequests
+from hearth_registry.registry_request import Endpoint, RegistryRequests, RetryBudget
 from hearth_registry.registry_setting import CLIENT_PREFIX, HEADER_PREFIX, MOCK_SCHEME, RegistrySettings
 
 
@@ -31,8 +31,8 @@ def requests_of(settings: RegistrySettings) -> RegistryRequests:
     if settings.randomize:
         first = random.randrange(len(urls))
         urls = urls[first:] + urls[:first]
-    patience = Patience(settings.max_retries, settings.retries_wait_ms, settings.retries_max_wait_ms)
-    return RegistryRequests(urls, _endpoint(settings), patience, credential_of(settings))
+    retry_budget = RetryBudget(settings.max_retries, settings.retries_wait_ms, settings.retries_max_wait_ms)
+    return RegistryRequests(urls, _endpoint(settings), retry_budget, credential_of(settings))
 
 
 def _endpoint(settings: RegistrySettings) -> Endpoint:

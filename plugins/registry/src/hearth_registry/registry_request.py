@@ -49,7 +49,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryBudget:
     """How often an address is tried again, and the milliseconds to wait before."""
 
     retries: int = 3
@@ -69,14 +69,14 @@ class RegistryRequests:
         self,
         urls: list[str],
         endpoint: Endpoint | None = None,
-        patience: Patience | None = None,
+        retry_budget: RetryBudget | None = None,
         credential: Credential | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Prepare; nothing is sent. The first address is asked first; `ConfigError` for one that is none."""
         self._addresses = [_address(url) for url in urls]
         self._endpoint = endpoint or Endpoint()
-        self._patience = patience or Patience()
+        self._retry_budget = retry_budget or RetryBudget()
         self._credential = credential or NoCredential()
         self._sleep = sleep
         self._current = 0
@@ -108,14 +108,14 @@ class RegistryRequests:
 
     def _send_to(self, address: SplitResult, method: str, path: str, data: bytes | None) -> Any:
         """Try one address as often as it may be tried."""
-        for attempt in range(self._patience.retries + 1):
+        for attempt in range(self._retry_budget.retries + 1):
             if attempt:
-                self._sleep(self._patience.wait(attempt - 1))
+                self._sleep(self._retry_budget.wait(attempt - 1))
             try:
                 return self._exchange(address, method, path, data)
             except (RegistryRefusal, RegistryAway) as error:
                 is_worth_another = isinstance(error, RegistryAway) or error.status in _WORTH_ANOTHER
-                if not is_worth_another or attempt == self._patience.retries:
+                if not is_worth_another or attempt == self._retry_budget.retries:
                     raise
         raise AssertionError("an address is tried at least once")
 

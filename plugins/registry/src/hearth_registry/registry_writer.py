@@ -111,7 +111,7 @@ class RegistryWriter(RegistrySide):
                 subject, text.schema_type, text.text, version,
                 last.text.text if last and last.text else None, last.version if last else None,
                 self._registry.compatibility(subject), against, self._settings.auto_register,
-                tuple(self._form.doubts(own)),
+                tuple(self._form.warnings(own)),
             )  # fmt: skip
 
     def _latest_or_none(self, subject: str) -> RegisteredSchema | None:

@@ -140,7 +140,7 @@ class SchemaFormat(ABC):
         """Return what has to be in the registry before a schema that `schema_of` returned; mostly nothing."""
         return ()
 
-    def doubts(self, schema: FormatSchema) -> list[str]:
+    def warnings(self, schema: FormatSchema) -> list[str]:
         """Return for what other programs may refuse to read a schema that is about to be registered."""
         return []
 

@@ -17,7 +17,7 @@ from hearth_api import (
     Schema,
     Timestamp,
 )
-from hearth_api.batch import Batch, Many
+from hearth_api.batch import Batch, ScalarColumn
 from hearth_transforms.requirement import require_sink_record
 
 PURPOSE = "field insertion"
@@ -27,9 +27,9 @@ class Row(NamedTuple):
     """What the attributes are read from where a row of a batch stands for a record, or for many."""
 
     topic: str | None
-    kafka_partition: int | Many | None
-    kafka_offset: int | Many | None
-    timestamp: int | Many | None
+    kafka_partition: int | ScalarColumn | None
+    kafka_offset: int | ScalarColumn | None
+    timestamp: int | ScalarColumn | None
 
 
 @dataclass(frozen=True)

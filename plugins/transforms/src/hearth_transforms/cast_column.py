@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import Schema, Type, is_logical
-from hearth_api.batch import LateErrors, Many, UnlikeError, arrow_type, column_to_values, values_to_column
-from hearth_api.layout import ManyOfColumn
+from hearth_api.batch import LateErrors, ScalarColumn, UnlikeError, arrow_type, column_to_values, values_to_column
+from hearth_api.layout import ScalarsOfColumn
 from hearth_transforms.casting import cast
 from hearth_transforms.row_error import RowErrors, each, error_of
 
@@ -46,7 +46,7 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
     return values_to_column(Schema(target), each(change, column_to_values(schema, column)))
 
 
-def cast_many(many: Many, target: Type) -> Many:
+def cast_many(many: ScalarColumn, target: Type) -> ScalarColumn:
     """Return what `cast` gives for values without schema."""
     schema, column = many.column()
     if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
@@ -55,7 +55,7 @@ def cast_many(many: Many, target: Type) -> Many:
         return many
     found = cast_column(column, schema, target)
     is_printed_alike = target is Type.STRING and schema.type in _WHOLE
-    return many.retold(Schema(target), found) if is_printed_alike else ManyOfColumn(Schema(target), found)
+    return many.retold(Schema(target), found) if is_printed_alike else ScalarsOfColumn(Schema(target), found)
 
 
 def _cast_numbers(column: Any, target: Type) -> Any:

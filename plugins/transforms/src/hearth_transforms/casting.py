@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api import DataError, Date, Schema, Time, Timestamp, Type
-from hearth_api.batch import Many
+from hearth_api.batch import ScalarColumn
 from hearth_api.java import (
     convert_to_float32,
     convert_to_int8,
@@ -50,7 +50,7 @@ def cast(value: Any, schema: Schema | None, target: Type) -> Any:
     """Return a value as the target type has it; null for null."""
     if value is None:
         return None
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         from hearth_transforms.cast_column import cast_many
 
         return cast_many(value, target)

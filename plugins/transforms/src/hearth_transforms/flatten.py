@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
-from hearth_api.batch import Batch, Declined, Many
+from hearth_api.batch import Batch, Declined, ScalarColumn
 from hearth_api.java import java_class
 from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.requirement import inferred_type, require_map, require_struct
@@ -72,7 +72,7 @@ class Flatten(FieldPlugin):
     def _entries(self, value: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         for name, item in value.items():
             path = self._path(prefix, name)
-            is_scalar = item is None or (isinstance(item, Many) and item.is_plain)
+            is_scalar = item is None or (isinstance(item, ScalarColumn) and item.is_plain)
             type_ = None if is_scalar else inferred_type(item, "Flatten")
             if type_ is Type.MAP:
                 yield from self._entries(item, path)

@@ -16,7 +16,7 @@ from hearth_transforms.side import KEY, VALUE
 
 if TYPE_CHECKING:
     from hearth_api.layout import Moves
-    from hearth_transforms.plain_column import Beside
+    from hearth_transforms.plain_column import AddedColumns
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
 
@@ -133,7 +133,7 @@ class InsertField(FieldTransformation):
         """Put the columns of the fields beside those that are there."""
         return super().apply_batch(batch.stamped() if self._is_timed else batch)
 
-    def _beside(self, batch: Batch) -> Beside | None:
+    def _added(self, batch: Batch) -> AddedColumns | None:
         from hearth_transforms.row_column import RowColumns
 
         is_lacking = batch.column("offset") is None and self._needs_offset

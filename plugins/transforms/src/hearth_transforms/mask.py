@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api import DataError, Decimal, Schema, Type
-from hearth_api.batch import Many, column_to_values
+from hearth_api.batch import ScalarColumn, column_to_values
 from hearth_api.java import (
     convert_to_decimal,
     convert_to_float32,
@@ -47,20 +47,20 @@ def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
     """Return what stands for a value: the replacement, or without one the nothing of its kind; null for null."""
     if value is None:
         return None
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         return _masked(value, replacement)
     return _nothing(value, schema) if replacement is None else _replaced(value, schema, replacement)
 
 
-def _masked(many: Many, replacement: str | None) -> Any:
-    from hearth_api.layout import ManyOfColumn
+def _masked(many: ScalarColumn, replacement: str | None) -> Any:
+    from hearth_api.layout import ScalarsOfColumn
     from hearth_transforms.struct_column import masked_column
 
     schema, column = many.column()
     if column.null_count == 0:
         (value,) = column_to_values(schema, column.slice(0, 1))
         return mask(value, None, replacement)
-    return ManyOfColumn(schema, masked_column(column, schema, replacement))
+    return ScalarsOfColumn(schema, masked_column(column, schema, replacement))
 
 
 def _nothing(value: Any, schema: Schema | None) -> Any:

@@ -23,7 +23,7 @@ from hearth_transforms.side import R, Side
 
 if TYPE_CHECKING:
     from hearth_api.layout import Moves
-    from hearth_transforms.plain_column import Beside
+    from hearth_transforms.plain_column import AddedColumns
 
 T = TypeVar("T")
 Place = tuple[str, ...]
@@ -45,7 +45,7 @@ class Alteration(ABC):
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         """Return a map altered; of a batch it comes with what the transformation has for a row.
 
-        Where maps of many rows are laid out alike it is called once, with a `Many` in the place of each scalar.
+        For rows of one layout it is called once, with a `ScalarColumn` in the place of each scalar.
         """
 
     def moves(self, record: Any) -> Moves | None:
@@ -207,17 +207,17 @@ class FieldTransformation(FieldPlugin):
 
         if self.side.schema(batch) is not None:
             return struct_column.with_structs(self.side, batch, self._columns)
-        beside = self._beside(batch)
-        if beside is None:
+        added = self._added(batch)
+        if added is None:
             return NotImplemented
         found = self._alteration
-        return self._plain.changed(self.side, batch, self._altered_plain, beside, found.moves, found.touched)
+        return self._plain.changed(self.side, batch, self._altered_plain, added, found.moves, found.touched)
 
-    def _beside(self, batch: Batch) -> Beside | None:
+    def _added(self, batch: Batch) -> AddedColumns | None:
         """Return what stands for the records where maps are altered; None where only these will do."""
-        from hearth_transforms.plain_column import Beside
+        from hearth_transforms.plain_column import AddedColumns
 
-        return Beside()
+        return AddedColumns()
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
         if value is None and self.keeps_null:

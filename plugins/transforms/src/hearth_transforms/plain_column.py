@@ -4,9 +4,9 @@ Where members of maps are only moved, the texts of all maps are written anew in 
 (`hearth_api.layout.Rewriting`). Where a few members are looked at, these are taken out of the maps, changed, and put
 over the maps in the same way.
 
-What changes one value changes many that are laid out alike (`hearth_api.layout`): it is called once, with a
-`Many` in the place of each scalar. The others are changed value by value. Most of these hold nothing but what JSON has
-and are read and written by orjson, which takes a sixth of the time of the author API's own form; that form does the
+A function that changes one value changes all values of one layout (`hearth_api.layout`) in one call, with a
+`ScalarColumn` in the place of each scalar. Other values are changed one by one. Most of these hold plain JSON and are
+read and written by orjson, which takes a sixth of the time of the author API's own form; that form does the
 rest, with values that JSON has no word for or numbers that orjson prints in another way than Python.
 """
 
@@ -34,12 +34,12 @@ from hearth_api.batch import (
     values_to_column,
 )
 from hearth_api.layout import (
-    Alike,
     Grouped,
     GroupedParts,
     Layouts,
     Moves,
     Rewriting,
+    UniformRows,
     are_few,
     as_string,
     constant,
@@ -57,7 +57,7 @@ _BETWEEN = f',"{_MARK}",'.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
-class Beside:
+class AddedColumns:
     """What there is beside the values of a column: nothing."""
 
     def of_all(self, rows: Any) -> Any:
@@ -71,7 +71,7 @@ class Beside:
 
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """What makes others of a value; it comes with what there is beside it."""
-_NOTHING = Beside()
+_NOTHING = AddedColumns()
 _FIRST = np.arange(1)
 _COPYING = Rewriting(Moves(is_copied=True))
 
@@ -90,7 +90,7 @@ class PlainColumns:
         side: Side,
         batch: Batch,
         change: Callable[[Any, Any], Any],
-        beside: Beside = _NOTHING,
+        added: AddedColumns = _NOTHING,
         moves: Callable[[Any], Moves | None] | None = None,
         touched: Collection[str] = (),
     ) -> list[Batch] | PartlyFailed:
@@ -101,8 +101,8 @@ class PlainColumns:
         which the function raises is left out, and its error stands beside the batch.
         """
         errors = LateErrors()
-        known = moves(next(beside.of_each(_FIRST))) if moves is not None and batch.num_rows else None
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside, errors, known, touched)
+        known = moves(next(added.of_each(_FIRST))) if moves is not None and batch.num_rows else None
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, added, errors, known, touched)
         changed = side.regrouped(batch, made)
         if not errors:
             return [changed]
@@ -116,7 +116,7 @@ class PlainColumns:
         batch: Batch,
         change: Change,
         count: int,
-        beside: Beside = _NOTHING,
+        added: AddedColumns = _NOTHING,
         errors: LateErrors | None = None,
         moves: Moves | None = None,
         touched: Collection[str] = (),
@@ -126,7 +126,7 @@ class PlainColumns:
         With ``errors``, a row for which it raises is null in all of them, and its error is put in there.
         """
         column = side_column(side, batch)
-        making = _Making(change, beside, errors, [GroupedParts(len(column)) for _ in range(count)])
+        making = _Making(change, added, errors, [GroupedParts(len(column)) for _ in range(count)])
         left = np.ones(len(column), bool)
         for group in batch.groups(side.name):
             left[making.take(group)] = False
@@ -153,9 +153,9 @@ class PlainColumns:
             return rows
         inner, left = making.of_part(len(rows)), np.ones(len(rows), bool)
         are_empty = pc.equal(parts, constant("{}")).to_numpy(zero_copy_only=False)
-        groups = [Alike(np.flatnonzero(are_empty), {})] if are_empty.any() else []
+        groups = [UniformRows(np.flatnonzero(are_empty), {})] if are_empty.any() else []
         for group in itertools.chain(groups, self._layouts_of_parts.groups(parts, ~are_empty)):
-            left[np.searchsorted(rows, inner.take(Alike(rows[group.rows], group.value)))] = False
+            left[np.searchsorted(rows, inner.take(UniformRows(rows[group.rows], group.value)))] = False
         if left.any():
             inner.take_each(rows[left], to_values(parts.filter(pa.array(left))))
         return making.put_over(column, rows, inner.columns[0].grouped().column)
@@ -170,14 +170,16 @@ class PlainColumns:
 class _Making:
     """Columns in the making, and what makes them."""
 
-    def __init__(self, change: Change, beside: Beside, errors: LateErrors | None, columns: list[GroupedParts]) -> None:
-        self._change, self._beside, self._errors = change, beside, errors
+    def __init__(
+        self, change: Change, added: AddedColumns, errors: LateErrors | None, columns: list[GroupedParts]
+    ) -> None:
+        self._change, self._added, self._errors = change, added, errors
         self.columns = columns
 
-    def take(self, group: Alike) -> Any:
+    def take(self, group: UniformRows) -> Any:
         """Change a group, and return which of its rows that was done to."""
         try:
-            changed = self._change(group.value, self._beside.of_all(group.rows))
+            changed = self._change(group.value, self._added.of_all(group.rows))
             texts = [to_texts(value, len(group.rows)) for value in changed]
         except UnlikeError as error:
             parts = () if error.rows is None else (group.part(error.rows), group.part(~error.rows))
@@ -188,10 +190,10 @@ class _Making:
         except ConnectError:
             return group.rows[:0]  # what is wrong with which, they are asked one by one
         for made, value, column in zip(self.columns, changed, texts):
-            made.add_alike(Alike(group.rows, value), column)
+            made.add_alike(UniformRows(group.rows, value), column)
         return group.rows
 
-    def _take_others(self, group: Alike, errors: LateErrors) -> Any:
+    def _take_others(self, group: UniformRows, errors: LateErrors) -> Any:
         """Take errors of rows of a group, change the others, and return which rows these are together."""
         assert self._errors is not None
         self._errors.add_part(errors, group.rows)
@@ -211,7 +213,7 @@ class _Making:
 
     def of_part(self, count: int) -> _Making:
         """Return what makes parts of so many of the values in the same way."""
-        return _Making(self._change, self._beside, self._errors, [GroupedParts(count)])
+        return _Making(self._change, self._added, self._errors, [GroupedParts(count)])
 
     def put_over(self, column: Any, rows: Any, over: Any) -> Any:
         """Put members over those of the maps of some rows, null where that failed; returns which of these are done."""
@@ -222,7 +224,7 @@ class _Making:
     def take_each(self, rows: Any, values: list[Any]) -> None:
         """Change values one by one."""
         found = []
-        for row, value, own in zip(rows.tolist(), values, self._beside.of_each(rows)):
+        for row, value, own in zip(rows.tolist(), values, self._added.of_each(rows)):
             try:
                 found.append(self._change(value, own))
             except ConnectError as error:

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from hearth_api import INT32_SCHEMA, INT64_SCHEMA, Schema
-from hearth_api.batch import Batch, Many, UnlikeError
-from hearth_api.layout import ManyOfColumn
+from hearth_api.batch import Batch, ScalarColumn, UnlikeError
+from hearth_api.layout import ScalarsOfColumn
 from hearth_transforms.attribute import Row
-from hearth_transforms.plain_column import Beside
+from hearth_transforms.plain_column import AddedColumns
 
 _COLUMNS = (("partition", INT32_SCHEMA), ("offset", INT64_SCHEMA), ("timestamp", INT64_SCHEMA))
 
 
-class RowColumns(Beside):
+class RowColumns(AddedColumns):
     """The attributes of the rows of a batch."""
 
     def __init__(self, batch: Batch) -> None:
@@ -39,9 +39,9 @@ class RowColumns(Beside):
         return [column if column is None else column.take(pa.array(rows)) for column in columns]
 
 
-def _many(schema: Schema, column: Any) -> Many | None:
+def _many(schema: Schema, column: Any) -> ScalarColumn | None:
     if column is None or column.null_count == len(column):
         return None
     if column.null_count:
         raise UnlikeError("some rows lack an attribute", column.is_null().to_numpy(zero_copy_only=False))
-    return ManyOfColumn(schema, column)
+    return ScalarsOfColumn(schema, column)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Type
-from hearth_api.batch import Many, UnlikeError, arrow_type
-from hearth_api.layout import ManyOfColumn, as_string, chosen, join
+from hearth_api.batch import ScalarColumn, UnlikeError, arrow_type
+from hearth_api.layout import ScalarsOfColumn, as_string, chosen, join
 from hearth_transforms.date_format import DateFormat, Section
 from hearth_transforms.time_kind import (
     DATE,
@@ -42,7 +42,7 @@ def converted(column: Any, source: TimeKind, target: TimeKind, notation: Notatio
         return None
 
 
-def convert_many(many: Many, target: TimeKind, notation: Notation) -> Many:
+def convert_many(many: ScalarColumn, target: TimeKind, notation: Notation) -> ScalarColumn:
     """Return what `convert` gives for values without schema."""
     schema, column = many.column()
     if schema.type is Type.BOOLEAN or schema.type is Type.FLOAT64:
@@ -50,7 +50,7 @@ def convert_many(many: Many, target: TimeKind, notation: Notation) -> Many:
     found = converted(column, kind_of_schema(schema), target, notation)
     if found is None:
         raise UnlikeError("one of the values cannot be converted")
-    return many.retold(target.schema, found) if found is column else ManyOfColumn(target.schema, found)
+    return many.retold(target.schema, found) if found is column else ScalarsOfColumn(target.schema, found)
 
 
 def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:

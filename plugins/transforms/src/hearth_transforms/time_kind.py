@@ -20,7 +20,7 @@ from hearth_api import (
     Timestamp,
     Type,
 )
-from hearth_api.batch import Many
+from hearth_api.batch import ScalarColumn
 from hearth_api.java import java_class
 from hearth_transforms.date_format import DateFormat
 from hearth_transforms.requirement import NullPointerError
@@ -171,7 +171,7 @@ def convert(value: Any, schema: Schema | None, target: TimeKind, notation: Notat
     """Return what tells the same time in another way; null for null."""
     if value is None:
         return None
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         from hearth_transforms.time_column import convert_many
 
         return convert_many(value, target, notation)

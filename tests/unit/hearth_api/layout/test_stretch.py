@@ -11,9 +11,9 @@ import pytest
 from hearth_api import INT64_SCHEMA
 from hearth_api.batch import UnlikeError, values_to_column
 from hearth_api.layout import stretch
-from hearth_api.layout.alike import Layouts
-from hearth_api.layout.scalars import ManyOfColumn
+from hearth_api.layout.scalars import ScalarsOfColumn
 from hearth_api.layout.stretch import to_texts
+from hearth_api.layout.uniform_rows import Layouts
 
 ROWS = [{"a": row, "b": "x", "c": {"d": True}} for row in range(80)]
 
@@ -47,7 +47,7 @@ def test_an_object_that_looks_like_a_tag_is_not_written(value: Any) -> None:
 
 def test_constants_and_columns_stand_beside_what_was_there(value: Any) -> None:
     """What is the same in every row, none of it at all, and null as a whole."""
-    numbers = ManyOfColumn(INT64_SCHEMA, pa.array(range(80)))
+    numbers = ScalarsOfColumn(INT64_SCHEMA, pa.array(range(80)))
     assert to_texts({"n": numbers, "a": value["a"], "l": [1, None]}, 80)[7].as_py() == '{"n":7,"a":7,"l":[1,null]}'
     assert to_texts({"x": 1.5}, 2).to_pylist() == ['{"x":1.5}'] * 2
     assert to_texts(None, 2).to_pylist() == [None, None]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Bundle, BundleError, PluginType, Survey
+from hearth.discovery import Bundle, BundleError, PluginScanner, PluginType
 from hearth.herder.plugin.directory import PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import NotFoundError
@@ -73,8 +73,8 @@ class Bundles:
         self.folder.mkdir()
         for file, version in versions.items():
             self.put(file, version)
-        survey = Survey([self.folder], include_host=False)
-        self.directory = PluginDirectory(survey.look, EnvironmentStore(folder / "environments"))
+        scanner = PluginScanner([self.folder], include_host=False)
+        self.directory = PluginDirectory(scanner.look, EnvironmentStore(folder / "environments"))
         self.changed: list[frozenset[str]] = []
         self.directory.subscribe(self.changed.append)
         self.directory.look()
@@ -188,8 +188,8 @@ def test_a_bundle_that_is_not_admitted_any_more_is_missed_for_that_reason(tmp_pa
             raise BundleError("nobody here trusts who signed it")
 
     bundles = Bundles(tmp_path, one="1.0")
-    survey = Survey([bundles.folder], include_host=False, admit=admit)
-    bundles.directory = PluginDirectory(survey.look, EnvironmentStore(tmp_path / "environments"))
+    scanner = PluginScanner([bundles.folder], include_host=False, admit=admit)
+    bundles.directory = PluginDirectory(scanner.look, EnvironmentStore(tmp_path / "environments"))
     assert bundles.version() == "1.0"
     bundles.put("one", "1.1")
     with pytest.raises(PluginGone, match="nobody here trusts who signed it"):

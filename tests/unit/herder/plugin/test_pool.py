@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import PluginStage
 from hearth.herder.plugin.staged_connector import StagedConnector
+from hearth.herder.sharing_history import SharingHistory
 from hearth_api import ConnectError, PluginError
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.catalogue import SINK, SOURCE, directory
 
 SECONDS = 60.0
@@ -32,7 +32,7 @@ class Plugins:
     def take(self, class_name: str = SOURCE, *, is_apart: bool = False) -> StagedConnector:
         """Return an instance of a connector."""
         plugin = self.directory.plugin(class_name, None)
-        return self.pool.take(plugin, self.environment, SECONDS, Conduct(is_apart))
+        return self.pool.take(plugin, self.environment, SECONDS, SharingHistory(is_apart))
 
     def ask(self, deed: str = "", seconds: float = SECONDS, *, is_apart: bool = False) -> int:
         """Let a connector validate a configuration, and return the process in which it answered."""
@@ -94,7 +94,7 @@ def test_the_process_ends_a_while_after_the_last_has_gone(plugins: Plugins) -> N
     for _ in range(8):
         assert plugins.ask() == process.stage.pid
     assert len(timers() - before) <= 1, "of many questions one timer is left"
-    assert eventually(lambda: not process.is_alive, PATIENCE)
+    assert eventually(lambda: not process.is_alive, TIMEOUT)
     assert plugins.ask() != process.stage.pid
 
 

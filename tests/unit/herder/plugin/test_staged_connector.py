@@ -18,16 +18,16 @@ import pytest
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin, discover
 from hearth.foundation.log_context import about, label_of_record
-from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import answer_seconds, wants_apart
 from hearth.herder.plugin.staged_connector import StagedConnector
+from hearth.herder.sharing_history import SharingHistory
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConnectError, PluginError
 from tests.bundles.build import plain_wheel
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.catalogue import WORKER
 
 SECONDS = 60.0
@@ -140,12 +140,12 @@ class Moody:
     def __init__(self, plugin: Plugin, environment: Environment) -> None:
         self.pool = StagePool()
         self.plugin, self.environment = plugin, environment
-        self.conducts: dict[str, Conduct] = {}
+        self.conducts: dict[str, SharingHistory] = {}
 
     def take(self, name: str = "a", seconds: float = SECONDS) -> StagedConnector:
         """Return an instance."""
-        conduct = self.conducts.setdefault(name, Conduct())
-        return self.pool.take(self.plugin, self.environment, seconds, conduct)
+        sharing_history = self.conducts.setdefault(name, SharingHistory())
+        return self.pool.take(self.plugin, self.environment, seconds, sharing_history)
 
     def start(
         self,
@@ -225,7 +225,7 @@ def test_a_call_waits_for_no_neighbours(moody: Moody, tmp_path: Path) -> None:
     assert moody.lives(moody.start("b"))["name"] == "b"
     assert answers.empty()
     gate.touch()
-    assert answers.get(timeout=PATIENCE)["name"] == "slow"
+    assert answers.get(timeout=TIMEOUT)["name"] == "slow"
     waiting.join()
 
 
@@ -235,8 +235,8 @@ def test_what_an_instance_says_reaches_its_own_listener(moody: Moody) -> None:
     moody.start("a", {"ask": "yes"}, listeners["a"])
     moody.start("b", {"complain": "no disk"}, listeners["b"])
     moody.start("c", listener=listeners["c"])
-    assert listeners["a"].said.get(timeout=PATIENCE) == "reconfiguration"
-    assert "no disk" in listeners["b"].said.get(timeout=PATIENCE)
+    assert listeners["a"].said.get(timeout=TIMEOUT) == "reconfiguration"
+    assert "no disk" in listeners["b"].said.get(timeout=TIMEOUT)
     assert all(each.said.empty() for each in listeners.values())
 
 
@@ -249,7 +249,7 @@ def test_what_an_instance_prints_is_said_to_be_its(moody: Moody, log: Log) -> No
     for name in "ab":
         told = {(f"{name}|worker", f"{deed} of {name}") for deed in ("start", "watch", "stop")}
         told.add((f"{name}|worker", "ZeroDivisionError: division by zero"))
-        assert eventually(partial(told_in, log, told), PATIENCE)
+        assert eventually(partial(told_in, log, told), TIMEOUT)
 
 
 def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> None:
@@ -268,7 +268,7 @@ def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> No
     left = moody.start("left", {"start": "later"})
     with about("left|worker"):
         left.end()
-    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), PATIENCE)
+    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), TIMEOUT)
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
@@ -302,7 +302,7 @@ def test_one_that_hangs_is_moved_and_its_neighbours_go_on(moody: Moody, call: st
     assert moody.lives(moody.start("b"))["pid"] != here
     assert listener.said.empty()
     neighbour.end()
-    assert eventually(lambda: not is_there(int(here)), PATIENCE)
+    assert eventually(lambda: not is_there(int(here)), TIMEOUT)
 
 
 @pytest.mark.parametrize(("call", "deed"), [("start", "exit"), ("task_configs", "kill")])
@@ -313,12 +313,12 @@ def test_one_that_ends_the_process_costs_its_neighbours_their_instances(moody: M
     says = "exited with 7" if deed == "exit" else "killed by signal 9"
     with pytest.raises(PluginError, match=says):
         moody.lives(moody.start("bad", {call: deed}))
-    assert listener.said.get(timeout=PATIENCE) == "loss"
+    assert listener.said.get(timeout=TIMEOUT) == "loss"
     assert not neighbour.is_alive
     neighbour.close()
     again, other = moody.start("a"), moody.start("b")
     assert moody.lives(again)["pid"] == moody.lives(other)["pid"]
-    assert moody.conducts["a"] == Conduct()
+    assert moody.conducts["a"] == SharingHistory()
     assert moody.conducts["bad"].is_apart
 
 
@@ -329,11 +329,11 @@ def test_who_ends_processes_behind_everybodys_back_is_found_in_the_end(moody: Mo
         for name, listener in listeners.items():
             moody.start(name, {"start": "later"} if name == "bad" else {}, listener)
         for listener in listeners.values():
-            assert listener.said.get(timeout=PATIENCE) == "loss"
+            assert listener.said.get(timeout=TIMEOUT) == "loss"
     listeners = {name: Listener() for name in ("a", "bad")}
     good = moody.start("a", listener=listeners["a"])
     moody.start("bad", {"start": "later"}, listeners["bad"])
-    assert "exited with 7" in listeners["bad"].said.get(timeout=PATIENCE)
+    assert "exited with 7" in listeners["bad"].said.get(timeout=TIMEOUT)
     assert moody.lives(good)["name"] == "a"
     assert listeners["a"].said.empty()
 
@@ -356,10 +356,10 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
 
     blocking = threading.Thread(target=block)
     blocking.start()
-    assert eventually(gate.exists, PATIENCE)
+    assert eventually(gate.exists, TIMEOUT)
     assert moody.lives(victim)["pid"] != here
-    assert silent.said.get(timeout=PATIENCE) == "loss"
-    assert "did not even say what it was doing" in str(failed.get(timeout=PATIENCE).trace)  # type: ignore[attr-defined]
+    assert silent.said.get(timeout=TIMEOUT) == "loss"
+    assert "did not even say what it was doing" in str(failed.get(timeout=TIMEOUT).trace)  # type: ignore[attr-defined]
     blocking.join()
 
 
@@ -368,11 +368,11 @@ def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody, log:
     neighbour = moody.start("a")
     talking = threading.Thread(target=silently, args=[moody.start, "bad", {"start": "print"}])
     talking.start()
-    assert eventually(lambda: len(log.lines) > 1_000, PATIENCE)
+    assert eventually(lambda: len(log.lines) > 1_000, TIMEOUT)
     for name in "bcd":
         assert moody.lives(moody.start(name))["name"] == name
         assert moody.lives(neighbour)["name"] == "a"
-        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), PATIENCE)
+        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), TIMEOUT)
     assert talking.is_alive()
     moody.pool.close()
     talking.join()
@@ -402,7 +402,7 @@ def test_one_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
     with pytest.raises(PluginError, match="start does not work today"):
         taken.start({"name": "a", "start": "raise"}, Listener())
     taken.end()
-    assert eventually(lambda: [text for _, text in log.lines].count("stop of a") == 3, PATIENCE)
+    assert eventually(lambda: [text for _, text in log.lines].count("stop of a") == 3, TIMEOUT)
     moody.start("b").end()
     assert [text for _, text in log.lines].count("stop of a") == 3
 
@@ -420,11 +420,11 @@ def test_one_that_is_ended_while_it_hangs_is_heard_no_more(moody: Moody) -> None
 
     waiting = threading.Thread(target=start)
     waiting.start()
-    assert eventually(lambda: taken._stage is not None and taken._stage.is_at_work, PATIENCE)
+    assert eventually(lambda: taken._stage is not None and taken._stage.is_at_work, TIMEOUT)
     taken._may_run = False
     taken._stage._is_hung = True  # type: ignore[union-attr]
     taken.close()
-    assert "has been ended" in str(failed.get(timeout=PATIENCE))
+    assert "has been ended" in str(failed.get(timeout=TIMEOUT))
     assert moody.lives(neighbour)["name"] == "a"
     waiting.join()
 
@@ -440,12 +440,12 @@ def test_a_stage_that_takes_no_tenants_has_one(moody: Moody, monkeypatch: pytest
 def test_a_connector_of_its_own_process_has_its_main_thread(moody: Moody) -> None:
     """So it may handle signals there; its end is an error of it."""
     listener = Listener()
-    moody.conducts["a"] = Conduct(is_apart=True)
+    moody.conducts["a"] = SharingHistory(is_apart=True)
     taken = moody.start("a", listener=listener)
     lives = moody.lives(taken)
     assert lives["thread"] == "MainThread"
     os.kill(int(lives["pid"]), signal.SIGKILL)
-    assert "killed by signal 9" in listener.said.get(timeout=PATIENCE)
+    assert "killed by signal 9" in listener.said.get(timeout=TIMEOUT)
 
 
 def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hearth.herder.plugin.token_keeper import TokenKeeper
 from hearth_api import ConfigError, ConnectError
 from hearth_stage.token_call import GivenToken
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 
 class Provider:
@@ -28,7 +28,7 @@ class Provider:
 
     def __call__(self) -> GivenToken:
         self.asked += 1
-        assert self.free.wait(PATIENCE)
+        assert self.free.wait(TIMEOUT)
         if self.error is not None:
             raise self.error
         return GivenToken(f"token {self.asked}", int((time.time() + self.seconds) * 1000))
@@ -45,7 +45,7 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture
 def keeper(provider: Provider) -> Iterator[TokenKeeper]:
     """Provide what keeps its tokens, and waits little."""
-    found = TokenKeeper("the provider", provider, patience=0.3, least=0.05)
+    found = TokenKeeper("the provider", provider, timeout=0.3, least=0.05)
     yield found
     found.close()
 
@@ -91,10 +91,10 @@ def test_a_provider_of_no_use_is_let_go(provider: Provider) -> None:
     assert keeper.token().value == "token 1"
     time.sleep(0.2)
     assert said == []
-    assert eventually(lambda: said == ["let go"] and threading.active_count() <= before, PATIENCE)
+    assert eventually(lambda: said == ["let go"] and threading.active_count() <= before, TIMEOUT)
     assert keeper.token().value == "token 2"
     keeper.close()
-    assert eventually(lambda: threading.active_count() <= before, PATIENCE)
+    assert eventually(lambda: threading.active_count() <= before, TIMEOUT)
     assert said == ["let go"]
 
 
@@ -110,12 +110,12 @@ def test_a_provider_that_fails_is_asked_again(
         while time.monotonic() - began < 0.9:
             assert keeper.token().value == "token 1"
             time.sleep(0.02)
-        assert eventually(lambda: _fails(keeper), PATIENCE)
+        assert eventually(lambda: _fails(keeper), TIMEOUT)
         with pytest.raises(ConnectError, match="the provider gives no token: the vault is sealed") as caught:
             keeper.token()
         assert caught.value.hint == "unseal it"
         provider.error = None
-        assert eventually(lambda: not _fails(keeper), PATIENCE)
+        assert eventually(lambda: not _fails(keeper), TIMEOUT)
     assert caplog.text.count("the vault is sealed") == 1
     assert "gives tokens again" in caplog.text
 
@@ -135,7 +135,7 @@ def test_whatever_a_provider_raises_is_told(provider: Provider, keeper: TokenKee
     with pytest.raises(ConnectError, match=f"gives no token: {type(error).__name__}: broken"):
         keeper.token()
     provider.error = None
-    assert eventually(lambda: not _fails(keeper), PATIENCE)
+    assert eventually(lambda: not _fails(keeper), TIMEOUT)
 
 
 def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keeper: TokenKeeper) -> None:
@@ -153,7 +153,7 @@ def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keep
     with pytest.raises(ConnectError, match=r"the provider gave no token within 0\.3 s"):
         keeper.token()
     provider.free.set()
-    assert eventually(lambda: not _fails(keeper), PATIENCE)
+    assert eventually(lambda: not _fails(keeper), TIMEOUT)
 
 
 def test_a_token_that_came_too_late_is_told(provider: Provider, keeper: TokenKeeper) -> None:
@@ -165,10 +165,10 @@ def test_a_token_that_came_too_late_is_told(provider: Provider, keeper: TokenKee
 
 def test_who_waits_as_the_host_stops_is_told(provider: Provider) -> None:
     """At once."""
-    keeper = TokenKeeper("the provider", provider, patience=PATIENCE)
+    keeper = TokenKeeper("the provider", provider, timeout=TIMEOUT)
     provider.free.clear()
     threading.Timer(0.2, keeper.close).start()
     began = time.monotonic()
     with pytest.raises(ConnectError, match="the host stops"):
         keeper.token()
-    assert time.monotonic() - began < PATIENCE / 2
+    assert time.monotonic() - began < TIMEOUT / 2

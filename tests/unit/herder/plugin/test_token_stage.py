@@ -18,7 +18,7 @@ from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.token_source import SOURCE, TokenSource
 from hearth_api import ConfigError, ConnectError
 from tests.bundles import build
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 VAULT = """
 import os, pathlib, time
@@ -90,7 +90,7 @@ def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault) -> Non
         vault.providers.token(source)
         return vault.said().count("asked") >= 3
 
-    assert eventually(is_asked_again, PATIENCE)
+    assert eventually(is_asked_again, TIMEOUT)
     assert vault.said().count("configured") == 1
     vault.providers.close()
     assert vault.said()[-1] == "closed"
@@ -114,7 +114,7 @@ def test_a_process_that_ended_is_followed_by_another(vault: Vault) -> None:
             told.append(str(error))
             return False
 
-    assert eventually(gives, PATIENCE)
+    assert eventually(gives, TIMEOUT)
     assert all("killed by signal 9" in text for text in told)
     assert vault.said().count("configured") == 2
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from hearth.herder.plugin.watch import PluginWatch
-from tests.patience import PATIENCE
+from tests.timeouts import TIMEOUT
 
 
 def test_a_look_that_fails_is_not_the_last(caplog: pytest.LogCaptureFixture) -> None:
@@ -24,7 +24,7 @@ def test_a_look_that_fails_is_not_the_last(caplog: pytest.LogCaptureFixture) -> 
 
     watch = PluginWatch(look, seconds=0.001)
     watch.start()
-    assert third.wait(PATIENCE)
+    assert third.wait(TIMEOUT)
     watch.close()
     count = len(looks)
     assert "the disk is away" in caplog.text

@@ -354,11 +354,11 @@ def test_names_are_scrubbed_as_java_does() -> None:
     ],
     ids=["plain", "more places than digits"],
 )
-def test_what_others_cannot_read_is_told(schema: Schema, doubt: str | None) -> None:
+def test_what_others_cannot_read_is_told(schema: Schema, warning: str | None) -> None:
     """Confluent's converter registers it all the same; fastavro, which others read with, refuses it."""
     form = AvroFormat(AvroSettings({"schema.registry.url": "mock://doubts"}))
-    found = form.doubts(form.schema_of(schema))
-    assert found == [] if doubt is None else doubt in found[0]
+    found = form.warnings(form.schema_of(schema))
+    assert found == [] if warning is None else warning in found[0]
 
 
 def test_a_struct_that_has_the_name_of_another_is_refused() -> None:

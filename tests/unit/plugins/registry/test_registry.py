@@ -11,7 +11,7 @@ from hearth_registry.http_registry import HttpRegistry
 from hearth_registry.known_schema import MOST_REFERENCES, parsed
 from hearth_registry.memory_registry import MemoryRegistry
 from hearth_registry.registry import LATEST, RegisteredSchema, Registry, RegistryRefusal
-from hearth_registry.registry_request import Patience, RegistryRequests
+from hearth_registry.registry_request import RegistryRequests, RetryBudget
 from hearth_registry.schema_format import FormatSchema, PayloadError
 from hearth_registry.schema_text import AVRO, JSON, Reference, SchemaText
 from tests.registry_server import serving
@@ -36,7 +36,7 @@ def registry(request: pytest.FixtureRequest, memory: MemoryRegistry) -> Iterator
     """Return a registry of each kind, all of which answer from the same memory."""
     if request.param == "http":
         with serving(memory) as server:
-            yield HttpRegistry(RegistryRequests([server.url], patience=Patience(0)))
+            yield HttpRegistry(RegistryRequests([server.url], retry_budget=RetryBudget(0)))
     else:
         yield CachedRegistry(memory) if request.param == "cached" else memory
 
@@ -140,7 +140,7 @@ def test_answers_that_are_none_are_refusals(answer: str) -> None:
     """Whatever a registry says, nothing else is raised."""
     with serving() as server:
         server.fault = lambda _method, _path: (200, answer.encode())
-        registry = HttpRegistry(RegistryRequests([server.url], patience=Patience(0)))
+        registry = HttpRegistry(RegistryRequests([server.url], retry_budget=RetryBudget(0)))
         with refused(50005):
             registry.register("s", SchemaText(AVRO, "x"))
         with refused(50005):

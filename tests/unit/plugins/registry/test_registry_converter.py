@@ -15,8 +15,8 @@ from hearth_execution.failure import summary_of
 from hearth_registry.failure_wording import DisconnectedError, NetworkError, ThrottledError
 from hearth_registry.memory_registry import MemoryRegistry, guid_of
 from hearth_registry.schema_text import AVRO, JSON, SchemaText
-from tests.patience import PATIENCE
 from tests.registry_server import RegistryServer, serving
+from tests.timeouts import TIMEOUT
 from tests.unit.plugins.registry.toy import TEXT, ToyConverter, schema
 from tests.unit.run_order import values_in_order
 
@@ -422,7 +422,7 @@ def test_a_registry_that_keeps_silent_is_worth_another_attempt(server: RegistryS
 
     def late(_method: str, path: str) -> tuple[int, bytes] | None:
         if "subjects" in path or "ids" in path:
-            answered.wait(PATIENCE)
+            answered.wait(TIMEOUT)
         return None
 
     server.fault = late

@@ -16,10 +16,10 @@ from hearth_registry.avro_converter import AvroConverter
 from hearth_registry.credential import BasicCredential
 from hearth_registry.open_registry import requests_of
 from hearth_registry.registry import RegistryAway, RegistryRefusal, RegistrySlow
-from hearth_registry.registry_request import LARGEST_ANSWER, Endpoint, Patience, RegistryRequests
+from hearth_registry.registry_request import LARGEST_ANSWER, Endpoint, RegistryRequests, RetryBudget
 from hearth_registry.registry_setting import RegistrySettings
-from tests.patience import PATIENCE
 from tests.registry_server import RegistryServer, serving
+from tests.timeouts import TIMEOUT
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def answering(*pieces: bytes) -> Iterator[str]:
             try:
                 for piece in pieces:
                     connection.sendall(piece)
-                done.wait(PATIENCE)
+                done.wait(TIMEOUT)
             except OSError:
                 pass  # who asked has heard enough
 
@@ -67,7 +67,9 @@ def test_what_may_pass_is_tried_again_and_then_the_next_address(server: Registry
     with serving() as second:
         server.fault = lambda _method, _path: (status, b"{}")
         second.fault = lambda _method, _path: (200, b"2")
-        requests = RegistryRequests([server.url, second.url], patience=Patience(2, 1000, 1500), sleep=waits.append)
+        requests = RegistryRequests(
+            [server.url, second.url], retry_budget=RetryBudget(2, 1000, 1500), sleep=waits.append
+        )
         assert [requests.send("GET", "/x") for _ in range(2)] == [2, 2]
         assert (len(server.requests), len(second.requests)) == (3, 2)
     assert len(waits) == 2
@@ -114,12 +116,12 @@ def test_addresses_where_nobody_answers_are_left_for_the_next(
 ) -> None:
     """The log says which one, and what was asked; what is secret in an address it does not say."""
     away = free_url().replace("http://", "http://user:secret@")
-    requests = RegistryRequests([away, server.url], patience=Patience(0))
+    requests = RegistryRequests([away, server.url], retry_budget=RetryBudget(0))
     assert requests.send("GET", "/subjects/a-value") == {"ok": 1}
     assert f"{away.replace('user:secret@', '')}/subjects/a-value" in caplog.text
     assert "secret" not in caplog.text
     with pytest.raises(RegistryAway, match="Connection refused"):
-        RegistryRequests([free_url()], patience=Patience(0)).send("GET", "/x")
+        RegistryRequests([free_url()], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_addresses_where_nobody_answers_are_left_for_the_next(
 def test_who_keeps_silent_is_slow_and_not_waited_for(pieces: list[bytes]) -> None:
     """However much of an answer there was."""
     with answering(*pieces) as url, pytest.raises(RegistrySlow):
-        RegistryRequests([url], Endpoint(read_timeout=0.05), Patience(0)).send("GET", "/x")
+        RegistryRequests([url], Endpoint(read_timeout=0.05), RetryBudget(0)).send("GET", "/x")
 
 
 def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,20 +142,20 @@ def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
     with answering(head, chunk, chunk, chunk) as url, pytest.raises(RegistryAway, match="more than 100000 bytes"):
-        RegistryRequests([url], patience=Patience(0)).send("GET", "/x")
+        RegistryRequests([url], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
 def test_what_is_no_http_counts_as_away() -> None:
     """As does an address that hangs up."""
     with answering(b"SSH-2.0-OpenSSH_9\r\n") as url, pytest.raises(RegistryAway):
-        RegistryRequests([url], patience=Patience(0)).send("GET", "/x")
+        RegistryRequests([url], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
 def test_an_answer_that_is_cut_short_is_none(server: RegistryServer) -> None:
     """What was announced has to come; the beginning of it could be JSON as well."""
     server.announced = 10
     with pytest.raises(RegistryAway, match="IncompleteRead"):
-        RegistryRequests([server.url], patience=Patience(0)).send("GET", "/x")
+        RegistryRequests([server.url], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
 def test_headers_and_credentials_go_with_every_request(server: RegistryServer) -> None:

@@ -11,7 +11,7 @@ from hearth.herder.plugin.directory import PluginDirectory, PluginGone, PluginNo
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine
-from hearth.herder.task_restart import Alarm, ring_later
+from hearth.herder.task_restart import RestartTimer, ring_later
 from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore
@@ -19,7 +19,7 @@ from hearth_api import ConnectError
 
 
 @dataclass(frozen=True)
-class Equipment:
+class LeaderServices:
     """What all supervisors work with."""
 
     directory: PluginDirectory
@@ -32,7 +32,7 @@ class Equipment:
     link: CommandLine
     graceful_seconds: float
     """How long tasks may take to drain."""
-    ring_later: Callable[[float, Callable[[], None]], Alarm] = ring_later
+    ring_later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later
     """How something is done after so many seconds."""
     variables: Variables = field(default_factory=Variables)
 

@@ -27,11 +27,11 @@ _FREE, _RATIO = 64 << 20, 20
 _MAX_PASSING = 1 << 30
 
 
-def allowance(packed: int) -> int:
+def bundle_limits(packed: int) -> int:
     """Return how many bytes an archive of a size may unpack to; real ones come to five times their size."""
     return max(_FREE, _RATIO * packed)
 
 
 def passing_allowance(packed: int) -> int:
     """Return how many bytes may be unpacked into a passing file only to find out what is there."""
-    return min(_MAX_PASSING, allowance(packed))
+    return min(_MAX_PASSING, bundle_limits(packed))

@@ -1,4 +1,4 @@
-"""The inbox of a running task: what its host, its stages and its own context tell it, from whatever thread.
+"""The event queue of a running task: what its host, its stages and its own context tell it, from whatever thread.
 
 It is the first thing a run has, so nothing is told too early: what arrives before there is a loop waits for it.
 """
@@ -47,7 +47,7 @@ Item = Command | Said | ContextRequest | Errant | MadeRecord | StageEnded | Conn
 """An error is what the task raised in a poll, or that the host is lost."""
 
 
-class Inbox:
+class EventQueue:
     """What was told and not taken yet, in the order it came.
 
     A loop waits in one place for everything: here, while a task works, or where its client waits for a broker, from
@@ -69,7 +69,7 @@ class Inbox:
         self._put(item)
 
     def wake(self) -> None:
-        """End a wait for the inbox: something has come that is looked for elsewhere."""
+        """End a wait for the event queue: something has come that is looked for elsewhere."""
         self._put(None)
 
     @contextmanager

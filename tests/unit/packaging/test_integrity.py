@@ -9,7 +9,7 @@ import pytest
 
 from hearth.discovery import BundleError
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
-from hearth.packaging.wholeness import altered_files, usable
+from hearth.packaging.integrity import altered_files, usable
 from tests.bundles import build
 
 

@@ -15,7 +15,7 @@ from types import ModuleType
 SOUGHT = "dateutil"
 
 
-class AbsentFinder(importlib.abc.MetaPathFinder):
+class MissingModuleFinder(importlib.abc.MetaPathFinder):
     """Remembers that nobody finds a module, until modules are looked for elsewhere, or anew."""
 
     def __init__(self, name: str = SOUGHT) -> None:

@@ -1,6 +1,6 @@
-"""The rehearsal: Spark and Kafka start once, so that what later starts need is in archives of classes.
+"""The warm-up: Spark and Kafka start once, so that what later starts need is in archives of classes.
 
-``python -m hearth.cli.rehearsal`` makes the archives that are missing, as ``tools/setup`` does.
+``python -m hearth.cli.warm_up`` makes the archives that are missing, as ``tools/setup`` does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def make_archives() -> list[Path]:
 
 def _command(start: Callable[[], None]) -> list[str]:
     """Return what runs a function of this module in a process of its own."""
-    return [sys.executable, "-c", f"from hearth.cli.rehearsal import {start.__name__} as start; start()"]
+    return [sys.executable, "-c", f"from hearth.cli.warm_up import {start.__name__} as start; start()"]
 
 
 def start_spark() -> None:

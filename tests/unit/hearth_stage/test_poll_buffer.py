@@ -13,12 +13,12 @@ import pytest
 from hearth_api import STRING_SCHEMA, SourceRecord
 from hearth_api.batch import Batch, records_by_kind
 from hearth_execution.transformation import Outcome
-from hearth_stage import hand_overs as module
+from hearth_stage import poll_buffer as module
 from hearth_stage.channel import ChannelClosed
-from hearth_stage.hand_overs import HandOvers
 from hearth_stage.kept_poll import KeptPoll
+from hearth_stage.poll_buffer import PollBuffer
 from hearth_stage.task_call import HandOver, Polled
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 
 CREDIT = 100
 
@@ -58,8 +58,8 @@ class World:
     def __init__(self) -> None:
         self.now, self.sent = 0.0, list[HandOver]()
         self.fault: Exception | None = None
-        self.hand_overs = HandOvers(self._hear, made, unexpected, lambda: self.now)
-        self.hand_overs.add_credit(CREDIT)
+        self.poll_buffer = PollBuffer(self._hear, made, unexpected, lambda: self.now)
+        self.poll_buffer.add_credit(CREDIT)
 
     def _hear(self, notice: HandOver) -> None:
         if self.fault is not None:
@@ -68,7 +68,7 @@ class World:
 
     def add(self, *values: str) -> None:
         """Poll."""
-        self.hand_overs.add([polled(*values)], at_once=False)
+        self.poll_buffer.add([polled(*values)], at_once=False)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def world() -> Iterator[World]:
     """Provide a runtime that has given credit."""
     made = World()
     yield made
-    made.hand_overs.close()
+    made.poll_buffer.close()
 
 
 def test_what_comes_seldom_goes_at_once(world: World) -> None:
@@ -97,7 +97,7 @@ def test_what_comes_soon_goes_together(world: World) -> None:
     world.now += module.APART_SECONDS
     world.add("d")
     assert values(world.sent[1])[:2] == ["b", "c"]
-    world.hand_overs.flush()
+    world.poll_buffer.flush()
     assert [value for each in world.sent for value in values(each)] == ["a", "b", "c", "d"]
 
 
@@ -114,38 +114,38 @@ def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPa
 def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
     """From another thread, when nobody polls again; a second time, too."""
     sent: list[HandOver] = []
-    hand_overs = HandOvers(sent.append, made, unexpected)
-    hand_overs.add_credit(CREDIT)
+    poll_buffer = PollBuffer(sent.append, made, unexpected)
+    poll_buffer.add_credit(CREDIT)
     for count in (2, 4):
-        hand_overs.add([polled("a")], at_once=True)
-        hand_overs.add([polled("b")], at_once=False)
-        assert eventually(lambda: len(sent) == count, PATIENCE)  # noqa: B023  (waited for right here)
-    hand_overs.close()
+        poll_buffer.add([polled("a")], at_once=True)
+        poll_buffer.add([polled("b")], at_once=False)
+        assert eventually(lambda: len(sent) == count, TIMEOUT)  # noqa: B023  (waited for right here)
+    poll_buffer.close()
     assert [values(each) for each in sent] == [["a"], ["b"]] * 2
     assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
 
 
 def test_what_waits_has_taken_its_credit(world: World) -> None:
     """So there are never more hand-overs than there was credit; with the last one nothing waits."""
-    world.hand_overs.add_credit(2 - CREDIT)
-    assert world.hand_overs.has_room
+    world.poll_buffer.add_credit(2 - CREDIT)
+    assert world.poll_buffer.has_room
     world.add("a")
-    assert world.hand_overs.has_room
+    assert world.poll_buffer.has_room
     world.add("b")
-    assert (len(world.sent), world.hand_overs.has_room) == (2, False)
-    world.hand_overs.add_credit(2)
+    assert (len(world.sent), world.poll_buffer.has_room) == (2, False)
+    world.poll_buffer.add_credit(2)
     world.add("c")
-    assert (len(world.sent), world.hand_overs.has_room) == (2, True)
-    world.hand_overs.add_credit(-1)
-    assert not world.hand_overs.has_room
+    assert (len(world.sent), world.poll_buffer.has_room) == (2, True)
+    world.poll_buffer.add_credit(-1)
+    assert not world.poll_buffer.has_room
 
 
 def test_polls_of_several_topics_stay_in_their_order(world: World) -> None:
     """Those of one are one batch, and each row says which place it had."""
     world.add("-")
     for number in range(6):
-        world.hand_overs.add([polled(f"{number}", topic="ab"[number % 2])], at_once=False)
-    world.hand_overs.flush()
+        world.poll_buffer.add([polled(f"{number}", topic="ab"[number % 2])], at_once=False)
+    world.poll_buffer.flush()
     (group,), batches = world.sent[1].groups, world.sent[1].batches
     assert group.polled == 2
     assert [(batch.topic, batch.column("row").to_pylist()) for batch in batches] == [
@@ -158,8 +158,8 @@ def test_what_is_kept_goes_with_the_others(world: World) -> None:
     """In its place; one batch of each topic, and what is kept again and again is made columns once."""
     world.add("-")
     for each in (kept("a"), polled("b"), kept("c"), kept("d", "e"), kept("f", topic="u"), polled("g")):
-        world.hand_overs.add([each], at_once=False)
-    world.hand_overs.flush()
+        world.poll_buffer.add([each], at_once=False)
+    world.poll_buffer.flush()
     (sent,) = world.sent[1:]
     assert [(batch.topic, batch.column("row").to_pylist()) for batch in sent.batches] == [
         ("t", [0, 1, 2, 3, 4, 6]),
@@ -171,19 +171,19 @@ def test_what_is_kept_goes_with_the_others(world: World) -> None:
 
 def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
     """As long as the time is not over, with credit to spare, and for as many rows as there is room for."""
-    assert not world.hand_overs.may_wait(1)
+    assert not world.poll_buffer.may_wait(1)
     world.add("a")
-    assert world.hand_overs.may_wait(module.FULL_ROWS - 1)
-    assert not world.hand_overs.may_wait(module.FULL_ROWS)
+    assert world.poll_buffer.may_wait(module.FULL_ROWS - 1)
+    assert not world.poll_buffer.may_wait(module.FULL_ROWS)
     world.now += module.APART_SECONDS
-    assert not world.hand_overs.may_wait(1)
+    assert not world.poll_buffer.may_wait(1)
     world.now -= module.APART_SECONDS
-    world.hand_overs.add_credit(2 - CREDIT)
-    assert not world.hand_overs.may_wait(1)
-    world.hand_overs.add_credit(1)
+    world.poll_buffer.add_credit(2 - CREDIT)
+    assert not world.poll_buffer.may_wait(1)
+    world.poll_buffer.add_credit(1)
     world.add("b")
-    assert world.hand_overs.may_wait(module.FULL_ROWS - 2)
-    assert not world.hand_overs.may_wait(module.FULL_ROWS - 1)
+    assert world.poll_buffer.may_wait(module.FULL_ROWS - 2)
+    assert not world.poll_buffer.may_wait(module.FULL_ROWS - 1)
 
 
 def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
@@ -194,20 +194,20 @@ def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
             raise TypeError("no schema")
         return made(records)
 
-    world.hand_overs._make = refuse
+    world.poll_buffer._make = refuse
     world.add("a")
     for each in (kept("b"), kept("c", "d"), polled("e"), kept("f"), kept("bad", "g"), kept("h")):
-        world.hand_overs.add([each], at_once=False)
+        world.poll_buffer.add([each], at_once=False)
     with pytest.raises(TypeError, match="no schema") as caught:
-        world.hand_overs.flush()
+        world.poll_buffer.flush()
     assert caught.value.__context__ is None
     assert [values(each) for each in world.sent] == [["a"], ["b", "c", "d", "e", "f"]]
-    world.hand_overs.flush()
-    world.hand_overs.add([kept("bad")], at_once=False)
+    world.poll_buffer.flush()
+    world.poll_buffer.add([kept("bad")], at_once=False)
     with pytest.raises(TypeError, match="no schema"):
-        world.hand_overs.flush()
+        world.poll_buffer.flush()
     world.add("i")
-    world.hand_overs.flush()
+    world.poll_buffer.flush()
     assert [value for each in world.sent[2:] for value in values(each)] == ["i"]
 
 
@@ -216,8 +216,8 @@ def test_what_steps_have_made_stays_a_poll(world: World) -> None:
     world.add("-")
     stepped = Polled(polled("x").origins, Outcome([*polled("X").origins], []))
     for each in (polled("a"), polled("b"), stepped, stepped, polled("c")):
-        world.hand_overs.add([each], at_once=False)
-    world.hand_overs.flush()
+        world.poll_buffer.add([each], at_once=False)
+    world.poll_buffer.flush()
     assert values(world.sent[1]) == ["a", "b", "x", "X", "x", "X", "c"]
     assert [(group.polled, group.results) for group in world.sent[1].groups] == [
         (1, None), (1, 1), (1, 1), (1, None),
@@ -235,19 +235,19 @@ def test_what_a_thread_could_not_send_is_told_at_once() -> None:
             if len(sent) == 2:
                 raise fault
 
-        hand_overs = HandOvers(send, made, told.append)
-        hand_overs.add_credit(CREDIT)
-        hand_overs.add([polled("a")], at_once=True)
-        hand_overs.add([polled("b")], at_once=False)
-        assert hand_overs._thread is not None
-        hand_overs._thread.join(PATIENCE)
+        poll_buffer = PollBuffer(send, made, told.append)
+        poll_buffer.add_credit(CREDIT)
+        poll_buffer.add([polled("a")], at_once=True)
+        poll_buffer.add([polled("b")], at_once=False)
+        assert poll_buffer._thread is not None
+        poll_buffer._thread.join(TIMEOUT)
         assert told == [fault] * is_told
         if is_told:
             with pytest.raises(ValueError, match="too long"):
-                hand_overs.add([polled("c")], at_once=True)
+                poll_buffer.add([polled("c")], at_once=True)
             with pytest.raises(ValueError, match="too long"):
-                hand_overs.flush()
-        hand_overs.close()
+                poll_buffer.flush()
+        poll_buffer.close()
         assert len(sent) == 2
 
 
@@ -261,15 +261,15 @@ def test_a_failure_that_nobody_can_be_told_of_ends_the_thread_quietly() -> None:
     def fail(error: Exception) -> None:
         raise ChannelClosed("gone")
 
-    hand_overs = HandOvers(send, made, fail)
-    hand_overs.add_credit(CREDIT)
-    hand_overs.add([polled("a")], at_once=True)
-    hand_overs.add([polled("b")], at_once=False)
-    assert hand_overs._thread is not None
-    hand_overs._thread.join(PATIENCE)
+    poll_buffer = PollBuffer(send, made, fail)
+    poll_buffer.add_credit(CREDIT)
+    poll_buffer.add([polled("a")], at_once=True)
+    poll_buffer.add([polled("b")], at_once=False)
+    assert poll_buffer._thread is not None
+    poll_buffer._thread.join(TIMEOUT)
     with pytest.raises(ValueError, match="too long"):
-        hand_overs.flush()
-    hand_overs.close()
+        poll_buffer.flush()
+    poll_buffer.close()
 
 
 def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,25 +277,25 @@ def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
     chance = random.Random(44)
     sent: list[list[str]] = []
-    hand_overs = HandOvers(lambda notice: sent.append(values(notice)), made, unexpected)
+    poll_buffer = PollBuffer(lambda notice: sent.append(values(notice)), made, unexpected)
     given = 8
-    hand_overs.add_credit(given)
+    poll_buffer.add_credit(given)
     number = 0
     while number < 5000:
-        while not hand_overs.has_room:
+        while not poll_buffer.has_room:
             dealt_with = len(sent) + 8 - given
-            hand_overs.add_credit(dealt_with)
+            poll_buffer.add_credit(dealt_with)
             given += dealt_with
             time.sleep(0 if dealt_with else 0.0005)
         assert len(sent) <= given
         rows = chance.choice([1, 1, 1, 5, 40])
         texts = [f"{each}" for each in range(number, number + rows)]
         each = polled(*texts) if chance.random() < 0.5 else kept(*texts)
-        hand_overs.add([each], at_once=chance.random() < 0.05)
+        poll_buffer.add([each], at_once=chance.random() < 0.05)
         number += rows
         if chance.random() < 0.1:
             time.sleep(chance.choice([0, 0.0003, 0.001]))
-    hand_overs.flush()
-    hand_overs.close()
+    poll_buffer.flush()
+    poll_buffer.close()
     assert [value for each in sent for value in each] == [f"{each}" for each in range(number)]
     assert len(sent) <= given

@@ -1,4 +1,4 @@
-"""Values without schema that are laid out alike: many of them as one, with a `Many` in the place of each scalar.
+"""Rows without schema that share one layout, changed as one value with a `ScalarColumn` in the place of each scalar.
 
 A column without schema holds JSON texts, and most of those of one topic have the same members in the same order.
 `Layouts` finds the rows that differ in their scalars alone. What is done to a value, its members moved, renamed or
@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api.batch.column import arrow_type
-from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.wire import SCALAR_TAGS
-from hearth_api.layout.piece import memory
-from hearth_api.layout.scalars import ManyOfColumn, Scalars, Spot, are_scalars
+from hearth_api.layout.scalars import ScalarPlace, Scalars, ScalarsOfColumn, are_scalars
+from hearth_api.layout.spans import memory
 from hearth_api.layout.template import (
     Fitting,
     Known,
@@ -47,15 +47,15 @@ class _Layout:
 
 
 @dataclass(frozen=True)
-class Alike:
+class UniformRows:
     """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them."""
 
     rows: Any
     value: Any
 
-    def part(self, mask: Any) -> Alike:
+    def part(self, mask: Any) -> UniformRows:
         """Return the rows for which a mask is true."""
-        return Alike(self.rows[mask], _part(self.value, mask))
+        return UniformRows(self.rows[mask], _part(self.value, mask))
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Grouped:
     """
 
     column: Any
-    groups: Sequence[Alike] = ()
+    groups: Sequence[UniformRows] = ()
 
-    def of(self, column: Any) -> Sequence[Alike]:
+    def of(self, column: Any) -> Sequence[UniformRows]:
         """Return the groups where this is the column they are of, and no part of it."""
         return self.groups if _address(column) == _address(self.column) else ()
 
@@ -87,7 +87,7 @@ class Layouts:
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
-    def groups(self, texts: Any, allowed: Any = None, known: Sequence[Alike] = ()) -> Iterator[Alike]:
+    def groups(self, texts: Any, allowed: Any = None, known: Sequence[UniformRows] = ()) -> Iterator[UniformRows]:
         """Return groups of the rows of a column of JSON texts; of other texts `allowed` tells which may be in one.
 
         Of such a text all has been proved then but that it is UTF-8 without control characters. What is `known` comes
@@ -119,7 +119,7 @@ class Layouts:
                 continue
             count += len(fitting)
             if len(fitting):
-                yield Alike(fitting.rows, value)
+                yield UniformRows(fitting.rows, value)
         self._misses = 0 if count >= worth else min(2 * self._misses + 1, _MOST_SKIPPED)
         self._skipping = self._misses
 
@@ -138,13 +138,13 @@ class GroupedParts:
         """Begin a column of so many rows."""
         self._count = count
         self._parts: list[tuple[Any, Any]] = []
-        self._groups: list[Alike] = []
+        self._groups: list[UniformRows] = []
 
     def add(self, rows: Any, column: Any) -> None:
         """Take the column of some rows, given by their ascending numbers."""
         self._parts.append((rows, column))
 
-    def add_alike(self, group: Alike, column: Any) -> None:
+    def add_alike(self, group: UniformRows, column: Any) -> None:
         """Take the column of rows that are laid out alike."""
         self.add(group.rows, column)
         if not column.null_count:
@@ -168,7 +168,7 @@ def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
 
 def _part(value: Any, mask: Any) -> Any:
     """Return what stands for those of many values for which a mask is true."""
-    if isinstance(value, Many):
+    if isinstance(value, ScalarColumn):
         return value.part(mask)
     if type(value) is dict:
         return {name: _part(item, mask) for name, item in value.items()}
@@ -206,24 +206,29 @@ class _Learner(Walker):
         if self.finds(b"[", passes=False):
             return [self.value(depth + 1) for _ in self.elements()]
         if not self.finds(b"{", passes=False):
-            return Spot(self.scalar(lambda scalar: None), None)
+            return ScalarPlace(self.scalar(lambda scalar: None), None)
         value = {name: self.value(depth + 1) for name in self.members()}
         if len(value) != 1:
             return value
         ((name, item),) = value.items()
         if not name.startswith("@"):
             return value
-        if not self._knows_tags or name not in SCALAR_TAGS or not isinstance(item, Spot) or item.tag is not None:
+        if (
+            not self._knows_tags
+            or name not in SCALAR_TAGS
+            or not isinstance(item, ScalarPlace)
+            or item.tag is not None
+        ):
             raise NoTemplateError
         return item._replace(tag=name)
 
 
 def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool) -> Any:
     """Return a value with scalars in their places."""
-    if isinstance(value, Spot):
+    if isinstance(value, ScalarPlace):
         is_rewritten = are_foreign and len(fitting.escaped(value.number))
         scalars = Scalars(template, fitting, value)
-        return ManyOfColumn(*scalars.column()) if is_rewritten else scalars
+        return ScalarsOfColumn(*scalars.column()) if is_rewritten else scalars
     if type(value) is list:
         return [_filled(item, template, fitting, are_foreign) for item in value]
     return {name: _filled(item, template, fitting, are_foreign) for name, item in value.items()}

@@ -23,7 +23,7 @@ class Needs(Protocol):
 
 
 @dataclass(frozen=True)
-class Offer:
+class IndexEntry:
     """A bundle that can be had: a path, or an address with the SHA-256 of what comes from there."""
 
     name: str
@@ -39,10 +39,10 @@ class Offer:
         return [str(each) for each in unmet_api(self.needs())]
 
 
-def offer_of(bundle: Bundle) -> Offer:
+def offer_of(bundle: Bundle) -> IndexEntry:
     """Return the offer of a bundle that lies here."""
     plugins = tuple(each.class_name for each in bundle.declarations)
-    return Offer(bundle.name, bundle.version, plugins, str(bundle.location), partial(api_needs, bundle))
+    return IndexEntry(bundle.name, bundle.version, plugins, str(bundle.location), partial(api_needs, bundle))
 
 
 def api_needs(bundle: Bundle) -> Iterator[Requirement]:

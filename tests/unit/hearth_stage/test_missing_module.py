@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth_stage.absent_module import SOUGHT, AbsentFinder
+from hearth_stage.missing_module import SOUGHT, MissingModuleFinder
 
 NAME = "seldom_there"
 
@@ -28,7 +28,7 @@ class _Counting:
 def other(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Counting]:
     """Return who stands behind the finder."""
     counting = _Counting()
-    monkeypatch.setattr(sys, "meta_path", [AbsentFinder(NAME), counting, *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [MissingModuleFinder(NAME), counting, *sys.meta_path])
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield counting
     sys.modules.pop(NAME, None)
@@ -86,7 +86,7 @@ def test_it_is_what_arrow_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in [name for name in sys.modules if name.partition(".")[0] == SOUGHT]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(sys, "meta_path", [AbsentFinder(), Listening()])
+    monkeypatch.setattr(sys, "meta_path", [MissingModuleFinder(), Listening()])
     for _ in range(3):
         pa.array(["text"])
     assert asked.count(SOUGHT) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds after which something does not happen any more that takes a moment on a machine with nothing else to do.
 
 What a test waits for mostly comes at once, so a long wait costs nothing but where the test fails. A machine that

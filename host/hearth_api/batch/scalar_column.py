@@ -20,7 +20,7 @@ class UnlikeError(ValueError):
         self.rows = rows
 
 
-class Many(ABC):
+class ScalarColumn(ABC):
     """What stands for the scalars of many values without schema that differ in nothing else.
 
     `hearth_api.layout` makes them. Whoever moves values about, gives them other names or leaves them out need not
@@ -50,11 +50,11 @@ class Many(ABC):
         """Return texts, without quotes and escapes, `null` where there is none, as such a piece."""
 
     @abstractmethod
-    def part(self, mask: Any) -> Many:
+    def part(self, mask: Any) -> ScalarColumn:
         """Return the scalars of the values for which a mask, a numpy array of booleans, is true."""
 
     @abstractmethod
-    def retold(self, schema: Schema, column: Any) -> Many:
+    def retold(self, schema: Schema, column: Any) -> ScalarColumn:
         """Return the values as those of another schema, in its column, which are written with the same words.
 
         As a whole number is that becomes a text or a time: its digits stay where they stand, and are not written anew.

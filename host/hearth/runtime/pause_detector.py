@@ -14,7 +14,7 @@ No host is given up much sooner: brokers allow no ``session.timeout.ms`` below s
 """
 
 
-class Standstill:
+class PauseDetector:
     """Notices that its process stood still, or that its host was silent, and keeps that in mind until somebody asked.
 
     A process that was stopped, with its machine or alone, goes on as if nothing had happened, and others do its work

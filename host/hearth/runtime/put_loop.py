@@ -10,16 +10,16 @@ from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.context_request import ContextRequests
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import Delivery, PutFailed, SentPut, SentPuts
-from hearth.runtime.intake import Intake
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.partition_flow import PartitionFlow
+from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.plan import TaskPlan
+from hearth.runtime.put_format import PutFormat
 from hearth.runtime.served_call import ServedCalls
-from hearth.runtime.standstill import Standstill
 from hearth.staging.tolerance import Tolerance
 from hearth_api import PluginError
 from hearth_execution.failure import RemoteError, is_retriable
-from hearth_stage.task_call import LeaveOut, Put, PutDone
+from hearth_stage.task_call import Put, PutDone, SkipPuts
 
 IDLE_SECONDS = 3.0
 """How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
@@ -29,7 +29,7 @@ FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 
 
-class Putting:
+class PutLoop:
     """Hands over what was read to the task, and settles what it answers: the one place that gives records to it.
 
     Each put is accepted, refused or left out in ``ConsumedPositions``, which says what comes next.
@@ -38,7 +38,7 @@ class Putting:
     def __init__(
         self,
         plan: TaskPlan,
-        intake: Intake,
+        put_format: PutFormat,
         *,
         positions: ConsumedPositions,
         requests: ContextRequests,
@@ -48,15 +48,15 @@ class Putting:
         stage: Stage,
         calls: ServedCalls,
         conversion: Conversion[Delivery],
-        standstill: Standstill,
+        pause_detector: PauseDetector,
         clock: Callable[[], float],
     ) -> None:
-        self._plan, self._intake, self._clock = plan, intake, clock
+        self._plan, self._put_format, self._clock = plan, put_format, clock
         self._positions, self._requests, self._flow = positions, requests, flow
         self._tolerance, self._observer = tolerance, observer
         self._stage, self._calls, self._conversion = stage, calls, conversion
-        self._standstill = standstill
-        self._sent = SentPuts(intake.takes_next)
+        self._pause_detector = pause_detector
+        self._sent = SentPuts(put_format.takes_next)
         self._times_left_out = 0
         self._retry_at = 0.0
         self._stuck_since: float | None = None
@@ -85,11 +85,11 @@ class Putting:
             return
         self._flow.rewind_when_asked()
         self._hold_or_go_on()
-        if self.is_waiting or self._calls.is_ending or self._standstill.look():
+        if self.is_waiting or self._calls.is_ending or self._pause_detector.look():
             return
         if not self._positions.is_any_due and self._clock() < self._next_put:
             return
-        delivery = self._positions.hand_over(self._intake.most)
+        delivery = self._positions.hand_over(self._put_format.most)
         failures, delivery.failures = delivery.failures, []
         self._tolerance.judge(failures, delivery.record)
         self._observer.put(delivery.count, delivery.topics)
@@ -117,7 +117,7 @@ class Putting:
         delivery = self._positions.next
         if delivery is None or not delivery.read or not self._sent.may_be_followed or self._is_held_up:
             return False
-        count = self._sent.most_to_follow(delivery, self._intake.most, is_tolerant=self._tolerance.is_all)
+        count = self._sent.most_to_follow(delivery, self._put_format.most, is_tolerant=self._tolerance.is_all)
         if count == 0:
             return False
         self._send(self._positions.hand_over(count), heard + self._requests.heard)
@@ -137,7 +137,7 @@ class Putting:
     def _is_held_up(self) -> bool:
         """Return whether something has to be done before the task is given more."""
         is_asked = bool(self._requests.rewind or self._flow.resting) or self._requests.commit
-        is_stuck = self._standstill.look() or self._is_stuck or self._flow.is_holding
+        is_stuck = self._pause_detector.look() or self._is_stuck or self._flow.is_holding
         return is_stuck or is_asked or self._calls.is_ending
 
     @property
@@ -153,17 +153,17 @@ class Putting:
         elif self._stuck_since is None:
             self._stuck_since = now
         is_long = self._stuck_since is not None and max(now, self._retry_at) - self._stuck_since > HOLD_SECONDS
-        self._flow.hold(is_long or self._standstill.is_open)
+        self._flow.hold(is_long or self._pause_detector.is_open)
 
     def _send(self, delivery: Delivery, heard: int | None = None) -> None:
         self._next_put = self._clock() + IDLE_SECONDS
-        wanted, is_reporting = self._intake, self._tolerance.is_reporting
+        wanted, is_reporting = self._put_format, self._tolerance.is_reporting
         put = delivery.to_put(wanted.columns, wanted.most, are_consumed_wanted=is_reporting, heard=heard)
         self._sent.add(SentPut(delivery, self._calls.begin(put), heard is not None))
 
     # What became of puts --------------------------------------------------------------------------------------
 
-    def leave_out(self) -> None:
+    def skip_puts(self) -> None:
         """Have the task not be given what waits in the stage behind the put that it is at.
 
         Both sides count that as something it said, so what was sent before and has not begun does not count.
@@ -171,11 +171,11 @@ class Putting:
         if self._sent.is_more_than_one:
             self._times_left_out += 1
             with suppress(PluginError):  # that the stage is gone is told by the puts
-                self._stage.notify(LeaveOut())
+                self._stage.notify(SkipPuts())
 
     def settle_all(self) -> None:
         """Wait until nothing is being put: for one that the task has been given, not for those that wait behind it."""
-        self.leave_out()
+        self.skip_puts()
         while self._sent:
             self._settle()
 
@@ -192,7 +192,7 @@ class Putting:
         """
         if not self._sent:
             return
-        sent, most = self._sent.first, self._intake.most
+        sent, most = self._sent.first, self._put_format.most
         try:
             done = self._done(sent)
             failures = done.failures
@@ -237,7 +237,7 @@ class Putting:
                 done = self._calls.result(sent.answer, Put.op)
             except RemoteError as error:
                 done = PutDone(0, error=error.info)
-            begun = sent.delivery.split(done.begun * self._intake.most)[0] if done.begun else Delivery()
+            begun = sent.delivery.split(done.begun * self._put_format.most)[0] if done.begun else Delivery()
             return done
         finally:
             if sent.follows:

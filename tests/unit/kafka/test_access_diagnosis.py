@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-import hearth.kafka.access_mistake as module
-from hearth.kafka.access_mistake import find_mistake
+import hearth.kafka.access_diagnosis as module
+from hearth.kafka.access_diagnosis import find_mistake
 from hearth.kafka.library import ERR_AUTHENTICATION
 from hearth.kafka.listener_probe import BrokerListener
 

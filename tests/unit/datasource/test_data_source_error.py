@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from hearth.datasource.instruction import DataSourceFailed, instructive
+from hearth.datasource.data_source_error import DataSourceFailed, instructive
 from hearth_api import ConfigError, ConnectError, PluginError
 
 

@@ -30,7 +30,7 @@ FULL_ROWS, FULL_BYTES = 1000, 1 << 18
 """So much is handed over without waiting for more."""
 
 
-class HandOvers:
+class PollBuffer:
     """What was polled and is not handed over yet, and the credit for that.
 
     Polls are made on one thread. What waits goes with the next poll that finds its time over, or, where the task is

@@ -1,4 +1,4 @@
-"""A rehearsal is a start that leaves an archive of classes behind: of each program there is one."""
+"""A warm-up is a start that leaves an archive of classes behind: of each program there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hearth.broker.jar import fetch_jars
-from hearth.cli import rehearsal
+from hearth.cli import warm_up
 from hearth.foundation.class_archive import MAKING, ClassArchive
 from hearth.foundation.java import find_java
 from hearth.spark.driver import driver_archive
@@ -20,7 +20,7 @@ def test_what_is_missing_is_made_each_by_a_process_of_its_own(tmp_path: Path, mo
     """By this Python, which calls what the module has; the archives are those that drivers and brokers look for."""
     jars = fetch_jars()
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
-    monkeypatch.setattr(rehearsal, "fetch_jars", lambda: jars)
+    monkeypatch.setattr(warm_up, "fetch_jars", lambda: jars)
     calls: list[str] = []
 
     def run(command: list[str], env: dict[str, str], **_: Any) -> None:
@@ -30,9 +30,9 @@ def test_what_is_missing_is_made_each_by_a_process_of_its_own(tmp_path: Path, mo
         Path(env[MAKING]).write_text("classes")
 
     monkeypatch.setattr(subprocess, "run", run)
-    made = rehearsal.make_archives()
+    made = warm_up.make_archives()
     assert made == [driver_archive().path, ClassArchive(find_java().executable, jars).path]
-    assert rehearsal.make_archives() == made
+    assert warm_up.make_archives() == made
     assert len(calls) == 2
     for each in calls:
         exec(each, {})

@@ -12,7 +12,7 @@ MOST_LOSSES = 2
 
 
 @dataclass
-class Conduct:
+class SharingHistory:
     """How the instances of a connector, or the runs of a task, have behaved while its configuration was the same."""
 
     is_apart: bool = False

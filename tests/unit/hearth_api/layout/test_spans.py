@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.layout import piece as module
-from hearth_api.layout.piece import Spans, address_of, copied, join, number_type
+from hearth_api.layout import spans as module
+from hearth_api.layout.spans import Spans, address_of, copied, join, number_type
 
 TEXT = st.binary(max_size=4)
 POOLS: list[Any] = []

@@ -11,7 +11,7 @@ JAVA_MAX_POLL_RECORDS = 500
 
 
 @dataclass(frozen=True)
-class Intake:
+class PutFormat:
     """What a sink task takes with a put: these columns of a record (``None`` = all), and at most so many records.
 
     ``takes_next`` says that its stage may be sent further puts while it is at one.
@@ -26,7 +26,7 @@ class Intake:
         return self.columns is None or column in self.columns
 
 
-def intake_of(started: SinkStarted, most: int | None) -> Intake:
+def intake_of(started: SinkStarted, most: int | None) -> PutFormat:
     """Return what a started task takes; ``most`` is how many records the user wants it to be given at most."""
     default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
-    return Intake(started.columns, default if most is None else most, started.takes_next)
+    return PutFormat(started.columns, default if most is None else most, started.takes_next)

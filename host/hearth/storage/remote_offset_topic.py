@@ -33,7 +33,7 @@ class OwnTopic:
     """Settings of librdkafka."""
 
 
-class FarOffsetTopic:
+class RemoteOffsetTopic:
     """What a topic holds that clients of its own reach; used from any thread.
 
     Nobody fences who writes there: who leads no more is kept from it by asking first (see `TopicOffsetStore`).

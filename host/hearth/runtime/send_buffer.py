@@ -94,7 +94,7 @@ class _Held:
         return RefusedRecord(outgoing.slice(index, index + 1), partition, offset, polled)
 
 
-class Outbox:
+class SendBuffer:
     """Sends the records of a source in their order and knows when each is done.
 
     A record is done when the broker acknowledged it, or when it was refused for its own sake and that is tolerated.

@@ -43,7 +43,7 @@ _ACCESS_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ConfigWarning:
     """A key of a configuration, and what is to be said of it."""
 
     name: str
@@ -54,7 +54,7 @@ class Doubt:
     """Whether it is of a setting for a Kafka client."""
 
 
-class Doubts:
+class ConfigWarnings:
     """Looks through one configuration that was validated."""
 
     def __init__(
@@ -75,13 +75,15 @@ class Doubts:
             info["value"]["name"] for info in result["configs"] if info["value"] and info["value"]["errors"]
         }
 
-    def of_keys(self) -> list[Doubt]:
+    def of_keys(self) -> list[ConfigWarning]:
         """Return what is to be said of each key in turn."""
-        return [Doubt(name, text, is_help=name in self._wrong) for name in self._config for text in self._of(name)]
+        return [
+            ConfigWarning(name, text, is_help=name in self._wrong) for name in self._config for text in self._of(name)
+        ]
 
-    def of_clients(self) -> list[Doubt]:
+    def of_clients(self) -> list[ConfigWarning]:
         """Return which overrides the clients of the connector's tasks cannot honour; its start logs the same."""
-        found: list[Doubt] = []
+        found: list[ConfigWarning] = []
         worker, name = self._worker.originals, self._config.get(NAME, "")
         for client in used_clients(self._plugin, self._config, self._worker):
             prefix = override_prefix(client)
@@ -92,10 +94,10 @@ class Doubts:
             except ConfigError as error:
                 key, _, text = str(error).partition(": ")
                 is_of_key = key.startswith(prefix)
-                found.append(Doubt(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
+                found.append(ConfigWarning(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
             else:
                 said = (each.partition(": ") for each in told.warnings if each.startswith(prefix))
-                found += [Doubt(key, text, is_of_client=True) for key, _, text in said]
+                found += [ConfigWarning(key, text, is_of_client=True) for key, _, text in said]
                 if access_of(told.config) != access_of(_translated(client, worker, {}, name).config):
                     found += _of_access(told.config, prefix)
         return found
@@ -171,7 +173,7 @@ def _translated(client: ClientType, worker: Mapping[str, str], config: Mapping[s
     return (producer_config if client is ClientType.PRODUCER else admin_config)(worker, config)
 
 
-def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[Doubt]:
+def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[ConfigWarning]:
     """Yield why brokers do not let in a client that goes to others than its host does, or as somebody else.
 
     The key is that of the connector, whoever said it: there it can be said otherwise.
@@ -180,4 +182,4 @@ def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[Doubt]:
 
     if (mistake := find_access_mistake(access_of(config), _ACCESS_SECONDS)) is not None:
         key, text = _KEY_AND_TEXT.fullmatch(str(mistake)).groups()  # type: ignore[union-attr]
-        yield Doubt(prefix + (key or ""), f"{text} ({mistake.hint})" if mistake.hint else text)
+        yield ConfigWarning(prefix + (key or ""), f"{text} ({mistake.hint})" if mistake.hint else text)

@@ -17,7 +17,7 @@ from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from tests.bundles.build import plain_wheel
-from tests.patience import PATIENCE, eventually
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.fake import Bench
 
 CODE = """
@@ -74,7 +74,7 @@ class Moody:
         plain_wheel(root / "path", "moody", groups=POINTS, code=CODE.format(flag=str(root)))
         self.bench = Bench(root, None, *discover([root / "path"], include_host=False).plugins)
         self.herder = self.bench.herder
-        self.herder._queues._patience = 0.2
+        self.herder._queues._interrupt_after = 0.2
 
     def hang(self, where: str) -> None:
         """Hang there from now on."""
@@ -95,7 +95,7 @@ class Moody:
         self.run(where)
         self.hang(where)
         answer = self.herder.restart_connector("c")
-        assert eventually((self.root / "hangs").exists, PATIENCE)
+        assert eventually((self.root / "hangs").exists, TIMEOUT)
         return answer
 
     @property
@@ -145,7 +145,7 @@ def test_a_connector_that_hangs_runs_anew_in_time(
     moody.begin_to_hang(where)
     moody.behave()
     act(moody).result(30)
-    assert eventually(lambda: moody.state == "RUNNING", PATIENCE)
+    assert eventually(lambda: moody.state == "RUNNING", TIMEOUT)
     moody.bench.await_task("c", State.RUNNING)
 
 
@@ -154,7 +154,7 @@ def test_a_connector_that_hangs_runs_anew_in_time(
 def test_a_restart_with_flags_is_answered_before_what_hangs(moody: Moody, where: str, tasks: bool) -> None:
     """As by Java, whose leader writes the request and answers with the plan; what it asks for comes about later."""
     moody.begin_to_hang(where)
-    moody.herder._queues._patience = 3600.0
+    moody.herder._queues._interrupt_after = 3600.0
     for _ in range(2):  # neither waits for what the other has asked for
         plan = moody.herder.restart(RestartRequest("c", only_failed=not tasks, include_tasks=tasks)).result(5)
         assert plan["name"] == "c"
@@ -169,8 +169,8 @@ def test_a_restart_is_not_cut_short_by_what_it_has_written(moody: Moody, act: Ca
     moody.run()
     moody.hang("start")
     act(moody)
-    assert eventually((moody.root / "hangs").exists, PATIENCE)
-    time.sleep(3 * moody.herder._queues._patience)
+    assert eventually((moody.root / "hangs").exists, TIMEOUT)
+    time.sleep(3 * moody.herder._queues._interrupt_after)
     assert moody.state == "RESTARTING"
 
 
@@ -197,7 +197,7 @@ def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> N
     """It is a question, which nobody who acts has to wait for, and it has ended nothing."""
     moody.run(where)
     moody.hang(where)
-    moody.herder._queues._patience = 3600.0
+    moody.herder._queues._interrupt_after = 3600.0
     asked = moody.herder.put("c", {**config(where), "new": "1"})
     moody.herder.restart_task("c", 0).result(30)
     moody.herder.want("c", TargetState.PAUSED).result(30)

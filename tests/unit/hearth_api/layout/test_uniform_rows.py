@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Timestamp
-from hearth_api.batch import Many, UnlikeError, column_to_values, plain_to_json, values_to_column
+from hearth_api.batch import ScalarColumn, UnlikeError, column_to_values, plain_to_json, values_to_column
 from hearth_api.java import double_text
 from hearth_api.layout import as_string, join, template
-from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
-from hearth_api.layout.scalars import ManyOfColumn
+from hearth_api.layout.scalars import ScalarsOfColumn
 from hearth_api.layout.stretch import to_texts
+from hearth_api.layout.uniform_rows import Grouped, GroupedParts, Layouts, UniformRows, in_rows
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS
 
@@ -51,10 +51,10 @@ def test_escapes_of_others_are_written_as_columns_have_them() -> None:
     assert list(Layouts(are_foreign=True).groups(pa.array([rb'{"a":"\x"}']))) == []
 
 
-def scalar(*values: Any) -> Many:
+def scalar(*values: Any) -> ScalarColumn:
     """Return what stands for the values of a member."""
     _, value = grouped([{"a": each, "b": "b"} for each in values])
-    assert isinstance(value["a"], Many)
+    assert isinstance(value["a"], ScalarColumn)
     return value["a"]
 
 
@@ -93,7 +93,7 @@ def test_scalars_are_columns_of_their_values(data: st.DataObject, shape: Any) ->
     rows = data.draw(st.lists(st.fixed_dictionaries({"m": shape, "n": st.integers(0, 1)}), min_size=1, max_size=6))
     column = values_to_column(None, rows)
     for group in Layouts().groups(column):
-        if isinstance(group.value["m"], Many):
+        if isinstance(group.value["m"], ScalarColumn):
             try:
                 found = group.value["m"].column()
             except UnlikeError:
@@ -179,7 +179,7 @@ def test_what_is_not_written_in_one_way_is_in_no_group(value: Any) -> None:
 def test_what_is_known_of_a_column_is_not_searched() -> None:
     """Of another column, or a part of this one, it tells nothing; where it is of few rows the others are searched."""
     column = pa.array(['{"a":1}'] * 8 + ['{"b":1}'] * 8)
-    known = Grouped(column, [Alike(np.arange(8), {"a": "known"})])
+    known = Grouped(column, [UniformRows(np.arange(8), {"a": "known"})])
     assert known.of(pa.array(column.to_pylist())) == known.of(column.slice(1)) == known.of(column.slice(0, 8)) == ()
     groups = list(Layouts().groups(column, known=known.of(column.slice(0))))
     assert [(group.rows.tolist(), list(group.value)) for group in groups] == [
@@ -187,14 +187,14 @@ def test_what_is_known_of_a_column_is_not_searched() -> None:
         (list(range(8, 16)), ["b"]),
     ]
     assert groups[0].value == {"a": "known"}
-    whole = Alike(np.arange(16), {"a": "known"})
+    whole = UniformRows(np.arange(16), {"a": "known"})
     assert list(Layouts().groups(column, known=[whole])) == [whole]
 
 
 def test_a_column_of_parts_knows_what_has_no_nulls() -> None:
     """A null is no value that one could stand for with others."""
     parts = GroupedParts(5)
-    one, two = Alike(np.array([0, 3]), "one"), Alike(np.array([1]), "two")
+    one, two = UniformRows(np.array([0, 3]), "one"), UniformRows(np.array([1]), "two")
     parts.add_alike(one, pa.array(["1", "1"]))
     parts.add_alike(two, pa.array([None], pa.string()))
     parts.add(np.array([2, 4]), pa.array(["3", "3"]))
@@ -256,7 +256,7 @@ def test_scalars_of_several_kinds_are_taken_one_by_one(values: tuple[Any, ...]) 
 
 def test_what_is_plain_and_what_is_text() -> None:
     """Tags say that JSON has no word."""
-    found = [scalar("a", "b"), scalar(1, 2), scalar(MOMENT, MOMENT), ManyOfColumn(STRING_SCHEMA, pa.array(["x"]))]
+    found = [scalar("a", "b"), scalar(1, 2), scalar(MOMENT, MOMENT), ScalarsOfColumn(STRING_SCHEMA, pa.array(["x"]))]
     assert [each.is_text for each in found] == [True, False, False, True]
     assert [each.is_plain for each in found] == [True, True, False, True]
 
@@ -271,7 +271,7 @@ def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
     found = data.draw(st.lists(st.none() | values(schema), max_size=4))
     column = values_to_column(schema, found)
     wanted = [plain_to_json(value) for value in column_to_values(schema, column)]
-    pieces = ManyOfColumn(schema, column).pieces()
+    pieces = ScalarsOfColumn(schema, column).pieces()
     assert as_string(join(pieces, len(column))).to_pylist() == wanted
 
 

@@ -151,12 +151,12 @@ def test_it_is_told(
     validator: ConnectorValidator, base: dict[str, str], change: dict[str, str], name: str, says: str
 ) -> None:
     """One key, one reason, and nothing else; no secret in it."""
-    doubts = validator.examine({**base, **change})[1]
+    config_warnings = validator.examine({**base, **change})[1]
     if says:
-        ((key, message),) = [(each.name, each.message) for each in doubts]
+        ((key, message),) = [(each.name, each.message) for each in config_warnings]
         assert key == name
         assert message.endswith(says)
-    assert "geheim" not in str(doubts)
+    assert "geheim" not in str(config_warnings)
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_a_class_that_is_not_there_is_told_with_the_nearest(
     validator: ConnectorValidator, change: dict[str, str], name: str, near: str
 ) -> None:
     """The validation's own message is Kafka Connect's to the letter, so help comes beside it."""
-    result, doubts = validator.examine({**SOURCE, **change})
-    (doubt,) = doubts
+    result, config_warnings = validator.examine({**SOURCE, **change})
+    (config_warning,) = config_warnings
     assert result["error_count"] == 1
-    assert (doubt.name, doubt.is_help) == (name, True)
-    assert doubt.message.startswith("nearest names: ")
-    assert near in doubt.message
+    assert (config_warning.name, config_warning.is_help) == (name, True)
+    assert config_warning.message.startswith("nearest names: ")
+    assert near in config_warning.message
