@@ -331,8 +331,8 @@ class WrittenTask:
         config = self._plan.task_config
         keys = ", ".join(f"{key} (now {config[key]})" if key in config else key for key in self._retry_budget.keys)
         return NotFlushed(
-            f"{self._plan.connector_class} keeps rows back after a batch: after {self._retry_budget.flush:g} s "
-            f"it has agreed to {places}",
+            f"{self._plan.connector_class} keeps rows back at the end of a batch: "
+            f"after {self._retry_budget.flush:g} s it has agreed to {places}",
             hint=f"have it write what it has whenever it is asked{f', by {keys}' if keys else ''}; "
             "or wait longer: hearth.flush.ms",
         )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from hearth.kafka.c_memory import MESSAGE, content_size, locate, messages
+from hearth.kafka.c_memory import MESSAGE, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
 from hearth.kafka.client_log import LOG_SETTING, ClientLog
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
@@ -40,10 +37,10 @@ from hearth.kafka.message_unit import (
     HeaderCells,
     MessageUnits,
 )
+from hearth.kafka.outgoing import Outgoing
 from hearth.kafka.token import desk
 from hearth.kafka.token_source import SOURCE
 from hearth_execution.failure import cut
-from hearth_execution.raw_header import raw_column
 
 log = logging.getLogger(__name__)
 
@@ -58,61 +55,12 @@ DEFAULT_BATCH_BYTES = "1000000"
 DEFAULT_BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""
 
-NO_TIMESTAMP = -1
-"""Kafka's word for a record whose time the producer's clock says."""
-
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
 _SHOWN = 300
 """Characters that are shown of a name."""
 _HURRY_MS = 1
 """How long librdkafka is told to send at once what it has: its thread must have seen it by then."""
-
-
-@dataclass(frozen=True)
-class Outgoing:
-    """Rows for one topic.
-
-    ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
-    partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 where the producer's clock counts,
-    ``headers`` a raw column of them (see ``raw_header``). Everything but ``value`` may be missing.
-    """
-
-    topic: str
-    value: Any
-    key: Any = None
-    partition: Any = None
-    timestamp: Any = None
-    headers: Any = None
-
-    @cached_property
-    def size(self) -> int:
-        """Return the bytes of all values and keys."""
-        return content_size(self.value) + (0 if self.key is None else content_size(self.key))
-
-    def slice(self, start: int, end: int) -> Outgoing:
-        """Return some consecutive rows."""
-        columns = (self.value, self.key, self.partition, self.timestamp, self.headers)
-        return Outgoing(self.topic, *(None if column is None else column[start:end] for column in columns))
-
-    def take(self, places: Any) -> Outgoing:
-        """Return the rows in these places, a numpy array of integers, in that order."""
-        indices = pa.array(places)
-        partition, timestamp = (None if each is None else each[places] for each in (self.partition, self.timestamp))
-        key, headers = (None if each is None else each.take(indices) for each in (self.key, self.headers))
-        return Outgoing(self.topic, self.value.take(indices), key, partition, timestamp, headers)
-
-    @classmethod
-    def join(cls, parts: Sequence[Outgoing]) -> Outgoing:
-        """Return rows for one topic that come in several parts, one behind the other."""
-        return cls(
-            parts[0].topic,
-            pa.concat_arrays([part.value for part in parts]),
-            _joined(parts, "key", lambda count: pa.nulls(count, pa.binary()), pa.concat_arrays),
-            _joined(parts, "partition", lambda count: np.full(count, PARTITION_ANY, np.int32), np.concatenate),
-            _joined(parts, "timestamp", lambda count: np.full(count, NO_TIMESTAMP, np.int64), np.concatenate),
-            _joined(parts, "headers", lambda count: raw_column([[]] * count), pa.concat_arrays),
-        )
 
 
 @dataclass(frozen=True)
@@ -287,7 +235,12 @@ class Producer:
         flags, partition = 0, PARTITION_ANY
         if outgoing.partition is not None:
             rows["partition"], flags = outgoing.partition, _PARTITION_FLAG
-        sent = self._library.produce_batch(self._topic(outgoing.topic), partition, flags, rows.ctypes.data, count)
+        topics = [(self._topic(topic), start, end - start) for topic, start, end in outgoing.by_topic]
+        first, produce = rows.ctypes.data, self._library.produce_batch
+        sent = sum(
+            produce(topic, partition, flags, first + start * MESSAGE.itemsize, length)
+            for topic, start, length in topics
+        )
         return None if sent == count else rows["error"]
 
     def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
@@ -306,7 +259,7 @@ class Producer:
         """
         now = time.time_ns() // 1_000_000
         columns: dict[int, tuple[Any, ...]] = {
-            TOPIC: (self._topic(outgoing.topic),),
+            TOPIC: (self._topics_of(outgoing),),
             VALUE: locate(outgoing.value),
             OPAQUE: (sequence,),
             TIMESTAMP: (now if outgoing.timestamp is None else self._stamps(outgoing.timestamp),),
@@ -321,6 +274,13 @@ class Producer:
         """Return timestamps as librdkafka takes them: 0 is its clock, so that the begin of 1970 needs another word."""
         begin = ZERO if self._writes_zero else 1
         return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
+
+    def _topics_of(self, outgoing: Outgoing) -> Any:
+        """Return the topic of all rows, or those of each."""
+        if not outgoing.spans:
+            return self._topic(outgoing.topic)
+        topics = [self._topic(topic) for topic, _, _ in outgoing.spans]
+        return np.repeat(np.array(topics, np.int64), [end - start for _, start, end in outgoing.spans])
 
     def _topic(self, name: str) -> int:
         topic = self._topics.get(name)
@@ -409,16 +369,6 @@ class Producer:
         if self._has_worked and desk.has_ended(self._config.get(SOURCE)):
             return None  # the next token is waited for
         return KafkaError(number, reason)
-
-
-def _joined(
-    parts: Sequence[Outgoing], name: str, blank: Callable[[int], Any], join: Callable[[list[Any]], Any]
-) -> Any:
-    """Return a column of several parts, blank in those that lack it; ``None`` where all do."""
-    columns = [getattr(part, name) for part in parts]
-    if all(own is None for own in columns):
-        return None
-    return join([blank(len(part.value)) if own is None else own for part, own in zip(parts, columns)])
 
 
 def _numbers(errors: Any) -> Any:

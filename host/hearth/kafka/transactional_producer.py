@@ -14,7 +14,8 @@ import numpy as np
 from hearth.kafka.interceptor import can_write_zero
 from hearth.kafka.kafka_error import KafkaError, fatal_error
 from hearth.kafka.library import ERR_FATAL, ERR_STATE, ERR_TIMED_OUT
-from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import DeliveryReport, Producer
 
 SLICE_MS = 500
 """So long a thread is inside a request for a transaction, which then may be given up or is asked for again."""

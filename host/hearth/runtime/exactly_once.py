@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED
-from hearth.kafka.producer import Outgoing
+from hearth.kafka.outgoing import Outgoing
 from hearth.kafka.transactional_producer import TransactionalProducer
 from hearth.runtime.guarantee import WAIT_MS, Guarantee, Tell
 from hearth.runtime.observer import TaskObserver
@@ -109,7 +109,8 @@ class ExactlyOnce(Guarantee):
 
     def admit(self, prepared: Prepared) -> None:
         """Refuse records for the task's own offsets topic: who reads that would wait for their transaction."""
-        if any(outgoing.topic in self._transaction.topics for outgoing, _ in prepared.outgoing):
+        topics = [topic for outgoing, _ in prepared.outgoing for topic, _, _ in outgoing.by_topic]
+        if not set(topics).isdisjoint(self._transaction.topics):
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled",
                 hint="let the connector write to another topic, or name another one by offsets.storage.topic",

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.producer import Outgoing
+from hearth.kafka.outgoing import Outgoing
 from hearth_api.batch import PackedRecords
 from hearth_api.layout import packed_texts
 
 
 def written(
-    packed: PackedRecords, writers: Mapping[str, Sequence[Any]], partition: Any, timestamp: Any
-) -> list[tuple[Outgoing, Any]] | None:
-    """Return the rows for each topic, with their numbers; None where a value or a key cannot be written.
+    packed: PackedRecords, keys: Sequence[Any], values: Sequence[Any], partition: Any, timestamp: Any
+) -> tuple[Outgoing, Any] | None:
+    """Return rows for all topics, with their numbers; None where a value or a key cannot be written.
 
-    ``writers`` holds for each side what the converter writes each kind of records by; the others are what `Outgoing`
-    wants of the records, in their order.
+    ``keys`` and ``values`` are what converters write those of each kind by; the others are what ``Outgoing`` wants of
+    the records, in their order.
     """
     topics: dict[str | None, int] = {}
     topic_of = np.array([topics.setdefault(kind.topic, len(topics)) for kind in packed.kinds])
     codes = topic_of[packed.codes]
     rows = np.argsort(codes, kind="stable")  # as 64 bits
-    value = _texts(packed, "value", writers["value"], rows)
-    key = _texts(packed, "key", writers["key"], rows)
+    value = _texts(packed, "value", values, rows)
+    key = _texts(packed, "key", keys, rows)
     if value is None or key is None:
         return None
     partition, timestamp = (None if column is None else column[rows] for column in (partition, timestamp))
     ends = np.cumsum(np.bincount(codes)).tolist()
-    return [
-        (_part(Outgoing(str(topic), value, key, partition, timestamp), start, end), rows[start:end])
-        for topic, start, end in zip(topics, [0, *ends], ends)
-    ]
-
-
-def _part(whole: Outgoing, start: int, end: int) -> Outgoing:
-    part = whole.slice(start, end)
-    return part if part.key.null_count < end - start else replace(part, key=None)
+    spans = [(str(topic), start, end) for topic, start, end in zip(topics, [0, *ends], ends) if end > start]
+    key = None if key.null_count == len(key) else key
+    return Outgoing("", value, key, partition, timestamp, spans=spans), rows
 
 
 def _texts(packed: PackedRecords, side: str, writers: Sequence[Any], order: Any) -> Any:

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.library import PARTITION_ANY
-from hearth.kafka.producer import NO_TIMESTAMP, Outgoing
+from hearth.kafka.outgoing import NO_TIMESTAMP, Outgoing, apart
 from hearth.runtime.packed_rows import written
 from hearth.staging.chain import Chain, Hop
 from hearth.staging.place import Place, StagePlace
 from hearth.staging.plugin_plan import PluginPlan, PluginSpec
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError, Schema
-from hearth_api.batch import Batch, ColumnRun, PackedRecords, arrow_type
+from hearth_api.batch import Batch, ColumnRun, PackedRecords, RecordKind, arrow_type
 from hearth_execution.column_run import paired, taken
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import follow_each_other, in_order, join_sources, numbered, rows_of
@@ -40,13 +40,16 @@ from hearth_stage.conversion_call import (
     side_of,
 )
 
+_REMEMBERED = 4096
+"""Kinds of packed records that are remembered."""
+
 WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 """Who sends, in Kafka Connect's reports."""
 
 
 @dataclass
 class Prepared:
-    """What the pipeline made of what was polled together: rows to send, with their numbers, which go up in each part.
+    """What the pipeline made of what was polled together: rows to send and their numbers, which go up for each topic.
 
     ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first that fails the task whatever is tolerated.
     """
@@ -65,7 +68,7 @@ class Prepared:
 
     def before(self, row: int) -> Prepared:
         """Return what comes before a row."""
-        earlier = ((outgoing, rows, int(np.searchsorted(rows, row))) for outgoing, rows in self.outgoing)
+        earlier = ((outgoing, rows, int(np.searchsorted(rows, row))) for outgoing, rows in apart(self.outgoing))
         return Prepared(
             [(outgoing.slice(0, count), rows[:count]) for outgoing, rows, count in earlier if count],
             [failure for failure in self.failures if failure.row < row],
@@ -91,6 +94,8 @@ class Pipeline:
         self.wants_headers = True
         """Whether what follows the converters may look at the headers of consumed records."""
         self._reading = threading.Lock()
+        self._writers: dict[bytes, tuple[Any, Any]] = {}
+        """What writes keys and values of packed records, by their kinds' texts."""
 
     @property
     def hops(self) -> list[Hop]:
@@ -113,7 +118,7 @@ class Pipeline:
 
         A row that failed is named and not among the outgoing.
         """
-        if isinstance(batches, PackedRecords) and not self.hops and (prepared := self._written(batches)) is not None:
+        if isinstance(batches, PackedRecords) and (prepared := self._written(batches)) is not None:
             return lambda: prepared
         outcome = self.transform(numbered(batches) if self.hops else batches)
         parts = join_sources(outcome.batches)
@@ -121,18 +126,26 @@ class Pipeline:
 
     def _written(self, packed: PackedRecords) -> Prepared | None:
         """Return packed records as they are sent; None where columns are needed of some, as for one that fails."""
-        writers = {
-            side: [self._row_writer(side, kind.topic or "", getattr(kind, f"{side}_schema")) for kind in packed.kinds]
-            for side in ("key", "value")
-        }
-        if any(None in own for own in writers.values()):
+        if not self.takes_packed:
             return None
-        if (outgoing := written(packed, writers, _partitions(packed), _timestamps(packed))) is None:
+        keys, values = zip(*map(self._row_writers, packed.texts, packed.kinds))
+        if None in keys or None in values:
             return None
-        prepared = Prepared()
-        for part in outgoing:
-            prepared += Prepared([part], end=_invalid_timestamp(*part))
-        return prepared
+        sent = written(packed, keys, values, _partitions(packed), _timestamps(packed))
+        return None if sent is None else Prepared([sent], end=_invalid_timestamp(*sent))
+
+    def _row_writers(self, text: bytes, kind: RecordKind) -> tuple[Any, Any]:
+        """Return what writes keys and values of a kind."""
+        if (found := self._writers.get(text)) is None:
+            if len(self._writers) >= _REMEMBERED:
+                self._writers.clear()
+            topic = kind.topic or ""
+            found = (
+                self._row_writer("key", topic, kind.key_schema),
+                self._row_writer("value", topic, kind.value_schema),
+            )
+            self._writers[text] = found
+        return found
 
     def _row_writer(self, side: str, topic: str, schema: Schema | None) -> Any:
         role = f"{side}.converter"
@@ -352,8 +365,9 @@ def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
     """Return the first row whose timestamp Kafka knows no meaning for; Kafka Connect does not tolerate it."""
     if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < NO_TIMESTAMP)):
         return None
-    error = ConnectError(f"Invalid record timestamp {outgoing.timestamp[wrong[0]]}")
-    return Failure(int(rows[wrong[0]]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))
+    first = wrong[rows[wrong].argmin()]
+    error = ConnectError(f"Invalid record timestamp {outgoing.timestamp[first]}")
+    return Failure(int(rows[first]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))
 
 
 def _batch(incoming: Incoming, columns: dict[str, Any], rows: Any, key: ColumnRun, value: ColumnRun) -> Batch:

@@ -12,7 +12,7 @@ from hearth_execution.failure import cut
 from hearth_execution.order import row_of
 
 if TYPE_CHECKING:  # who reads a source without Kafka names its records as well
-    from hearth.kafka.producer import Outgoing
+    from hearth.kafka.outgoing import Outgoing
 
 KEY_CHARACTERS = 100
 """More of a record's key is left out: it is there to find the record by."""

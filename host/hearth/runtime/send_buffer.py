@@ -22,7 +22,8 @@ from hearth.kafka.library import (
     ERR_UNKNOWN_TOPIC,
     ERR_UNKNOWN_TOPIC_OR_PART,
 )
-from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
+from hearth.kafka.outgoing import Outgoing, apart
+from hearth.kafka.producer import DeliveryReport, Producer
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import WORKER_CLASS, Prepared
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
@@ -77,7 +78,7 @@ class _Held:
 
     def pick(self, first: int, sequence: Any) -> list[tuple[Outgoing, Any]]:
         """Return the rows that have these numbers, and hold them; nothing else of them is on its way."""
-        numbered = ((outgoing, first + rows.astype(np.int64)) for outgoing, rows in self.submitted)
+        numbered = ((outgoing, first + rows.astype(np.int64)) for outgoing, rows in apart(self.submitted))
         found = ((outgoing, numbers, np.flatnonzero(np.isin(numbers, sequence))) for outgoing, numbers in numbered)
         self.again = [
             (outgoing if len(places) == len(numbers) else outgoing.take(places), numbers[places])
@@ -88,7 +89,9 @@ class _Held:
 
     def record(self, row: int, partition: Any, offset: Any) -> RefusedRecord:
         """Return a row for a report."""
-        parts = ((outgoing, int(np.searchsorted(rows, row))) for outgoing, rows in self.submitted if row in rows)
+        parts = (
+            (outgoing, int(np.searchsorted(rows, row))) for outgoing, rows in apart(self.submitted) if row in rows
+        )
         outgoing, index = next(parts)
         polled = None if self.polled is None else PolledRecord(self.polled, row)
         return RefusedRecord(outgoing.slice(index, index + 1), partition, offset, polled)
@@ -162,7 +165,7 @@ class SendBuffer:
             if self._producer.in_flight:
                 return
             self._turn_back()
-        while self._line and not self._refused and self._may_go(self._line[0][0]):
+        while self._line and not self._refused and self._may_go(self._first_in_line()):
             outgoing, sequence = self._line.popleft()
             refused = self._producer.send(outgoing, sequence)
             self._observer.sent(len(sequence))
@@ -182,18 +185,27 @@ class SendBuffer:
         self._unheard.update((topic, np.array([last])) for topic, last in self._known.items())
         self._known.clear()
 
+    def _first_in_line(self) -> Outgoing:
+        """Return what is to be sent next: of several topics of which one may not be there those for the first."""
+        outgoing, _ = self._line[0]
+        if outgoing.spans and self._topics is not None and not self._topics.has_all(outgoing.spans):
+            self._line.extendleft(reversed([*apart([self._line.popleft()])]))
+        return self._line[0][0]
+
     def _may_go(self, outgoing: Outgoing) -> bool:
-        is_there = self._topics is None or self._topics.ensure(outgoing.topic)
+        is_there = self._topics is None or all(self._topics.ensure(topic) for topic, _, _ in outgoing.by_topic)
         return is_there and self._producer.has_room(outgoing)
 
     def _enqueue(self, outgoing: Outgoing, sequence: Any) -> None:
         self._line.append((outgoing, sequence))
-        if outgoing.topic in self._known:
-            self._known[outgoing.topic] = int(sequence[-1])
-        else:
-            self._unheard[outgoing.topic] = np.append(self._unheard.get(outgoing.topic, _NONE), sequence)
-        if self._tell is not None:
-            self._untold.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
+        for topic, start, end in outgoing.by_topic:
+            own = sequence[start:end]
+            if topic in self._known:
+                self._known[topic] = int(own[-1])
+            else:
+                self._unheard[topic] = np.append(self._unheard.get(topic, _NONE), own)
+            if self._tell is not None:
+                self._untold.update(dict.fromkeys(own.tolist(), topic))
 
     def _turn_back(self) -> None:
         """Put what must be sent again between what waits, each in the place it had."""

@@ -34,6 +34,10 @@ class TopicCreation:
         self._asked: dict[str, Future[Any]] = {}
         self._making: dict[str, TopicGroup] = {}
 
+    def has_all(self, spans: Sequence[tuple[str, int, int]]) -> bool:
+        """Return whether all topics are there, as far as was asked already."""
+        return self._known.issuperset(topic for topic, _, _ in spans)
+
     def ensure(self, topic: str) -> bool:
         """Return whether a topic is there, and see to it that it will be.
 

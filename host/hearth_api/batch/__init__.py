@@ -42,7 +42,7 @@ from hearth_api.batch.header_list import (
 )
 from hearth_api.batch.header_parsing import parse_headers
 from hearth_api.batch.late_error import LateErrors
-from hearth_api.batch.packed_records import PackedRecords
+from hearth_api.batch.packed_records import PackedRecords, RecordKind
 from hearth_api.batch.record_copy import LASTING, copies_of
 from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
@@ -65,6 +65,7 @@ __all__ = [
     "ScalarColumn",
     "PackedRecords",
     "PartlyFailed",
+    "RecordKind",
     "TableColumn",
     "UnlikeError",
     "arrow",

@@ -22,7 +22,8 @@ from hearth.kafka import library as library_module
 from hearth.kafka.kafka_error import KafkaError, is_refusal
 from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD
 from hearth.kafka.linger import Linger
-from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import DeliveryReport, Producer
 from hearth_api import ConfigError
 from hearth_execution.raw_header import RawHeaders, raw_column
 from tests.timeouts import TIMEOUT
@@ -221,6 +222,24 @@ def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) 
         (None, None, 6),
         (b"k", b"", 7),
     ]
+
+
+@pytest.mark.parametrize("with_headers", [False, True], ids=["batch", "rows"])
+def test_rows_for_several_topics_are_handed_over_together(
+    open_producer: Open, new_topic: NewTopic, read: Read, with_headers: bool
+) -> None:
+    """Each goes to its own topic, in either way rows reach librdkafka."""
+    topics, producer = [new_topic(), new_topic(), new_topic()], open_producer()
+    spans = [(topics[0], 0, 2), (topics[1], 2, 3), (topics[2], 3, 5)]
+    headers = raw_column([[("h", b"1")], [], [], [("h", b"4")], []]) if with_headers else None
+    values = binary(b"a", None, b"c", b"d", b"e")
+    send(producer, Outgoing("", values, values, headers=headers, spans=spans), numbers(5, 7))
+    written = outcome(finish(producer))
+    assert written == {7: (0, 0, 0), 8: (0, 0, 1), 9: (0, 0, 0), 10: (0, 0, 0), 11: (0, 0, 1)}
+    for topic, start, end in spans:
+        found = read(topic, end - start)
+        assert [each.value for each in found] == values.to_pylist()[start:end]
+        assert [bool(each.headers) for each in found] == [with_headers and row in (0, 3) for row in range(start, end)]
 
 
 def test_rows_with_headers_have_the_time_at_which_they_are_sent(

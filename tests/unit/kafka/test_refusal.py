@@ -16,7 +16,8 @@ from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_AUTHENTICATION
-from hearth.kafka.producer import Outgoing, Producer
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import Producer
 from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError
 from tests.reservation import reserve_port

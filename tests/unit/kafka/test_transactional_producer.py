@@ -16,7 +16,8 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_FENCED
-from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import DeliveryReport
 from hearth.kafka.transactional_producer import TransactionalProducer, TransactionFailed
 from tests.timeouts import TIMEOUT
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.kafka_error import KafkaError
-from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import DeliveryReport
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.event_queue import EventQueue, StageEnded
 from hearth.runtime.link import HostLost
@@ -118,6 +119,15 @@ class World:
     """How many records are converted together where they wait."""
     looks: int = 0
     """How often the loop looks in vain for what is converted beside it."""
+    sends_together: bool = False
+    """Whether rows for several topics are sent together, as those of packed records are."""
+    memory: dict[int, weakref.ref[Any]] = field(default_factory=dict)
+    """What holds the values of these, by its address."""
+
+    def owner(self, column: Any) -> weakref.ref[Any]:
+        """Return what must be kept for a column: itself, or the memory that those of several topics are parts of."""
+        held = self.memory.get(column.buffers()[2].address)
+        return weakref.ref(column) if held is None or held() is None else held
 
     def clock(self) -> float:
         """Return the time; some passes between two looks at it."""
@@ -199,14 +209,15 @@ class WorldProducer:
         demand(not self.is_closed, "sent after the end")
         demand(not self.is_forbidden, "sent although the host is lost")
         refused = []
-        for row, number in enumerate(sequence.tolist()):
+        topics = [topic for topic, start, end in outgoing.by_topic for _ in range(start, end)]
+        for row, (number, topic) in enumerate(zip(sequence.tolist(), topics, strict=True)):
             record = Record(*json.loads(outgoing.value[row].as_py()))
-            demand((record.topic, record.partition) == (outgoing.topic, outgoing.partition[row]), "sent elsewhere")
+            demand((record.topic, record.partition) == (topic, outgoing.partition[row]), "sent elsewhere")
             if error := self._refusal(record):
                 refused.append((number, error))
                 continue
             line = self.lines.setdefault((record.topic, record.partition), deque())
-            line.append(_Sent(number, record, weakref.ref(outgoing.value)))
+            line.append(_Sent(number, record, self._world.owner(outgoing.value)))
         return _delivery([(number, error, -1, -1) for number, error in refused]) if refused else None
 
     def _refusal(self, record: Record) -> int:
@@ -421,12 +432,27 @@ class WorldPipeline:
         records = [Record(*json.loads(text)) for _, text in sorted(texts.items())]
         failures = [_failure(row) for row, record in enumerate(records) if record.fate == FAILING]
         outgoing = []
-        for topic in sorted({record.topic for record in records}):
+        for topic in sorted({record.topic for record in records if _is_sent(record)}):
             rows = [row for row, record in enumerate(records) if _is_sent(record) and record.topic == topic]
             values = pa.array([json.dumps(records[row]).encode() for row in rows], pa.binary())
             partition = np.array([records[row].partition for row in rows], np.int32)
             outgoing.append((Outgoing(topic, values, None, partition), np.array(rows, np.int32)))
+        is_together = self._world.sends_together and len(outgoing) > 1
+        if is_together:
+            outgoing = [self._together(outgoing)]
         return Prepared(outgoing, failures)
+
+    def _together(self, parts: list[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
+        """Return rows for several topics as those of packed records are sent."""
+        ends = [*accumulate(len(rows) for _, rows in parts)]
+        spans = [*zip([part.topic for part, _ in parts], [0, *ends], ends)]
+        whole = Outgoing.join([part for part, _ in parts])
+        _, places, content = whole.value.buffers()
+        memory = np.frombuffer(content, np.uint8).copy()
+        held = pa.py_buffer(memory)
+        self._world.memory[held.address] = weakref.ref(memory)
+        value = pa.Array.from_buffers(pa.binary(), len(whole.value), [None, places, held])
+        return replace(whole, topic="", value=value, spans=spans), np.concatenate([rows for _, rows in parts])
 
 
 def _is_sent(record: Record) -> bool:
@@ -561,6 +587,10 @@ class WorldTopics:
 
     def ensure(self, topic: str) -> bool:
         """Return whether a topic is known."""
+        return self.are_known
+
+    def has_all(self, spans: Sequence[tuple[str, int, int]]) -> bool:
+        """Return whether topics are known."""
         return self.are_known
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hearth.kafka.outgoing import apart
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.staging.place import LocalPlace, Place, loading
 from hearth.staging.plugin_plan import PluginSpec
@@ -92,6 +93,7 @@ def pipeline(value: str, key: str = STRING, config: dict[str, str] | None = None
 
 def told(prepared: Prepared) -> Any:
     """Return what is sent, by its number, in which order for each topic, what failed and where it all ends."""
+    prepared.outgoing = [*apart(prepared.outgoing)]
     order = {
         topic: [row for outgoing, own in prepared.outgoing if outgoing.topic == topic for row in own.tolist()]
         for topic in [outgoing.topic for outgoing, _ in prepared.outgoing]
@@ -134,7 +136,18 @@ def test_records_are_not_unpacked_to_be_written() -> None:
         assert isinstance(packed, PackedRecords)
         prepared = made.preparing(packed)()
         assert ("batches" in vars(packed)) == is_unpacked
-        assert {outgoing.topic for outgoing, _ in prepared.outgoing} == {"t", "u"}
+        assert {outgoing.topic for outgoing, _ in apart(prepared.outgoing)} == {"t", "u"}
+
+
+def test_a_kind_of_which_there_is_no_record_is_of_no_topic() -> None:
+    """Another process may tell of kinds as it likes."""
+    packed = packed_by_kind([record(topic, STRING_SCHEMA, "a") for topic in "tu"])
+    assert isinstance(packed, PackedRecords)
+    kinds, rows = packed.to_batches()
+    packed = PackedRecords.of_batches(kinds, rows.take(pa.array([1])))
+    ((outgoing, numbers),) = pipeline(JSON).preparing(packed)().outgoing
+    assert (outgoing.by_topic, numbers.tolist()) == ([("u", 0, 1)], [0])
+    assert [batch.topic for batch in packed] == ["u"]
 
 
 def test_who_needs_columns_takes_nothing_packed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from hearth.kafka.producer import Outgoing
+from hearth.kafka.outgoing import Outgoing
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth_api import INT64_SCHEMA, STRING_SCHEMA, Header, SourceRecord
 from hearth_api.batch import records_by_kind

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import pytest
 
 from hearth.isolation.stage import StageDied
 from hearth.kafka.kafka_error import KafkaError
-from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.kafka.outgoing import Outgoing
+from hearth.kafka.producer import DeliveryReport
 from hearth.link.link_call import ForgetTopics, Pause, Stop
 from hearth.runtime.conversion import Conversion
 from hearth.runtime.link import HostLost
@@ -643,6 +645,28 @@ def test_a_topic_that_was_forgotten_is_told_with_what_is_acknowledged_afterwards
     run.hand_over(("a", [("u", 0, OK), (*T0, OK)]))
     drain(run)
     assert run.link.topics == ["t", "u"]
+
+
+def test_rows_for_a_topic_that_is_there_do_not_wait_for_another() -> None:
+    """Also where rows for both are one piece, which goes as one once both are there."""
+    run = Run(World(sends_together=True))
+    known = {"t"}
+    topics: Any = SimpleNamespace(ensure=known.__contains__, has_all=lambda spans: known.issuperset(dict_of(spans)))
+    run.loop._send_buffer._topics = topics
+    run.hand_over(("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, OK)]))
+    run.turn_until(lambda: run.loop._send_buffer.is_blocked and run.producer.in_flight == 2)
+    known.add("u")
+    run.hand_over(("a", [("t", 0, OK), ("u", 0, OK)]))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._has_heard_all)
+    drain(run)
+    numbers = {topic: [each.number for each in log] for (topic, _), log in run.world.log.items()}
+    assert (numbers, run.world.stored) == ({"t": [1, 3, 4], "u": [2, 5]}, {"a": 5})
+
+
+def dict_of(spans: Sequence[tuple[str, int, int]]) -> dict[str, int]:
+    """Return the topics of spans."""
+    return {topic: start for topic, start, _ in spans}
 
 
 def test_a_topic_that_takes_nothing_is_not_told() -> None:

@@ -44,10 +44,15 @@ class SourceMachine(RuleBasedStateMachine):
         stages=st.sampled_from(["", TOGETHER, APART]),
         joined_rows=st.sampled_from([1, 4, JOINED_ROWS]),
         looks=st.integers(0, 3),
+        sends_together=st.booleans(),
     )
-    def begin(self, is_tolerant: bool, wants_records: bool, stages: str, joined_rows: int, looks: int) -> None:
+    def begin(
+        self, is_tolerant: bool, wants_records: bool, stages: str, joined_rows: int, looks: int, sends_together: bool
+    ) -> None:
         """Start the first run."""
-        self.world = World(is_tolerant=is_tolerant, stages=stages, joined_rows=joined_rows, looks=looks)
+        self.world = World(
+            is_tolerant=is_tolerant, stages=stages, joined_rows=joined_rows, looks=looks, sends_together=sends_together
+        )
         self.world.meanwhile = self.play
         self.wants_records = wants_records
         self.run = self.new_run()
