@@ -65,7 +65,7 @@ class SchemaReference(Schema):
     versions, docs and defaults apart.
     """
 
-    __slots__ = ("_knot", "_own")
+    __slots__ = ("_own", "_recursive_struct")
 
     is_reference: ClassVar[bool] = True
     type = Type.STRUCT
@@ -76,9 +76,9 @@ class SchemaReference(Schema):
     def __init__(
         self, recursive_struct: RecursiveStruct, optional: bool, parameters: Mapping[str, str] | None = None
     ) -> None:
-        """Refer to what the knot is or will be; the parameters are those beside the struct's."""
+        """Refer to what the struct is or will be; the parameters are those beside the struct's."""
         put = object.__setattr__
-        put(self, "_knot", recursive_struct)
+        put(self, "_recursive_struct", recursive_struct)
         put(self, "optional", optional)
         put(self, "_own", dict(parameters or {}))
 

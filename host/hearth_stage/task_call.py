@@ -318,7 +318,7 @@ class Put(Call[PutDone], op="sink.put"):
 
 
 @dataclass(frozen=True)
-class SkipPuts(Notice, op="sink.leave_out"):
+class SkipPuts(Notice, op="sink.skip_puts"):
     """Leaves out the puts that were sent to follow another and have not begun; heard at once, not in its turn."""
 
 

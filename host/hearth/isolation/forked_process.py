@@ -2,8 +2,8 @@
 
 An owner that needs a stage of an environment looks for its fork server at an address that all processes share which
 were forked from one (``fork_server_directory``), such as the workers of an executor. The address is an abstract Unix
-socket: the kernel gives it to one process at a time and frees it when that process ends. An owner that finds nobody there
-takes the address, starts the fork server and hands it the socket.
+socket: the kernel gives it to one process at a time and frees it when that process ends. An owner that finds nobody
+there takes the address, starts the fork server and hands it the socket.
 """
 
 from __future__ import annotations
