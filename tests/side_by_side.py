@@ -18,7 +18,7 @@ LONGEST_FIRST = (
     "tests/integration/",
     "tests/unit/runtime/",
     "tests/unit/kafka/",
-    "tests/unit/herder/test_timeouts.py",
+    "tests/unit/herder/test_interruption.py",
     "tests/unit/herder/test_reconciler_machine.py",
     "tests/unit/rest/test_attack.py",
     "tests/unit/discovery/test_hostile.py",
