@@ -25,7 +25,6 @@ from hearth_api import (
 from hearth_api.batch import BatchConverter, BatchHeaderConverter, ColumnRun, Declined
 from hearth_api.batch import arrow as pa
 from hearth_api.java import java_text
-from hearth_api.layout import RowTexts
 from hearth_converters.charset import charset
 
 _KIND = converter_config_def().keys[CONVERTER_TYPE_CONFIG]
@@ -35,7 +34,9 @@ _WRITTEN = {Type.STRING: "BARE"} | {type_: type_.name for type_ in _AS_DIGITS}
 
 @lru_cache
 def _writer(kind: str) -> Any:
-    return RowTexts(b"", (kind, b"", ()), b"")
+    from hearth_api.layout import RowTexts  # it loads Arrow
+
+    return None if RowTexts is None else RowTexts(b"", (kind, b"", ()), b"")
 
 
 class StringConverterSettings(Settings):
@@ -105,12 +106,7 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
     def row_writer(self, topic: str, schema: Schema | None) -> Any:
         """Return what writes the texts of values that are texts or digits one by one."""
         kind = "NOTHING" if schema is None else _WRITTEN.get(schema.type)
-        if (
-            RowTexts is None
-            or kind is None
-            or not self._charset.is_utf8
-            or (schema is not None and is_logical(schema))
-        ):
+        if kind is None or not self._charset.is_utf8 or (schema is not None and is_logical(schema)):
             return None
         return _writer(kind)
 

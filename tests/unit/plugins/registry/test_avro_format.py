@@ -347,7 +347,7 @@ def test_names_are_scrubbed_as_java_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "doubt"),
+    ("schema", "warning"),
     [
         (SchemaBuilder.struct().field("a", STRING_SCHEMA).build(), None),
         (SchemaBuilder.struct().field("d", Decimal.schema(70)).build(), "scale must be less than or equal"),
