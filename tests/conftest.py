@@ -17,7 +17,8 @@ from hypothesis.strategies import none
 from hatch_build import compiled, is_older, parts, sources
 from hearth.broker import KafkaBroker
 from hearth_execution.stack import make_room
-from tests.profile import load_profile
+from tests.profile import LONG, QUICK, SUITE, load_profile
+from tests.quick import is_quick
 from tests.reservation import reserve_port
 from tests.side_by_side import Together, are_chosen, available_memory, rank, worker_count
 
@@ -32,6 +33,7 @@ HOST = Path(__file__).parents[1] / "host"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the long search: state machines of 200,000 examples, and the tests marked ``long``."""
     parser.addoption("--long", action="store_true", help="let property tests search for hours, and run long tests")
+    parser.addoption("--quick", action="store_true", help="leave out what starts programs, and draw few examples")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -43,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     make_room()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.getrandbits(32))
-    load_profile(is_long=config.getoption("long"))
+    load_profile(LONG if config.getoption("long") else QUICK if config.getoption("quick") else SUITE)
     if old := [each for each in sources(HOST) if is_older(compiled(each), parts(each))]:
         raise pytest.UsageError(f"{old[0].name} has changed since it was compiled: run tools/setup")
 
@@ -54,7 +56,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests unless they are asked for; a search that is asked for has no deadline.
+    """Leave out long tests unless they are asked for, and the others that are not quick where these are.
 
     Beside each other the tests that take long begin first; one after the other they stay as they are.
     """
@@ -64,10 +66,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             item.add_marker(pytest.mark.timeout(0))
         return
-    left_out = [item for item in items if item.get_closest_marker("long") is not None]
+    chosen: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (chosen if _is_chosen(item, quick=config.getoption("quick")) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = chosen
+
+
+def _is_chosen(item: pytest.Item, *, quick: bool) -> bool:
+    if item.get_closest_marker("long") is not None:
+        return False
+    return not quick or (item.get_closest_marker("slow") is None and is_quick(item.nodeid, item.fixturenames))  # type: ignore[attr-defined]
 
 
 @given(none())

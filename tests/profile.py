@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-SUITE, LONG = "suite", "long"
+QUICK, SUITE, LONG = "quick", "suite", "long"
 
-EXAMPLES = {SUITE: 40, LONG: 10_000}
+EXAMPLES = {QUICK: 8, SUITE: 40, LONG: 10_000}
 """Examples of a property in each profile."""
-MACHINE_EXAMPLES = {SUITE: 2_000, LONG: 200_000}
+MACHINE_EXAMPLES = {QUICK: 20, SUITE: 1_000, LONG: 200_000}
 """Runs of a state machine in each profile."""
-DECODER_EXAMPLES = {SUITE: 60, LONG: 100_000}
+DECODER_EXAMPLES = {QUICK: 10, SUITE: 60, LONG: 100_000}
 """How many foreign bytes a decoder is given in each profile."""
-CRASHES = {SUITE: 1, LONG: 10}
+CRASHES = {QUICK: 1, SUITE: 1, LONG: 10}
 """How often a crash test kills or stops what it is about, each time at another moment."""
 
 
-def load_profile(*, is_long: bool) -> None:
+def load_profile(name: str) -> None:
     """Make one of the profiles the one that tests without settings of their own run in.
 
     Every run draws other examples, by the seed that its summary tells. How long it takes to draw one says what else
     the machine does, so nothing goes by that.
     """
-    for name, examples in EXAMPLES.items():
+    for each, examples in EXAMPLES.items():
         settings.register_profile(
-            name,
+            each,
             deadline=None,
             max_examples=examples,
             derandomize=False,
             print_blob=True,
             suppress_health_check=[HealthCheck.too_slow],
         )
-    settings.load_profile(LONG if is_long else SUITE)
+    settings.load_profile(name)
 
 
 def machine_settings(steps: int = 50) -> settings:

@@ -11,9 +11,9 @@ def test_a_state_machine_searches_as_far_as_the_profile_says() -> None:
     """The suite's profile runs thousands of examples, the long one two hundred thousand."""
     before = settings.get_current_profile_name()
     try:
-        load_profile(is_long=True)
+        load_profile(LONG)
         long = machine_settings()
-        load_profile(is_long=False)
+        load_profile(SUITE)
         suite = machine_settings(steps=20)
     finally:
         settings.load_profile(before)

@@ -46,6 +46,14 @@ def test_environment_is_that_of_the_python_that_is_named(checkout: Path, script:
     assert (checkout / "calls").read_text().count("\n") == len(_PROGRAMS)
 
 
+def test_the_quick_part_is_a_choice_of_tests(checkout: Path) -> None:
+    """Lint, types and layers run as always."""
+    subprocess.run([checkout / "tools" / "test", "--quick", "-x"], check=True, capture_output=True)
+    calls = (checkout / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == list(_PROGRAMS)
+    assert calls[-1].endswith("--quick tests/unit tests/contract -x")
+
+
 def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None:
     """In an environment of its own, whatever came of the one before; a Python that does not run is none."""
     versions = ("3.96", "3.97", "3.98", "3.99")
@@ -77,7 +85,7 @@ def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None
     assert (checkout / "set-up").read_text() == "".join(f"{each} {checkout}/.venvs/{each}\n" for each in pythons)
     calls = (checkout / "calls").read_text().splitlines()
     assert [call.split()[0] for call in calls] == list(pythons)
-    assert all("-m pytest" in call and call.endswith("tests/unit tests/contract/staging -x") for call in calls)
+    assert all("-m pytest" in call and call.endswith("--quick tests/unit tests/contract -x") for call in calls)
 
 
 @pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
