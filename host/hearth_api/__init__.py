@@ -1,12 +1,17 @@
-"""What the author of a connector, a converter or a transformation needs: all of it stands here.
+"""The API for authors of connectors, converters, transformations and other plugins.
 
-Records with their headers, schemas, structs and logical types; a configuration, declared once; the classes that
-plugins derive from, and the errors that tell the host what to do. The standard library is enough.
+It holds records and headers, schemas, structs and logical types, declarative configuration, the base classes of
+plugins, and the errors that tell the host what to do. It needs the standard library only.
 
-Each further door is for those who need it, and no name has two: `hearth_api.batch` for plugins that work on whole
-batches, `hearth_api.java` for the rules by which Java writes, reads and orders values, `hearth_api.worker` for plugins
-of the worker rather than of a connector, `hearth_api.testing` for an author's tests. What stands behind a door may
-move; the doors do not. The host provides the package to every plugin, so bundles never contain it.
+Further public packages, none of which exports a name of another: `hearth_api.batch` for plugins that work on whole
+batches, `hearth_api.java` for Java's rules of writing, reading and ordering values, `hearth_api.worker` for plugins of
+the worker rather than of a connector, `hearth_api.testing` for tests. Import from these packages only: modules inside
+them may move. The host provides the package to every plugin, so bundles never contain it.
+
+`schema`, `struct`, `struct_layout`, `text` and `validation` form an import circle, but in annotations only: they load
+in the order `struct_layout`, `schema`, `validation` and `text`, `struct`. They are one idea, a value and its
+description: `struct_layout` is the compiled part of `Schema` that every `Struct` reads, so its types name both
+classes.
 """
 
 import hearth_api.python_type  # noqa: F401 - it reads types for `Schema.of`

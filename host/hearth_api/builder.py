@@ -1,4 +1,4 @@
-"""The fluent way to make schemas."""
+"""Builds schemas step by step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api.validation import validate_value
 class SchemaBuilder:
     """Collects the parts of a schema: `SchemaBuilder.struct().field("id", INT64_SCHEMA).build()`.
 
-    Every part can be set once. Call `optional()` before a default of None makes sense.
+    Each part can be set once. Call `optional()` before setting a default of None.
     """
 
     def __init__(self, type_: Type) -> None:
@@ -107,12 +107,12 @@ class SchemaBuilder:
         return self
 
     def required(self) -> SchemaBuilder:
-        """Forbid None, which is also what happens when nothing is said."""
+        """Forbid None; this is the default."""
         self._optional = self._once("optional", self._optional, False)
         return self
 
     def default(self, value: Any) -> SchemaBuilder:
-        """Set the value that stands in for a missing one; it must fit the schema as built so far."""
+        """Set the value used in place of a missing one; it must fit the schema as built so far."""
         default = self._once("default", self._default, value)
         try:
             validate_value(self.build(), default)
@@ -147,7 +147,7 @@ class SchemaBuilder:
         return self
 
     def basics(self, source: Schema) -> SchemaBuilder:
-        """Take name, version, documentation and parameters from another schema."""
+        """Copy name, version, documentation and parameters from another schema."""
         self.name(source.name).version(source.version).doc(source.doc)
         return self.parameters(source.parameters or {})
 
@@ -164,9 +164,9 @@ class SchemaBuilder:
         return self
 
     def itself(self, optional: bool = False) -> SchemaReference:
-        """Return what stands for a struct inside of itself: `node.field("next", node.itself(optional=True))`.
+        """Return a reference to the struct being built: `node.field("next", node.itself(optional=True))`.
 
-        It is known once the struct is built, and until then has no fields.
+        The reference has fields once the struct is built.
         """
         if self._type is not Type.STRUCT:
             raise SchemaBuilderError(f"Only a struct can hold itself, not type {self._type}")
@@ -174,7 +174,7 @@ class SchemaBuilder:
         return SchemaReference(self._recursive_struct, optional)
 
     def build(self) -> Schema:
-        """Return the schema; the builder can go on afterwards."""
+        """Return the schema; the builder remains usable."""
         built = Schema(
             self._type,
             bool(self._optional),

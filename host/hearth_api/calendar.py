@@ -1,7 +1,7 @@
 """Java's calendar: Gregorian from 15 October 1582 on and Julian before, with days counted from 1970.
 
-There is no first and no last year; year 0 is 1 BC. Python's own dates are Gregorian throughout and end at the years 1
-and 9999.
+It has no first and no last year; year 0 is 1 BC. Python's dates are Gregorian throughout and cover the years 1 to
+9999.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Day(NamedTuple):
 
 
 def day_of(number: int) -> Day:
-    """Return the day that is so many days after 1 January 1970."""
+    """Return the day a number of days after 1 January 1970."""
     if number >= _CUTOVER:
         ages, rest = divmod(number - _GREGORIAN_START, 146_097)
         year = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
@@ -41,7 +41,7 @@ def day_of(number: int) -> Day:
 
 
 def day_number(year: int, month: int, day: int) -> int:
-    """Return how many days after 1 January 1970 a day is; month and day may lie outside of their ranges."""
+    """Return the number of days from 1 January 1970 to a day; month and day may exceed their ranges."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     shifted = year - (month < 3)
     in_year = (153 * ((month - 3) % 12) + 2) // 5 + day - 1

@@ -1,4 +1,4 @@
-"""Converters: they turn Connect data into the bytes of a Kafka record and back."""
+"""Converters turn Connect data into the bytes of a Kafka record and back."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ CONVERTER_TYPE_CONFIG = "converter.type"
 
 
 def converter_config_def() -> ConfigDef:
-    """Return a new definition holding the one key all converters share, `converter.type`.
+    """Return a new definition with the one key all converters share, `converter.type`.
 
-    For converters to start their own `config` from, follows Kafka's `ConverterConfig`. The key is
-    required: the host sets it for header converters; for key and value converters the converter adds it
-    in `configure`.
+    Converters build their own `config` on it; follows Kafka's `ConverterConfig`. The key is required: the host sets it
+    for header converters; a key or value converter adds it in `configure`.
     """
     return ConfigDef().define(
         CONVERTER_TYPE_CONFIG,
@@ -51,20 +50,19 @@ def converter_config_def() -> ConfigDef:
 
 
 class Converter(ConnectPlugin, ABC):
-    """Converts the key or the value of records, follows Kafka's `Converter`.
+    """Converts the key or the value of records; follows Kafka's `Converter`.
 
-    Each task has its own instances, one for keys and one for values. All calls on one instance come from
-    one thread at a time. Converters installed with the host run inside the task runtime, all others in a
-    process of their bundle. A converter that derives from `hearth_api.batch.BatchConverter` is given whole
-    columns instead of single values.
+    Each task has its own instances, one for keys and one for values. Calls on one instance come from one thread at a
+    time. Converters installed with the host run inside the task runtime, all others in a process of their bundle. A
+    converter that derives from `hearth_api.batch.BatchConverter` receives whole columns instead of single values.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
-        """Take the settings; called once per instance, before any conversion.
+        """Read the settings; called once per instance, before any conversion.
 
-        `configs` are the keys below `key.converter.` or `value.converter.` without that prefix, as text
-        and not yet parsed. A `ConfigError` fails the task (or, during validation, the request).
+        `configs` are the keys under `key.converter.` or `value.converter.` without that prefix, as unparsed text. A
+        `ConfigError` fails the task (or, during validation, the request).
         """
 
     @abstractmethod
@@ -74,9 +72,8 @@ class Converter(ConnectPlugin, ABC):
         """Return the bytes to write for a value; `None` writes a null (a tombstone, for values).
 
         Called in source tasks after the transformations, once per record. `schema` is `None` for
-        schemaless data; `headers` are those of the Kafka record being built, and changes to them are
-        written. Raise `DataError` for a value that cannot be converted: `errors.tolerance` decides what
-        happens.
+        schemaless data; `headers` are those of the Kafka record being built, and changes to them are written to Kafka.
+        Raise `DataError` for a value that cannot be converted: `errors.tolerance` decides what happens.
         """
 
     @abstractmethod
@@ -89,24 +86,24 @@ class Converter(ConnectPlugin, ABC):
         """
 
     def close(self) -> None:
-        """Release what the converter holds; called once, when its task ends (KIP-891), not after a kill."""
+        """Release the converter's resources; called once, when its task ends (KIP-891), not after a kill."""
 
 
 @dataclass(frozen=True)
 class SchemaOutlook:
-    """What a schema would meet in a registry, found out without registering it.
+    """What registering a schema would do, determined without registering it.
 
-    `text` is what would be registered under `subject`, or the schema that is chosen there, where nothing would be
-    (`is_registered_by_use` is False). `latest` and `latest_version` are the subject's at present, None where it has
-    none; `against` says what the registry has against the schema, by its rule of `compatibility`, and `warnings` for
-    what others may refuse to read it, though it would be registered.
+    `text` is the schema that would be registered under `subject`, or, if `is_registered_by_use` is False, the existing
+    schema chosen there. `latest` and `latest_version` are the subject's current schema and version, or None. `against`
+    lists the registry's objections under its `compatibility` rule; `warnings` lists reasons why others may be unable
+    to read a schema that would be registered.
     """
 
     subject: str
     schema_type: str
     text: str
     version: int | None
-    """The version that the schema is already, if it is one."""
+    """The version under which the schema is already registered, if any."""
     latest: str | None
     latest_version: int | None
     compatibility: str
@@ -116,30 +113,29 @@ class SchemaOutlook:
 
 
 class RegisteringConverter(Converter):
-    """A converter that registers schemas somewhere, and can tell beforehand which, and whether that would do."""
+    """A converter that registers schemas and can report in advance what it would register and with what result."""
 
     @abstractmethod
     def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
-        """Return what values of a Connect schema, written to a topic, would have registered; nothing is changed.
+        """Return what writing values of a Connect schema to a topic would register; changes nothing.
 
-        Called after `configure`, by commands and never by a task. Raises what `from_connect_data` raises where the
-        schema cannot be converted or the registry is away.
+        Called after `configure`, by commands and never by a task. Raises what `from_connect_data` raises if the schema
+        cannot be converted or the registry is unreachable.
         """
 
 
 class HeaderConverter(ConnectPlugin, ABC):
-    """Converts the values of record headers, follows Kafka's `HeaderConverter`.
+    """Converts the values of record headers; follows Kafka's `HeaderConverter`.
 
     Each task has one instance; calls come from one thread at a time. A converter that derives from
-    `hearth_api.batch.BatchHeaderConverter` is given the headers of one name that many records have at once.
+    `hearth_api.batch.BatchHeaderConverter` receives the headers of one name from many records at once.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the settings; called once, before any conversion.
+        """Read the settings; called once, before any conversion.
 
-        `configs` are the keys below `header.converter.` without that prefix, plus `converter.type` =
-        `header`.
+        `configs` are the keys under `header.converter.` without that prefix, plus `converter.type` = `header`.
         """
 
     @abstractmethod
@@ -158,4 +154,4 @@ class HeaderConverter(ConnectPlugin, ABC):
         """
 
     def close(self) -> None:
-        """Release what the converter holds; called once, when its task ends, not after a kill."""
+        """Release the converter's resources; called once, when its task ends, not after a kill."""

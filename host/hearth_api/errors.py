@@ -1,4 +1,4 @@
-"""The errors plugins raise and the host understands; what a caller can do is told by the class."""
+"""Errors that plugins raise and the host handles; the class tells the caller what to do."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 _NEAR = 3
 _MOST = 20
-"""So many names a message lists."""
+"""The most names that a message lists."""
 
 
 class ConnectError(Exception):
-    """Something went wrong and calling again will not help.
+    """Something went wrong, and calling again will not help.
 
-    The facts are the arguments, the wording is made in `__str__`, so an error survives pickling. `code` is
-    stable and dotted; `hint` tells what to do about it. Both may be given per error.
+    The arguments are the facts; `__str__` composes the message, so an error survives pickling. `code` is a stable
+    dotted name; `hint` tells how to fix it. Both may be given per error.
 
-    `java_name` is the class of Kafka Connect that an error stands for: dead letters, traces and logs call it by that
-    name, as whoever reads those of Java's workers expects. A class derived from this one goes by its own name in
-    Python, unless it has a `java_name` of its own, as that of a connector that has come over from Java may.
+    `java_name` is the Kafka Connect class that an error stands for: dead letters, tracebacks and logs show that name,
+    as Java workers do. A derived class shows its Python name unless it sets a `java_name` itself, for example when its
+    connector was ported from Java.
     """
 
     code: str = "connect"
@@ -26,7 +26,7 @@ class ConnectError(Exception):
     java_name: str | None = "org.apache.kafka.connect.errors.ConnectException"
 
     def __init__(self, *args: Any, code: str | None = None, hint: str | None = None) -> None:
-        """Keep the facts; `code` and `hint` replace the defaults of the class."""
+        """Store the facts; `code` and `hint` override the defaults of the class."""
         super().__init__(*args)
         if code is not None:
             self.code = code
@@ -35,13 +35,13 @@ class ConnectError(Exception):
 
 
 class ConfigError(ConnectError):
-    """A configuration is not acceptable: `ConfigError(message)` or `ConfigError(name, value, message)`."""
+    """A configuration is invalid: `ConfigError(message)` or `ConfigError(name, value, message)`."""
 
     code = "config.invalid"
     java_name = "org.apache.kafka.common.config.ConfigException"
 
     def __str__(self) -> str:
-        """Word the error as Kafka Connect's REST clients know it."""
+        """Return the message as Kafka Connect's REST API shows it."""
         if len(self.args) < 2:
             return super().__str__()
         name, value, *message = self.args
@@ -50,40 +50,40 @@ class ConfigError(ConnectError):
 
 
 class NotFoundError(ConnectError):
-    """What was asked for does not exist."""
+    """The requested object does not exist."""
 
     code = "not_found"
     java_name = "org.apache.kafka.connect.errors.NotFoundException"
 
 
 class ConflictError(ConnectError):
-    """The call does not fit the present state; a later one may."""
+    """The call conflicts with the present state; a later call may succeed."""
 
     code = "conflict"
 
 
 class RetriableError(ConnectError):
-    """The same call may succeed when it is made again."""
+    """The same call may succeed if repeated."""
 
     code = "retriable"
     java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
 class DataError(ConnectError):
-    """A record cannot be handled; the error tolerance of the connector decides what becomes of it."""
+    """A record cannot be handled; the connector's error tolerance decides what happens to it."""
 
     code = "data.invalid"
     java_name = "org.apache.kafka.connect.errors.DataException"
 
 
 class UnknownNameError(DataError, KeyError):
-    """A struct has no such field, or a record no such header: `UnknownNameError(owner, kind, name, names)`."""
+    """A struct lacks the field or a record lacks the header: `UnknownNameError(owner, kind, name, names)`."""
 
     code = "data.name"
     java_name = DataError.java_name
 
     def __str__(self) -> str:
-        """Name what there is, nearest names first."""
+        """List the existing names, closest match first."""
         owner, kind, name, names = self.args
         near = get_close_matches(name, names, _NEAR) if isinstance(name, str) else []
         if near:
@@ -93,21 +93,21 @@ class UnknownNameError(DataError, KeyError):
 
 
 class SchemaBuilderError(DataError):
-    """A schema is being put together in a way that makes no sense."""
+    """A schema is built in an invalid way."""
 
     code = "data.schema"
     java_name = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 class SchemaProjectorError(DataError):
-    """A value of one schema cannot be carried over to another."""
+    """A value cannot be projected from its schema onto another."""
 
     code = "data.projection"
     java_name = "org.apache.kafka.connect.errors.SchemaProjectorException"
 
 
 class PluginError(ConnectError):
-    """A plugin raised; `trace` holds its own traceback as text, when there is one."""
+    """A plugin raised an exception; `trace` holds its traceback as text, if there is one."""
 
     code = "plugin"
     trace: str | None = None

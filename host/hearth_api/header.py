@@ -1,4 +1,4 @@
-"""Headers of records: named values with schemas, several of one name allowed."""
+"""Record headers: named values with schemas; names may repeat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Header:
     __slots__ = ("_schema", "key", "value")
 
     def __init__(self, key: str, schema: Schema | None = None, value: Any = None) -> None:
-        """Name a value."""
+        """Store the parts."""
         if key is None:
             raise DataError(_NO_KEY)
         self.key = key
@@ -36,16 +36,16 @@ class Header:
 
     @property
     def schema(self) -> Schema | None:
-        """Return the schema; a struct without one answers with its own."""
+        """Return the schema; for a struct given without one, the struct's own."""
         schema = self._schema
         return self.value.schema if schema is None and isinstance(self.value, Struct) else schema
 
     def rename(self, key: str) -> Header:
-        """Return the same value under another name."""
+        """Return a header with the same value under another name."""
         return self if key == self.key else Header(key, self._schema, self.value)
 
     def with_value(self, schema: Schema | None, value: Any) -> Header:
-        """Return another value under the same name."""
+        """Return a header with another value under the same name."""
         return Header(self.key, schema, value)
 
     def __eq__(self, other: object) -> bool:
@@ -55,7 +55,7 @@ class Header:
         return self.key == other.key and self.schema == other.schema and self.value == other.value
 
     def __hash__(self) -> int:
-        """Return a hash of name and schema, since not every value has one."""
+        """Return a hash of name and schema, since not every value is hashable."""
         return hash((self.key, self.schema))
 
     def __repr__(self) -> str:
@@ -64,18 +64,18 @@ class Header:
 
 
 class Headers:
-    """The headers of one record, in order; changed in place, every change returns the headers themselves.
+    """The headers of one record, in order; methods change it in place and return it.
 
     `headers["trace"]` is the value of the newest header of a name; iteration yields each `Header`.
 
-    What was added to new ones is kept as names, schemas and values, one after the other, until somebody looks at it:
-    the headers of most records are only written.
+    New headers are stored as a flat sequence of names, schemas and values until they are first read, because most
+    records' headers are only written.
     """
 
     __slots__ = ("_items", "_parts")
 
     _items: tuple[Header, ...] | None
-    """What somebody has looked at; None means that the headers are made of these parts."""
+    """The headers once read; None means that they are still only `_parts`."""
     _parts: tuple[Any, ...]
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
@@ -92,7 +92,7 @@ class Headers:
         return iter(self._looked_at())
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of the newest header of a name; a name that none has raises a KeyError (and DataError)."""
+        """Return the value of the newest header of a name; an unknown name raises a KeyError (and DataError)."""
         header = self.last_with_name(key)
         if header is None:
             names = tuple(dict.fromkeys(header.key for header in self))
@@ -100,13 +100,13 @@ class Headers:
         return header.value
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether there is a header of the name, or just this `Header`."""
+        """Return whether there is a header of the name, or this very `Header`."""
         if isinstance(key, Header):
             return key in self._looked_at()
         return any(header.key == key for header in self._looked_at())
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of the newest header of a name, or the default where there is none."""
+        """Return the value of the newest header of a name, or the default if there is none."""
         header = self.last_with_name(key)
         return default if header is None else header.value
 
@@ -170,7 +170,7 @@ class Headers:
         return self
 
     def apply(self, transform: Callable[[Header], Header | None], key: str | None = None) -> Headers:
-        """Replace every header (of one name) by what the function returns; None removes it."""
+        """Replace every header (of one name) with the result of the function; None removes it."""
         changed = [header if key not in (None, header.key) else transform(header) for header in self._looked_at()]
         self._items = tuple(header for header in changed if header is not None)
         return self
@@ -199,14 +199,14 @@ class Headers:
         return f"ConnectHeaders(headers={[*self._looked_at()] or ''})"
 
     def _flat(self) -> tuple[Any, ...]:
-        """Return name, schema (as it was given) and value of each header, one after the other."""
+        """Return name, schema (as given) and value of each header as one flat tuple."""
         items = self._items
         if items is None:
             return self._parts
         return tuple([part for header in items for part in (header.key, header._schema, header.value)])
 
     def _looked_at(self) -> tuple[Header, ...]:
-        """Return the headers; two threads that look at once make them twice, and either may be kept."""
+        """Return the headers; two threads reading at once build them twice, and either result may be kept."""
         items = self._items
         if items is None:
             parts = self._parts
@@ -215,7 +215,7 @@ class Headers:
 
 
 def headers_of_values(key: str, schema: Schema | None, values: Iterable[Any]) -> list[Header]:
-    """Return headers of one name and schema, one for each value."""
+    """Return one header for each value, all of one name and schema."""
     made = []
     for value in values:
         header = Header.__new__(Header)
@@ -227,7 +227,7 @@ def headers_of_values(key: str, schema: Schema | None, values: Iterable[Any]) ->
 
 
 def headers_of_each(rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
-    """Return the headers of records, made of those of each."""
+    """Return one Headers object for each record's headers."""
     made = []
     for items in rows:
         headers = Headers.__new__(Headers)
@@ -238,14 +238,14 @@ def headers_of_each(rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
 
 
 def flat_rows(headers: Iterable[Headers | None]) -> list[tuple[Any, ...]]:
-    """Return name, schema (as it was given) and value of each header one after the other, a row for each record."""
+    """Return a flat tuple of name, schema (as given) and value of each header, for each record."""
     return [() if own is None else own._flat() for own in headers]
 
 
 def alike_headers(headers: Iterable[Headers | None]) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Return name, schema and value of each header of the first record, and the values of all headers of all records.
 
-    Returns None where a record has others than the first, or one without schema, or where there are none.
+    Returns None if there are no headers, if names or schemas differ between records, or if a header has no schema.
     """
     first: tuple[Any, ...] = ()
     values: list[Any] = []
@@ -268,7 +268,7 @@ def alike_headers(headers: Iterable[Headers | None]) -> tuple[tuple[Any, ...], l
 def _check(schema: Schema, value: Any) -> None:
     if value is None and not schema.optional:
         raise DataError(f"A null value requires an optional schema but was {schema}")
-    # Inside of containers Kafka Connect does not look, either.
+    # Kafka Connect does not check inside containers either.
     if value is None or (schema.type in (Type.ARRAY, Type.MAP) and isinstance(value, (list, tuple, dict))):
         return
     try:

@@ -1,4 +1,4 @@
-"""The four logical types: Python values above, plain Connect values below.
+"""The four logical types: each maps Python values (logical) to plain Connect values (physical).
 
 A class stands for a type and is never instantiated: `Decimal.schema(2)`, `Timestamp.SCHEMA`.
 """
@@ -16,12 +16,12 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _MILLIS_PER_DAY = 86_400_000
-# The default context rounds to 28 digits; a decimal of a record keeps all it has.
+# The default context rounds to 28 digits; a record's decimal keeps every digit.
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
 class Decimal:
-    """Exact decimal numbers: `decimal.Decimal` above, the unscaled number as big-endian bytes below."""
+    """Exact decimals: logical `decimal.Decimal`, physical big-endian bytes of the unscaled number."""
 
     LOGICAL_NAME = "org.apache.kafka.connect.data.Decimal"
     SCALE_FIELD = "scale"
@@ -38,7 +38,7 @@ class Decimal:
 
     @classmethod
     def scale(cls, schema: Schema) -> int:
-        """Return the scale a schema asks for."""
+        """Return the scale of a schema."""
         text = (schema.parameters or {}).get(cls.SCALE_FIELD)
         if text is None:
             raise DataError("Invalid Decimal schema: scale parameter not found.")
@@ -49,7 +49,7 @@ class Decimal:
 
     @classmethod
     def from_logical(cls, schema: Schema, value: decimal.Decimal) -> bytes:
-        """Return the bytes of a decimal, whose scale must be that of the schema."""
+        """Return the bytes of a decimal, which must have the scale of the schema."""
         expected = cls.scale(schema)
         exponent = value.as_tuple().exponent
         if not isinstance(exponent, int):
@@ -65,13 +65,13 @@ class Decimal:
 
     @classmethod
     def to_logical(cls, schema: Schema, physical: bytes) -> decimal.Decimal:
-        """Return the decimal that the bytes stand for."""
+        """Return the decimal for its bytes."""
         unscaled = decimal.Decimal(int.from_bytes(physical, "big", signed=True))
         return _EXACT.scaleb(unscaled, -cls.scale(schema))
 
 
 class Date:
-    """Days without time or zone: `datetime.date` above, days since 1970 as INT32 below."""
+    """Days without time or zone: logical `datetime.date`, physical INT32 days since 1970."""
 
     LOGICAL_NAME = "org.apache.kafka.connect.data.Date"
     SCHEMA: Schema
@@ -91,7 +91,7 @@ class Date:
 
     @classmethod
     def to_logical(cls, schema: Schema, physical: int) -> dt.date:
-        """Return the day that is so many days after 1970-01-01."""
+        """Return the day a number of days after 1970-01-01."""
         _check_name(schema, cls.LOGICAL_NAME, "Date")
         try:
             return dt.date.fromordinal(physical + _EPOCH_DAY)
@@ -101,7 +101,7 @@ class Date:
 
 
 class Time:
-    """Times of day without zone: `datetime.time` above, milliseconds since midnight as INT32 below."""
+    """Times of day without zone: logical `datetime.time`, physical INT32 milliseconds since midnight."""
 
     LOGICAL_NAME = "org.apache.kafka.connect.data.Time"
     SCHEMA: Schema
@@ -113,15 +113,15 @@ class Time:
 
     @classmethod
     def from_logical(cls, schema: Schema, value: dt.time) -> int:
-        """Return the milliseconds since midnight; microseconds are cut off."""
+        """Return the milliseconds since midnight; microseconds are truncated."""
         _check_name(schema, cls.LOGICAL_NAME, "Time")
         seconds = (value.hour * 60 + value.minute) * 60 + value.second
         return seconds * 1000 + value.microsecond // 1000
 
     @classmethod
     def to_logical(cls, schema: Schema, physical: int) -> dt.time:
-        """Return the time of day so many milliseconds after midnight."""
-        _check_name(schema, cls.LOGICAL_NAME, "Date")  # Kafka Connect's message names the wrong type, too
+        """Return the time of day a number of milliseconds after midnight."""
+        _check_name(schema, cls.LOGICAL_NAME, "Date")  # Kafka Connect's message names the wrong type too
         if not 0 <= physical < _MILLIS_PER_DAY:
             raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
         seconds, millis = divmod(physical, 1000)
@@ -129,19 +129,19 @@ class Time:
 
 
 class Timestamp:
-    """Moments: an aware `datetime.datetime` in UTC above, milliseconds since 1970 as INT64 below."""
+    """Timestamps: logical aware `datetime.datetime` in UTC, physical INT64 milliseconds since 1970."""
 
     LOGICAL_NAME = "org.apache.kafka.connect.data.Timestamp"
     SCHEMA: Schema
 
     @classmethod
     def builder(cls) -> SchemaBuilder:
-        """Start a schema of moments."""
+        """Start a schema of timestamps."""
         return SchemaBuilder.int64().name(cls.LOGICAL_NAME).version(1)
 
     @classmethod
     def from_logical(cls, schema: Schema, value: dt.datetime) -> int:
-        """Return the milliseconds since 1970; microseconds are cut off."""
+        """Return the milliseconds since 1970; microseconds are truncated."""
         _check_name(schema, cls.LOGICAL_NAME, "Timestamp")
         if value.tzinfo is None:
             raise DataError("datetime without time zone used for a Timestamp", hint="use UTC")
@@ -149,7 +149,7 @@ class Timestamp:
 
     @classmethod
     def to_logical(cls, schema: Schema, physical: int) -> dt.datetime:
-        """Return the moment so many milliseconds after 1970."""
+        """Return the timestamp a number of milliseconds after 1970."""
         _check_name(schema, cls.LOGICAL_NAME, "Timestamp")
         try:
             return _EPOCH + dt.timedelta(milliseconds=physical)

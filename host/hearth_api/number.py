@@ -1,4 +1,4 @@
-"""Java's arithmetic where it shows in Connect data: number texts, wrapping integers, 32-bit floats."""
+"""Java's arithmetic on Connect data: number texts, wrapping integers, 32-bit floats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 import struct
 from decimal import Decimal
 
-# Java takes any decimal digit of the Basic Multilingual Plane, and none beyond it.
+# Java accepts any decimal digit of the Basic Multilingual Plane, and none beyond it.
 _DIGIT = r"[^\D\U00010000-\U0010ffff]"
 _NUMBER = re.compile(rf"([+-]?)({_DIGIT}*)(?:\.({_DIGIT}*))?(?:[eE]([+-]?{_DIGIT}+))?")
 _INT_MAX = (1 << 31) - 1
 
 
 def parse_decimal(text: str) -> Decimal | None:
-    """Return the number that Java's BigDecimal reads from the text, or None when it reads none."""
+    """Return the number that Java's BigDecimal parses from the text, or None if it rejects the text."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
@@ -32,13 +32,13 @@ def parse_decimal(text: str) -> Decimal | None:
 
 
 def wrap(number: int, bits: int) -> int:
-    """Return the number cut to so many bits, as Java's casts between integers do."""
+    """Return the number truncated to a number of bits, as Java's casts between integers do."""
     half = 1 << (bits - 1)
     return (number + half) % (1 << bits) - half
 
 
 def to_long(number: int | float | Decimal) -> int:
-    """Return the 64-bit integer that Java's `longValue()` gives for a number."""
+    """Return the 64-bit integer that Java's `longValue()` returns for a number."""
     if isinstance(number, float):
         return int(number) if abs(number) < 2.0**63 else _saturated(number)
     if isinstance(number, Decimal):
@@ -54,14 +54,14 @@ def _saturated(number: float) -> int:
 
 def _decimal_to_long(number: Decimal) -> int:
     exponent = number.as_tuple().exponent
-    # Ten to the 64th is a multiple of two to the 64th: nothing of such a number is left in 64 bits.
+    # 10**64 is a multiple of 2**64, so the low 64 bits of such a number are zero.
     if not isinstance(exponent, int) or exponent >= 64 or number.adjusted() < 0:
         return 0
     return wrap(int(number), 64)
 
 
 def narrow(number: float) -> float:
-    """Return the nearest 32-bit float, infinite when there is none."""
+    """Return the nearest 32-bit float, infinite if there is none."""
     try:
         narrowed: float = struct.unpack(">f", struct.pack(">f", number))[0]
     except OverflowError:
@@ -72,7 +72,7 @@ def narrow(number: float) -> float:
 def decimal_to_float32(number: Decimal) -> float:
     """Return the 32-bit float nearest to a decimal.
 
-    Rounding to 64 bits first would round twice; so the 64-bit float is rounded to odd, which cannot.
+    Rounding to 64 bits first would round twice, so the 64-bit float is rounded to odd, which avoids that.
     """
     wide = float(number)
     if wide == 0.0 or not math.isfinite(wide) or Decimal(wide) == number:

@@ -1,28 +1,28 @@
-"""What every plugin class has in common: a version and a configuration definition."""
+"""The base class of all plugins: a version and a configuration definition."""
 
 from __future__ import annotations
 
 from hearth_api.config.definition import ConfigDef
 
 UNDEFINED_VERSION = "undefined"
-"""The version of a plugin that states none; Kafka's REST answers leave such a version out."""
+"""The version of a plugin without one; Kafka's REST responses omit it."""
 
 
 class ConnectPlugin:
-    """Something users name in a configuration.
+    """A class that users name in a configuration.
 
     Follows Kafka's `ConnectPlugin` and `Versioned` (KIP-891). Connectors, converters, header converters,
-    transformations, predicates, config providers, override policies and REST extensions derive from it.
-    A plugin class is instantiated without arguments; the constructor must be cheap and free of side
-    effects, because instances are also made only to ask for a version or a definition.
+    transformations, predicates, config providers, override policies and REST extensions derive from it. The host
+    instantiates a plugin class without arguments; the constructor must be cheap and free of side effects, because the
+    host also creates instances only to read a version or a definition.
     """
 
     def version(self) -> str:
-        """Return the version of this plugin as REST shows it and as version ranges select it.
+        """Return the version of this plugin, which REST shows and version ranges select.
 
-        Called when the plugin is described and whenever it is instantiated, before `configure` or
-        `start`; may be called any number of times and must return the same text each time. An exception
-        or a missing version is reported as `undefined`; `undefined` sorts below every number.
+        Called when the plugin is described and whenever it is instantiated, before `configure` or `start`; may be
+        called any number of times and must return the same text each time. If it raises or returns no version, the
+        version is reported as `undefined`, which sorts below every number.
         """
         return UNDEFINED_VERSION
 

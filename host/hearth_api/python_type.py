@@ -1,4 +1,4 @@
-"""Schemas from Python's own types: dataclasses, TypedDicts and what stands in their annotations."""
+"""Derives schemas from Python types: dataclasses, TypedDicts and the types in their annotations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hearth_api.struct import Struct
 from hearth_api.validation import validate_value
 
 DEFAULT_SCALE = 9
-"""The scale of decimals where neither their annotation nor their default says one."""
+"""The scale of decimals whose annotation and default give none."""
 _UNION = (Union, types.UnionType)
 _MISSING: Any = dataclasses.MISSING
 _EMPTY = (list, dict, set, tuple, frozenset)
-"""What makes the same value each time; any other factory says no default."""
+"""Default factories that always return the same value; any other factory gives no default."""
 _IS_REQUIRED = {getattr(typing, "Required", None): True, getattr(typing, "NotRequired", None): False}
 
 _BUILDERS: dict[Any, Any] = {
@@ -49,13 +49,13 @@ def schema_of(kind: Any) -> Schema:
 
 
 class _Reading:
-    """One type being read, with the structs that are open: inside of these they stand for themselves."""
+    """Reads one type; keeps the structs being read, so that a struct inside itself becomes a reference."""
 
     def __init__(self) -> None:
         self._open: dict[Any, SchemaBuilder] = {}
 
     def schema(self, kind: Any, place: str, default: Any = _MISSING, is_optional: bool = False) -> Schema:
-        """Return the schema of an annotation; `place` is what it is called in errors."""
+        """Return the schema of an annotation; `place` names it in errors."""
         notes: tuple[Any, ...] = ()
         while True:
             origin, args = get_origin(kind), get_args(kind)
@@ -115,7 +115,7 @@ class _Reading:
 
 
 def _fields(kind: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the name of each member, its default, and whether it may be left out without one."""
+    """Yield the name of each member, its default, and whether a member without default may be omitted."""
     if not dataclasses.is_dataclass(kind):
         for name in kind.__annotations__:
             yield name, _MISSING, name not in kind.__required_keys__
@@ -126,7 +126,7 @@ def _fields(kind: Any) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _with(schema: Schema, default: Any, is_optional: bool) -> Schema:
-    """Return a schema with what a field says of it besides its type."""
+    """Return a schema with the default and optionality of a field."""
     parts: dict[str, Any] = {"optional": True} if is_optional and not schema.optional else {}
     if default is not _MISSING and default is not None:
         parts["default"] = fitted(schema, default, Struct.of)

@@ -1,6 +1,6 @@
-"""Values of structs from Python's own classes, and back to them.
+"""Converts Python values to values of structs, and back.
 
-What is nested too deep for Python's stack ends with a `RecursionError`: this is never compiled, nor is `validation`.
+Values nested too deep for Python's stack raise a `RecursionError`: this module and `validation` are never compiled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MakeStruct = Callable[[Schema, Mapping[str, Any]], Any]
 
 
 def plain_of(value: Any) -> Any:
-    """Return a value with dicts for its structs, at any depth; defaults stand in for unset fields."""
+    """Return a value with its structs replaced by dicts, at any depth; unset fields get their defaults."""
     if is_struct(value):
         return {name: plain_of(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -34,12 +34,13 @@ def plain_of(value: Any) -> Any:
 
 
 def fitted(schema: Schema, value: Any, make: MakeStruct) -> Any:
-    """Return a value in the class that its schema has for it, at any depth; `make` makes structs.
+    """Return a value converted to the class that its schema uses, at any depth; `make` builds structs.
 
-    Mappings, instances of dataclasses and structs of another schema, as defaults are, become structs; sets and tuples
-    lists; members of an Enum the text that they have or their name, a UUID its text, an int in a field of floats a
-    float; a decimal gets the scale of its schema.
-    Nothing is rounded. What does not fit stays as it is, for whoever checks it.
+    Mappings, dataclass instances and structs of another schema (such as defaults) become structs; sets and tuples
+    become lists; Enum members their text value or name; UUIDs text; ints in float fields floats; decimals get the
+    scale of the schema.
+
+    Nothing is rounded. A value that does not fit is returned unchanged, for validation to report.
     """
     if value is None or (is_struct(value) and value.schema == schema):
         return value
@@ -56,7 +57,7 @@ def fitted(schema: Schema, value: Any, make: MakeStruct) -> Any:
 
 
 def members(value: Any) -> Mapping[str, Any] | None:
-    """Return the members of a mapping or of an instance of a dataclass by their names, None for anything else."""
+    """Return the members of a mapping or dataclass instance by name, or None for anything else."""
     if isinstance(value, Mapping) or is_struct(value):
         return value  # type: ignore[return-value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -81,7 +82,7 @@ def _scalar(schema: Schema, value: Any) -> Any:
 
 
 def text_of(member: Enum) -> str:
-    """Return the text of a member of an Enum: its value, or its name where the value is no text."""
+    """Return the text of an Enum member: its value, or its name if the value is not text."""
     return member.value if isinstance(member.value, str) else member.name
 
 

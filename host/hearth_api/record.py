@@ -1,6 +1,6 @@
 # cython: nonecheck=False
-# The only records whose parts are set here are made here.
-"""Records: what sources hand to the host and the host hands to sinks."""
+# This module sets attributes only of records that it has just created, so they are never None.
+"""Records: sources give them to the host, and the host gives them to sinks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNCHANGED: Any = object()
 
 
 class TimestampType(Enum):
-    """Where a record's timestamp in Kafka comes from; the value is Kafka's name of it."""
+    """The origin of a record's timestamp in Kafka; the value is Kafka's name for it."""
 
     NO_TIMESTAMP_TYPE = "NoTimestampType"
     CREATE_TIME = "CreateTime"
@@ -26,7 +26,7 @@ class TimestampType(Enum):
 
 
 class SchemaAndValue(NamedTuple):
-    """A value with its schema; no schema means that the value's Python type says all there is."""
+    """A value with its schema; without a schema, the Python type alone describes the value."""
 
     schema: Schema | None
     value: Any
@@ -44,14 +44,14 @@ class TopicPartition(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """The offset of the next record to read, as a sink commits it."""
+    """The offset of the next record to read, as committed by a sink."""
 
     offset: int
     metadata: str = ""
 
 
 class RecordMetadata(NamedTuple):
-    """Where Kafka stored a record of a source."""
+    """The location at which Kafka stored a source record."""
 
     topic: str
     partition: int
@@ -70,14 +70,14 @@ def _own(headers: Iterable[Header] | None) -> Headers | None:
 
 
 class ConnectRecord:
-    """What records of sources and sinks share; change one with `new_record`, never in place."""
+    """The common parts of source and sink records; change a record with `new_record`, never in place."""
 
     __slots__ = (
         "_headers", "kafka_partition", "key", "key_schema", "timestamp", "topic", "value", "value_schema"
     )  # fmt: skip
 
     _NAMES: ClassVar[Mapping[str, str]] = _SHARED
-    """The parts as the constructor names them, each with the attribute that holds it."""
+    """Maps the constructor's arguments to attributes."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class ConnectRecord:
         timestamp: int | None,
         headers: Iterable[Header] | None,
     ) -> None:
-        """Take the parts; `timestamp` is in milliseconds since 1970, Headers are kept and not copied."""
+        """Store the parts; `timestamp` is in milliseconds since 1970, Headers are kept and not copied."""
         self.topic = topic
         self.kafka_partition = kafka_partition
         self.key_schema = key_schema
@@ -102,14 +102,14 @@ class ConnectRecord:
 
     @property
     def headers(self) -> Headers:
-        """Return the headers, which may be changed in place by the transformation that has the record."""
+        """Return the headers; the transformation that holds the record may change them in place."""
         if self._headers is None:
             self._headers = Headers()
         return self._headers
 
     @property
     def has_headers(self) -> bool:
-        """Tell whether there is at least one header, at no cost."""
+        """Return whether there is at least one header, at no cost."""
         return bool(self._headers)
 
     def new_record(
@@ -123,9 +123,9 @@ class ConnectRecord:
         timestamp: int | None = _UNCHANGED,
         headers: Iterable[Header] | None = _UNCHANGED,
     ) -> _Record:
-        """Return a copy with some parts changed, named as the constructor names them.
+        """Return a copy with some parts changed, given by the constructor's argument names.
 
-        Headers that are not changed are duplicated, so that both records can change theirs.
+        Headers that are not replaced are duplicated, so each record can change its own.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is copied")
 
@@ -140,7 +140,7 @@ class ConnectRecord:
         return self._state() == other._state()
 
     def __hash__(self) -> int:
-        """Return a hash of the parts that always have one."""
+        """Return a hash of the parts that are always hashable."""
         return hash((self.topic, self.kafka_partition, self.timestamp))
 
     def __repr__(self) -> str:
@@ -150,11 +150,10 @@ class ConnectRecord:
 
 
 class SourceRecord(ConnectRecord):
-    """A record a source task read, with its position in the source.
+    """A record read by a source task, with its position in the source.
 
-    `source_partition` names the part of the source, `source_offset` the position in it after this record;
-    both are small JSON-like maps (string keys, primitive values). `kafka_partition` None lets Kafka's
-    producer choose.
+    `source_partition` names the part of the source, `source_offset` the position in it after this record; both are
+    small JSON-like maps (string keys, primitive values). `kafka_partition` None lets Kafka's producer choose.
     """
 
     __slots__ = ("source_offset", "source_partition")
@@ -176,7 +175,7 @@ class SourceRecord(ConnectRecord):
         timestamp: int | None = None,
         headers: Iterable[Header] | None = None,
     ) -> None:
-        """Take the parts."""
+        """Store the parts."""
         self.topic = topic
         self.kafka_partition = kafka_partition
         self.key_schema = key_schema
@@ -221,11 +220,11 @@ class SourceRecord(ConnectRecord):
 
 
 class SinkRecord(ConnectRecord):
-    """A record read from Kafka, on its way to a sink task.
+    """A record read from Kafka for a sink task.
 
-    Topic and partition may have been changed by transformations; the `original_` ones say where the
-    record was read, which is what offsets are committed by. `consumed` belongs to the host: what it needs to
-    dead-letter the record as it was read, however late it is reported. A copy made with `new_record` keeps it.
+    Transformations may change topic and partition; the `original_` attributes hold where the record was read, and
+    offsets are committed by those. `consumed` belongs to the host, which uses it to dead-letter the record as it was
+    read, however late it is reported. Copies made with `new_record` keep it.
     """
 
     __slots__ = (
@@ -256,7 +255,7 @@ class SinkRecord(ConnectRecord):
         original_kafka_partition: int | None = None,
         original_kafka_offset: int | None = None,
     ) -> None:
-        """Take the parts; originals that are not given are the present ones."""
+        """Store the parts; original parts that are omitted default to the current ones."""
         super().__init__(topic, partition, key_schema, key, value_schema, value, timestamp, headers)
         self.consumed: Any = None
         self.kafka_offset = kafka_offset
@@ -282,7 +281,7 @@ class SinkRecord(ConnectRecord):
         original_kafka_partition: int | None = _UNCHANGED,
         original_kafka_offset: int | None = _UNCHANGED,
     ) -> _SinkRecord:
-        """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
+        """Return a copy with some parts changed; `kafka_partition` is accepted for `partition`."""
         kind = type(self)  # mostly this one, which compiled code makes at once
         record: Any = SinkRecord.__new__(SinkRecord) if kind is SinkRecord else kind.__new__(kind)
         if kafka_partition is _UNCHANGED:
@@ -307,7 +306,7 @@ class SinkRecord(ConnectRecord):
             original_kafka_partition = self.original_kafka_partition
         if original_kafka_offset is _UNCHANGED:
             original_kafka_offset = self.original_kafka_offset
-        # A place that is taken away is given again.
+        # An original part set to None falls back to the current one.
         present: Any = record.topic
         record.original_topic = present if original_topic is None else original_topic
         record.original_kafka_partition = (

@@ -1,4 +1,4 @@
-"""Schemas: what a value is, in Kafka Connect's type system."""
+"""Schemas describe values in Kafka Connect's type system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_api.struct_layout import SchemaBase, StructLayout, is_struct
 
 
 class Type(Enum):
-    """The types a schema can have; the value is Kafka Connect's name of the type."""
+    """The types of a schema; the value is Kafka Connect's name of the type."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -30,16 +30,16 @@ class Type(Enum):
     MAP = "map"
     STRUCT = "struct"
 
-    # Members are singletons; the default hash of an Enum hashes the name again at every look-up.
+    # Members are singletons; Enum's default hash rehashes the name at every lookup.
     __hash__ = object.__hash__
 
     @property
     def is_primitive(self) -> bool:
-        """Tell whether values of the type have no parts."""
+        """Return whether values of the type have no parts."""
         return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
 
     def __str__(self) -> str:
-        """Return the upper-case name, which is how Kafka Connect's messages print a type."""
+        """Return the upper-case name that Kafka Connect's messages use."""
         return self.name
 
 
@@ -49,12 +49,12 @@ LOGICAL_KINDS: dict[str | None, type] = {
     "org.apache.kafka.connect.data.Time": dt.time,
     "org.apache.kafka.connect.data.Timestamp": dt.datetime,
 }
-"""The logical types by the names of their schemas, each with the class of its values."""
+"""The class of values of each logical type, by schema name."""
 INTEGER_RANGES: dict[Type, tuple[int, int]] = {
     type_: (-(1 << bits), (1 << bits) - 1)
     for type_, bits in ((Type.INT8, 7), (Type.INT16, 15), (Type.INT32, 31), (Type.INT64, 63))
 }
-"""The least and the greatest integer of each type."""
+"""The minimum and maximum of each integer type."""
 _NOTHING_PLAIN = (None, 0, None)
 _PLAIN: dict[Type, tuple[Any, int, int | None]] = {
     **dict.fromkeys(Type, _NOTHING_PLAIN),
@@ -65,7 +65,7 @@ _PLAIN: dict[Type, tuple[Any, int, int | None]] = {
     Type.STRING: (str, 0, None),
     Type.BYTES: (bytes, 0, None),
 }
-"""Of each type the class of values that fit by being of just this class, and the range they have to be in, if any."""
+"""For each type, the class whose direct instances fit, and their range, if any."""
 _LOGICAL_PLAIN = {
     # A datetime without a time zone does not fit.
     name: _NOTHING_PLAIN if kind is dt.datetime else (kind, 0, None)
@@ -74,9 +74,9 @@ _LOGICAL_PLAIN = {
 _PARTS = (
     "type_", "optional", "default", "name", "version", "doc", "parameters", "fields", "key_schema", "value_schema",
 )  # fmt: skip
-"""What a schema is made of, by the names of the constructor's arguments and in their order."""
+"""The constructor's arguments, in order."""
 _LEVELS = {Type.ARRAY: 1, Type.MAP: 2}
-_STRUCT = Type.STRUCT  # a member of an Enum is looked up slowly
+_STRUCT = Type.STRUCT  # looking up an Enum member is slow
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class Field:
 
 
 class Schema(SchemaBase):
-    """An immutable description of a value; equal when everything in it is equal, documentation included.
+    """An immutable description of a value; schemas are equal if all parts are equal, documentation included.
 
-    Use the constants (`STRING_SCHEMA`, `OPTIONAL_INT64_SCHEMA`, ...) or a `SchemaBuilder`. No schema at all
-    is `None`. An array or map whose inner schema is None holds values of mixed types.
+    Use the constants (`STRING_SCHEMA`, `OPTIONAL_INT64_SCHEMA`, ...) or a `SchemaBuilder`. `None` means no schema. An
+    array or map whose inner schema is None holds values of mixed types.
     """
 
     __slots__ = (
@@ -110,18 +110,18 @@ class Schema(SchemaBase):
     _fields: tuple[Field, ...]
     _by_name: dict[str, Field]
     _kind: Any
-    """The class of most values that fit, of which no more than the range need be looked at."""
+    """The class whose direct instances fit if they are within the range."""
     _least: int
     _most: int | None
-    """The range of integers; a type without has no most."""
+    """The range of integers; `most` is None for other types."""
     _is_lasting: bool
-    """Whether a value that fits can never cease to: nothing in it is a list or a map."""
+    """Whether a fitting value always stays fitting, because it contains no list or map."""
     _levels: int
-    """How many of Arrow's types stand in each other in its column: a map is two, a list of structs."""
+    """The nesting depth of its Arrow column type; a map counts as two, since it is a list of structs."""
     is_reference: ClassVar[bool] = False
-    """Whether it stands for a struct inside of which it is: a `SchemaReference`."""
+    """Whether it is a `SchemaReference`, which refers to an enclosing struct."""
     _reader: ClassVar[Callable[[Any], Schema]]
-    """What reads Python's types: `python_type`, which stands above and is loaded with the package."""
+    """`python_type.schema_of`, set when the package loads, since that module imports this one."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Schema(SchemaBase):
         key_schema: Schema | None = None,
         value_schema: Schema | None = None,
     ) -> None:
-        """Take the parts as they are; a `SchemaBuilder` checks them."""
+        """Store the parts unchecked; a `SchemaBuilder` checks them."""
         put = object.__setattr__
         put(self, "type", type_)
         put(self, "optional", optional)
@@ -157,7 +157,7 @@ class Schema(SchemaBase):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Note once what is asked of every struct."""
+        """Precompute what every struct needs."""
         put, fields = object.__setattr__, self._fields
         if self.type is not _STRUCT:
             put(self, "_layout", None)
@@ -172,13 +172,13 @@ class Schema(SchemaBase):
 
     @classmethod
     def of(cls, kind: Any) -> Schema:
-        """Return the schema of a dataclass, a TypedDict or another type of Python's: `Schema.of(Order)`.
+        """Return the schema of a dataclass, a TypedDict or another Python type: `Schema.of(Order)`.
 
-        A class becomes a struct of its name, at any depth, also inside of itself; `X | None` is optional, and so is a
-        member that a TypedDict may lack; the default of a field is its schema's. int and float have 64 bits, an Enum,
-        a Literal of texts and a UUID are strings, datetime, date and time Connect's own. A Decimal has the scale of
-        `Annotated[Decimal, 2]`, else of its default, else 9. `Annotated[int, INT32_SCHEMA]` says any other schema. A
-        type that none stands for raises a SchemaBuilderError. `Struct.of` makes values for it.
+        A class becomes a struct of its name, at any depth, even inside itself. `X | None` and TypedDict members that
+        are not required are optional; field defaults become schema defaults. int and float have 64 bits; an Enum, a
+        Literal of texts and a UUID are strings; datetime, date and time are Connect's logical types. A Decimal has the
+        scale of `Annotated[Decimal, 2]`, else of its default, else 9. `Annotated[int, INT32_SCHEMA]` sets any other
+        schema. A type without a schema raises a SchemaBuilderError. `Struct.of` makes values for it.
         """
         return cls._reader(kind)
 
@@ -212,11 +212,11 @@ class Schema(SchemaBase):
         return schema
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse, since schemas are shared."""
+        """Raise, since schemas are shared."""
         raise AttributeError(f"a schema cannot be changed: {name!r}")
 
     def __delattr__(self, name: str) -> NoReturn:
-        """Refuse, since schemas are shared."""
+        """Raise, since schemas are shared."""
         raise AttributeError(f"a schema cannot be changed: {name!r}")
 
     def __eq__(self, other: object) -> bool:
@@ -243,7 +243,7 @@ class Schema(SchemaBase):
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy by the constructor's arguments."""
+        """Pickle and copy as the constructor's arguments."""
         parameters = None if self.parameters is None else dict(self.parameters)
         return Schema, (
             self.type, self.optional, self.default, self.name, self.version, self.doc, parameters,
@@ -251,7 +251,7 @@ class Schema(SchemaBase):
         )  # fmt: skip
 
     def replaced(self, **parts: Any) -> Schema:
-        """Return the schema with some of the constructor's parts changed: `schema.replaced(optional=True)`."""
+        """Return the schema with some of the constructor's arguments changed: `schema.replaced(optional=True)`."""
         return Schema(**{**self._parts(), **parts})
 
     def _parts(self) -> dict[str, Any]:
@@ -264,9 +264,9 @@ class Schema(SchemaBase):
 
 
 def deep_key(value: Any) -> Any:
-    """Return a hashable stand-in for a value, equal for two values that Kafka Connect calls equal.
+    """Return a hashable key for a value; two values have equal keys if Kafka Connect considers them equal.
 
-    Unlike Python's own equality it knows NaN as itself and 1.0 apart from 1.00 in decimals.
+    Unlike Python's equality, NaN equals itself, and decimals 1.0 and 1.00 differ.
     """
     if value is None or isinstance(value, (str, int, bytes)):
         return value

@@ -12,7 +12,7 @@ from hearth_api.struct_layout import FieldLayout, StructLayout, layout_of
 from hearth_api.text import java_text
 from hearth_api.validation import validate_value
 
-# Members of an Enum are looked up slowly.
+# Looking up an Enum member is slow.
 (
     _INT8, _INT16, _INT32, _INT64, _FLOAT32, _FLOAT64, _BOOLEAN, _STRING, _BYTES, _ARRAY, _MAP, _STRUCT,
 ) = Type  # fmt: skip
@@ -21,10 +21,9 @@ from hearth_api.validation import validate_value
 class Struct:
     """A value with named fields; `put` checks every value against the schema of its field.
 
-    It reads as a mapping of names to values does, with the defaults of unset fields: `struct["id"]`, `"id" in struct`,
-    `dict(struct)`. It is no `collections.abc.Mapping`, for a map is another kind of value; and it is always true.
-
-    Not thread-safe. A struct that already went into a record must not be changed any more.
+    It reads like a mapping of names to values, with defaults for unset fields: `struct["id"]`, `"id" in struct`,
+    `dict(struct)`. It is not a `collections.abc.Mapping`, because maps are a different kind of value, and it is always
+    true. Not thread-safe. Do not change a struct once a record holds it.
     """
 
     __slots__ = ("_layout", "_values", "schema")
@@ -44,11 +43,11 @@ class Struct:
 
     @classmethod
     def of(cls, schema: Schema, source: Any) -> Struct:
-        """Return a struct of a mapping's or a dataclass instance's members, of which nested ones become structs.
+        """Return a struct of the members of a mapping or dataclass instance; nested ones become structs.
 
-        Members of an Enum, UUIDs, sets, ints in fields of floats and decimals of another scale become what the schema
-        has for them (see `Schema.of`). A member that is no field, one that does not fit and one that is missing, where
-        its field has no default and is not optional, raise a DataError.
+        Enum members, UUIDs, sets, ints in float fields and decimals of another scale are converted to what the schema
+        uses (see `Schema.of`). An unknown member, a value that does not fit, or a missing member whose field is
+        required and has no default raises a DataError.
         """
         parts = members(source)
         if parts is None:
@@ -73,7 +72,7 @@ class Struct:
 
     @classmethod
     def unchecked(cls, schema: Schema, values: Sequence[Any]) -> Struct:
-        """Return a struct of values, one per field in order, that are known to fit the schema: nobody looks again."""
+        """Return a struct of values known to fit the schema, one per field in order, without checking them."""
         struct = cls.__new__(cls)
         struct._take(schema, list(values))
         return struct
@@ -84,32 +83,32 @@ class Struct:
         self._values = values
 
     def raw_values(self) -> tuple[Any, ...]:
-        """Return the values as they were put, one per field in order, defaults not applied."""
+        """Return the values as put, one per field in order, without defaults."""
         return tuple(self._values)
 
     def put(self, field: str | Field, value: Any) -> Struct:
         """Set a field and return the struct; a value that does not fit raises a DataError."""
         place = self._layout.place(field)
-        # What `validate_value` asks first, without the call.
+        # Inlines the first check of `validate_value`, to save the call.
         if type(value) is not place.kind or not (place.most is None or place.least <= value <= place.most):
             _validate(place, value)
         self._values[place.index] = value
         return self
 
     def get(self, field: str | Field) -> Any:
-        """Return the value of a field, or the field's default when it is unset."""
+        """Return the value of a field, or the field's default if it is unset."""
         place = self._layout.place(field)
         value = self._values[place.index]
         return place.default if value is None else value
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a field as `get` does; a name that no field has raises a KeyError (and DataError)."""
+        """Return the value of a field as `get` does; an unknown name raises a KeyError (and DataError)."""
         if name not in self._layout._fields:
             raise self._unknown(name)
         return self.get(name)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether the schema has a field of the name, be it set or not."""
+        """Return whether the schema has a field of the name, set or not."""
         return name in self._layout._fields
 
     def __iter__(self) -> Iterator[str]:
@@ -121,7 +120,7 @@ class Struct:
         return len(self._values)
 
     def __bool__(self) -> bool:
-        """Return True, since a struct without fields is a value as well."""
+        """Return True: a struct without fields is a value too."""
         return True
 
     def keys(self) -> KeysView[str]:
@@ -129,15 +128,15 @@ class Struct:
         return self._layout._fields.keys()
 
     def values(self) -> ValuesView[Any]:
-        """Return the present values of the fields, in order, as `get` does."""
+        """Return the values of the fields, in order, as `get` does."""
         return self._members().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Return the names of the fields with their present values, in order, as `get` does."""
+        """Return the names of the fields with their values, in order, as `get` does."""
         return self._members().items()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the members as a dict, and likewise the structs inside of them, also those in lists and maps."""
+        """Return the members as a dict, with nested structs as dicts too, including those in lists and maps."""
         plain: dict[str, Any] = plain_of(self)
         return plain
 
@@ -146,7 +145,7 @@ class Struct:
         return {field.name: field.schema.default if value is None else value for field, value in pairs}
 
     def get_without_default(self, field: str | Field) -> Any:
-        """Return the value of a field as it was put, None when it is unset."""
+        """Return the value of a field as put, None if it is unset."""
         return self._values[self._layout.place(field).index]
 
     def get_int8(self, name: str) -> int | None:
@@ -204,7 +203,7 @@ class Struct:
         return self._values[place.index]
 
     def validate(self) -> None:
-        """Raise a DataError when a field that needs a value has none, or one that does not fit."""
+        """Raise a DataError if a required field has no value, or a value does not fit."""
         if self._is_lasting():
             return
         for field, value in zip(self.schema.fields, self._values, strict=False):
@@ -212,10 +211,10 @@ class Struct:
                 validate_value(field.schema, value, field.name)
 
     def _is_lasting(self) -> bool:
-        """Tell whether each field has a value that cannot have ceased to fit, as lists and maps may in which it is."""
+        """Return whether each field has a value that cannot have become invalid; lists and maps can."""
         if not self._layout.is_lasting:
             return False
-        # A search of the list would compare each value with None by its own equality.
+        # `None in list` would call each value's own equality.
         for value in self._values:  # noqa: SIM110
             if value is None:
                 return False
@@ -232,24 +231,24 @@ class Struct:
         return hash((self.schema, deep_key(self._values)))
 
     def __str__(self) -> str:
-        """Return Kafka Connect's text, `Struct{a=1,b=x}`, unset fields left out."""
+        """Return Kafka Connect's text, `Struct{a=1,b=x}`, without unset fields."""
         pairs = zip(self.schema.fields, self._values, strict=True)
         present = [(field, value) for field, value in pairs if value is not None]
         parts = [f"{field.name}={java_text(value, field.schema)}" for field, value in present]
         return f"Struct{{{','.join(parts)}}}"
 
     def __repr__(self) -> str:
-        """Return the schema's name and the values as they were put: `Struct(Order, id=1, note=None)`."""
+        """Return the schema's name and the values as put: `Struct(Order, id=1, note=None)`."""
         parts = [f"{name}={value!r}" for name, value in zip(self._layout._fields, self._values)]
         return f"Struct({', '.join(parts if self.schema.name is None else [self.schema.name, *parts])})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy by schema and values."""
+        """Pickle and copy as schema and values."""
         return type(self).unchecked, (self.schema, self._values)
 
 
 def structs(schema: Schema, rows: Iterable[Sequence[Any]]) -> list[Struct]:
-    """Return a struct of each row of values that are known to fit the schema, as `Struct.unchecked` does."""
+    """Return a struct for each row of values known to fit the schema, as `Struct.unchecked` does."""
     made = []
     for row in rows:
         struct = Struct.__new__(Struct)
@@ -259,7 +258,7 @@ def structs(schema: Schema, rows: Iterable[Sequence[Any]]) -> list[Struct]:
 
 
 def rows_of(values: Iterable[Struct | None], nothing: Sequence[None]) -> list[Sequence[Any]]:
-    """Return the values of structs, as they were put, which nobody may change; `nothing` where there is no struct."""
+    """Return the values of structs as put, read-only; `nothing` for None."""
     return [nothing if struct is None else struct._values for struct in values]
 
 

@@ -1,4 +1,4 @@
-"""Where the values of a struct stand, and what of them fits without a further look."""
+"""The position of each field in a struct, and which of its values fit without further checks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from hearth_api.struct import Struct
 
 _NEAR = 8
-"""Names of so many fields are looked at one by one for the very object: that is done before a text is looked up."""
+"""Up to this many recent fields are compared by identity first, which is faster than a dict lookup."""
 
 
 class FieldLayout:
-    """The place of a field's value in a struct, with what its schema knows of plain values (`Schema`)."""
+    """The index of a field's value in a struct, with its schema's class and range of plain values."""
 
     __slots__ = ("default", "index", "kind", "least", "most", "name", "schema", "type")
 
     def __init__(self, field: Field) -> None:
-        """Note what the field's schema says, once."""
+        """Copy what the checks need from the field's schema."""
         schema: Schema = field.schema
         self.index: int = field.index
-        self.name: str = sys.intern(field.name)  # as the names are that stand in code
+        self.name: str = sys.intern(field.name)  # as names in code are
         self.schema: Schema = schema
         self.type: Type = schema.type
         self.default: Any = schema.default
@@ -35,12 +35,12 @@ class FieldLayout:
 
 
 class StructLayout:
-    """What every struct of a schema asks of it: where its fields stand, and what it has before it has values."""
+    """What all structs of a schema share: the positions of the fields, and the values of a new struct."""
 
     __slots__ = ("_by_name", "_fields", "_near", "is_lasting", "unset")
 
     def __init__(self, fields: Mapping[str, Field], is_lasting: bool) -> None:
-        """Start with no place known; `Schema` says what is lasting."""
+        """Start with no field looked up; `is_lasting` is the schema's."""
         self._fields = fields
         self._by_name: dict[str, FieldLayout] = {}
         self._near: list[FieldLayout] = []
@@ -48,9 +48,9 @@ class StructLayout:
         self.unset: list[Any] = [None] * len(fields)
 
     def place(self, field: str | Field) -> FieldLayout:
-        """Return the place of a field; raises a DataError for a name that none has.
+        """Return the layout of a field; raises a DataError for an unknown name.
 
-        Mostly it is one of few, and its name the very object that stands in the code of who asks.
+        Usually it is one of few fields, and the name is the interned string of the caller's code.
         """
         for known in self._near:
             if known.name is field:
@@ -71,7 +71,7 @@ class StructLayout:
 
 
 class SchemaBase:
-    """What a `Schema` is to structs: what each of them asks for when it is made lies in it, compiled as they are."""
+    """The compiled base of `Schema`: holds the layout, which every new struct reads."""
 
     __slots__ = ("_layout",)
 
@@ -79,16 +79,16 @@ class SchemaBase:
 
 
 def layout_of(schema: SchemaBase) -> StructLayout:
-    """Return what structs of a schema ask of it; raises a DataError where the type is another."""
+    """Return the layout of a struct schema; raises a DataError for another type."""
     base = schema
     layout = base._layout
     if layout is None:
-        layout = schema._layout  # a reference's, which is no part of the base
+        layout = schema._layout  # a reference's, which is a property of `SchemaReference`
     if layout is None:
         raise DataError(f"Not a struct schema: {schema!r}")
     return layout
 
 
 def is_struct(value: object) -> TypeGuard[Struct]:
-    """Tell whether a value is a struct: its class says so, which stands above those who check values."""
+    """Return whether a value is a struct, without importing `struct`, which imports the modules that check values."""
     return getattr(type(value), "_is_struct", False)

@@ -1,4 +1,4 @@
-"""Tasks: they move records between Kafka and another system, one share of a connector's work each."""
+"""Tasks move records between Kafka and another system, each for a share of a connector's work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TransactionBoundary(str, Enum):
-    """How the transactions of an exactly-once source task begin and end, follows KIP-618."""
+    """How the transactions of an exactly-once source task start and end; follows KIP-618."""
 
     POLL = "poll"
     INTERVAL = "interval"
@@ -27,58 +27,56 @@ class TransactionBoundary(str, Enum):
 
 
 class OffsetStorageReader(ABC):
-    """Reads the connector's committed source offsets, follows Kafka's `OffsetStorageReader`.
+    """Reads the connector's committed source offsets; follows Kafka's `OffsetStorageReader`.
 
-    Partitions and offsets are mappings of text to text, numbers, booleans, bytes or `None`; lists and
-    nested mappings are not stored. Bytes are stored as base64 and come back so, as text; a partition may
-    be asked for with the bytes themselves. Provided by the host; callable from any thread. A call is a
-    round trip to the host.
+    Partitions and offsets are mappings of text to text, numbers, booleans, bytes or `None`; lists and nested mappings
+    are not stored. Bytes are stored and returned as base64 text; a partition may be looked up with the bytes
+    themselves. Provided by the host; callable from any thread. Each call is a round trip to the host.
     """
 
     @abstractmethod
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the last committed offset of a source partition, or `None` when there is none.
+        """Return the last committed offset of a source partition, or `None` if there is none.
 
-        A record that was returned by `poll` but is not yet acknowledged is not included.
+        Records returned by `poll` but not yet acknowledged are not included.
         """
 
     @abstractmethod
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Return the last committed offset of each partition, in the order asked; `None` for none.
+        """Return the last committed offset of each partition, in the requested order; `None` for none.
 
-        One round trip however many partitions are asked for. Raises `ConnectError` when the store cannot
-        be read.
+        One round trip for any number of partitions. Raises `ConnectError` if the store cannot be read.
         """
 
 
 class TransactionContext(ABC):
-    """Lets a source task place transaction boundaries itself, follows KIP-618.
+    """Lets a source task define transaction boundaries; follows KIP-618.
 
-    To be called on the thread that runs `poll`; a request made for a record must name a record of the
-    batch that this `poll` returns. A request on a record takes precedence over one on its batch.
+    Call it on the thread that runs `poll`; a record in a request must be in the batch that this `poll` returns. A
+    request for a record takes precedence over one for its batch.
     """
 
     @abstractmethod
     def commit_transaction(self, record: SourceRecord | None = None) -> None:
-        """Ask to commit after `record`, which is the last of the transaction, or after the next batch."""
+        """Request a commit after `record`, the last of the transaction, or after the next batch."""
 
     @abstractmethod
     def abort_transaction(self, record: SourceRecord | None = None) -> None:
-        """Ask to abort after `record`, or after the next batch.
+        """Request an abort after `record`, or after the next batch.
 
-        The records of the transaction are discarded, but their source offsets are committed all the
-        same: they are not read again. To have them read again raise an exception instead.
+        The records of the transaction are discarded, but their source offsets are still committed, so they are not
+        read again. To read them again, raise an exception instead.
         """
 
 
 class SourceTaskContext(ABC):
-    """What a source task may ask of the host, from any thread; Kafka's `SourceTaskContext`."""
+    """Gives a source task access to the host, from any thread; follows Kafka's `SourceTaskContext`."""
 
     @abstractmethod
     def config(self) -> dict[str, str]:
         """Return the latest task configuration with its variables resolved again.
 
-        It may differ from the one given to `start` when a secret has changed since.
+        It may differ from the one passed to `start` if a secret has changed since.
         """
 
     @abstractmethod
@@ -86,29 +84,28 @@ class SourceTaskContext(ABC):
         """Return the reader of the committed source offsets, never `None`."""
 
     def transaction_context(self) -> TransactionContext | None:
-        """Return the transaction context, `None` unless `transaction.boundary=connector` is in force."""
+        """Return the transaction context, `None` unless `transaction.boundary=connector` is set."""
         return None
 
 
 class ErrantRecordReporter(ABC):
-    """Takes records that a sink task could not write, follows KIP-610."""
+    """Reports records that a sink task could not write; follows KIP-610."""
 
     @abstractmethod
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
         """Send a record and its error to the dead-letter topic and the log, as configured.
 
-        To be called from `put` with a record that `put` received. Returns at once; the future ends when
-        the dead letter is stored. The host waits for all of them before it calls `pre_commit`, so a task
-        need not wait. With `errors.tolerance=none` it raises `ConnectError`, and swallowing that error
-        does not help: the task is failed as soon as `put` returns.
+        Call it from `put` with a record that `put` received. Returns at once; the future completes when the dead
+        letter is stored. The host waits for all of them before it calls `pre_commit`, so a task need not wait. With
+        `errors.tolerance=none` it raises `ConnectError`; swallowing that error has no effect: the task fails as soon
+        as `put` returns.
         """
 
 
 class SinkTaskContext(ABC):
-    """What a sink task may ask of the host, follows Kafka's `SinkTaskContext`.
+    """Gives a sink task access to the host; follows Kafka's `SinkTaskContext`.
 
-    To be called from within the task's own methods, on the thread that called them; requests take effect
-    after the method has returned.
+    Call it from the task's own methods, on the thread that called them; requests take effect after the method returns.
     """
 
     @abstractmethod
@@ -121,53 +118,50 @@ class SinkTaskContext(ABC):
     def offset(self, partition: Mapping[TopicPartition, int], /) -> None: ...
     @abstractmethod
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None, /) -> None:
-        """Move the position in one or several partitions to the offset that is to be read next.
+        """Set the next offset to read in one or several partitions.
 
-        For sinks that keep the positions in their own system, normally called in `open`. It takes effect
-        before the next batch is fetched and replaces the last committed offset; records already in a
-        batch still arrive.
+        For sinks that store offsets in their own system, normally called in `open`. It takes effect before the next
+        fetch and replaces the last committed offset; records already in a batch still arrive.
         """
 
     @abstractmethod
     def timeout(self, timeout_ms: int) -> None:
-        """Set how many milliseconds to wait before `put` is repeated after a `RetriableError`.
+        """Set how many milliseconds the host waits before it repeats `put` after a `RetriableError`.
 
-        It holds for the next wait only. Without it the host waits until offsets are due to be committed.
+        It applies to the next wait only. Without it the host waits until offsets are due to be committed.
         """
 
     @abstractmethod
     def assignment(self) -> set[TopicPartition]:
-        """Return the partitions the task holds now; empty before the first `open`."""
+        """Return the partitions currently assigned to the task; empty before the first `open`."""
 
     @abstractmethod
     def pause(self, *partitions: TopicPartition) -> None:
-        """Stop fetching from partitions the task holds; records already fetched still arrive."""
+        """Stop fetching from assigned partitions; records already fetched still arrive."""
 
     @abstractmethod
     def resume(self, *partitions: TopicPartition) -> None:
-        """Fetch again from partitions this task paused."""
+        """Resume fetching from partitions that this task paused."""
 
     @abstractmethod
     def request_commit(self) -> None:
-        """Ask for an offset commit soon, for example after a flush; a hint without any promise of time."""
+        """Request an offset commit soon, for example after a flush; a hint without a guaranteed time."""
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """Return where to report bad records.
+        """Return the reporter of bad records.
 
-        `None` unless a dead-letter topic or `errors.log.enable` is configured: raise the error in that
-        case.
+        `None` unless a dead-letter topic or `errors.log.enable` is configured: raise the error in that case.
         """
         return None
 
 
 class Task(ABC):
-    """What source and sink tasks share: a version, a start and a stop, follows Kafka's `Task`.
+    """The common base of source and sink tasks; follows Kafka's `Task`.
 
-    A task class is constructed without arguments, in the environment of its bundle. One instance lives
-    from one start to one stop; a restart makes a new instance, often in another process. A task has a
-    process, and its main thread, to itself. Only with `task.isolation=environment` it shares one with
-    other tasks of its bundle, on a thread of its own, and sees the same modules as they: `stop` has to
-    end what `start` began there, for the process goes on.
+    A task class is constructed without arguments, in the environment of its bundle. One instance lives from one start
+    to one stop; a restart creates a new instance, often in another process. A task has its own process and main
+    thread. Only with `task.isolation=environment` does it share a process with other tasks of its bundle, on its own
+    thread and with the same modules: since the process keeps running, `stop` must end what `start` began.
     """
 
     def version(self) -> str:
@@ -176,25 +170,24 @@ class Task(ABC):
 
     @abstractmethod
     def start(self, props: Mapping[str, str]) -> None:
-        """Parse the configuration and open what the task needs.
+        """Parse the configuration and open the task's resources.
 
-        Called once, after `initialize`, with one of the mappings `task_configs` returned, variables
-        resolved. An exception makes the task FAILED; `stop` is called even then.
+        Called once, after `initialize`, with one of the mappings that `task_configs` returned, variables resolved. If
+        it raises, the task becomes FAILED; `stop` is still called.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Release what `start` opened; called once, but never after a crash or a kill."""
+        """Release what `start` opened; called once, but not after a crash or a kill."""
 
 
 class SourceTask(Task):
-    """Reads another system and returns records for Kafka, follows Kafka's `SourceTask`.
+    """Reads another system and returns records for Kafka; follows Kafka's `SourceTask`.
 
-    Order of calls: `initialize`, `start`, then `poll` in a loop with `commit_record` and `commit` in
-    between, `stop`. While the task is paused `poll` is not called. Records count as delivered when Kafka
-    acknowledged them; after a crash the task starts again from the last committed offset and repeats
-    what came after it: at least once. Throughput comes from returning many records per call, or from
-    `hearth_api.batch.BatchSourceTask`.
+    Order of calls: `initialize`, `start`, then `poll` in a loop with `commit_record` and `commit` in between, `stop`.
+    While the task is paused, `poll` is not called. Records count as delivered once Kafka acknowledges them; after a
+    crash the task restarts from the last committed offset and repeats what came after it: at least once. For
+    throughput, return many records per call, or use `hearth_api.batch.BatchSourceTask`.
     """
 
     TRANSACTION_BOUNDARY_CONFIG = "transaction.boundary"
@@ -207,63 +200,60 @@ class SourceTask(Task):
 
     @abstractmethod
     def poll(self) -> list[SourceRecord] | None:
-        """Return the next records, or `None` when there are none at present.
+        """Return the next records, or `None` if there are none at present.
 
-        Called in a loop, one call at a time, always on the same thread. It may block for a while when
-        there is nothing to read, but must return regularly (a second at most is good), else the task can
-        be neither paused nor committed. The order of the records is kept per source partition. The next
-        call does not mean that the last records were delivered. `RetriableError` is logged and counts as
-        `None`; any other exception makes the task FAILED and is not covered by `errors.tolerance`.
+        Called in a loop, one call at a time, always on the same thread. It may block if there is nothing to read, but
+        must return regularly (within about a second), or the task can be neither paused nor committed. The order of
+        the records is kept per source partition. The next call does not mean that the last records were delivered. A
+        `RetriableError` is logged and counts as `None`; any other exception makes the task FAILED and is not covered
+        by `errors.tolerance`.
         """
 
     def is_exhausted(self) -> bool:
-        """Return whether there is nothing to be polled at this moment, for certain; `False` where nobody knows.
+        """Return whether there is certainly nothing to poll at this moment; `False` if unknown.
 
-        For a bounded read of a DataFrame, which ends with that and else once polls have brought nothing for a
-        while; a connector's task is not asked. Called on the thread of `poll`, right after one that returned
-        nothing. Only a source that looks whether there is more, such as one of files, can say so; one that
-        fetches in the background, or asks another system now and then, leaves it.
+        For a bounded read of a DataFrame, which ends then, or else after polls have returned nothing for a while; not
+        called for a connector's task. Called on the thread of `poll`, right after a poll that returned nothing.
+        Override it in a source that can check for more data, such as one of files, but not in one that fetches in the
+        background or polls another system at intervals.
         """
         return False
 
     def commit(self) -> None:
-        """Learn that source offsets were committed; for systems that keep a position of their own.
+        """Called after each successful commit of source offsets; for systems that keep a position of their own.
 
-        Called after each successful offset commit (every `offset.flush.interval.ms`), also when nothing
-        new was committed. The committed offsets need not be the latest ones `poll` returned: follow
-        `commit_record` for that. It may come on another thread than `poll`, even during one. Exceptions
-        are only logged.
+        That is every `offset.flush.interval.ms`, even if nothing new was committed. The committed offsets need not be
+        the latest ones that `poll` returned: use `commit_record` for that. It may be called on another thread than
+        `poll`, even during one. Exceptions are only logged.
         """
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
-        """Learn that one record is done with.
+        """Called once for each record that is done.
 
-        Called once per record after Kafka acknowledged it, with the place it was written to; or with
-        `None` when a transformation filtered it or `errors.tolerance=all` skipped it. Possibly on
-        another thread than `poll` and long after it; calls for different partitions come in no fixed
-        order. `record` is the record as `poll` returned it. The host skips the calls, and their cost,
-        unless a class overrides this method.
+        That is after Kafka acknowledged it, with the place it was written to, or with `None` if a transformation
+        filtered it or `errors.tolerance=all` skipped it. Possibly on another thread than `poll` and long after it;
+        calls for different partitions come in no fixed order. `record` is the record as `poll` returned it. The host
+        skips the calls, and their cost, unless a class overrides this method.
         """
 
     @abstractmethod
     def stop(self) -> None:
         """Make a running `poll` return soon.
 
-        Called once, possibly from another thread while `poll` runs; `poll` is not called again after it,
-        but `commit_record` and `commit` may be. Set a flag or wake a selector; release what only `poll`
-        uses when `poll` has seen the flag.
+        Called once, possibly from another thread while `poll` runs. `poll` is not called again afterwards, but
+        `commit_record` and `commit` may be. Set a flag or wake a selector; release resources that only `poll` uses
+        once `poll` sees the flag.
         """
 
 
 class SinkTask(Task):
-    """Takes records from Kafka and writes them to another system, follows Kafka's `SinkTask`.
+    """Writes records from Kafka to another system; follows Kafka's `SinkTask`.
 
-    Order of calls, all on one thread: `initialize`, `start`, `open`, then `put` in a loop with
-    `pre_commit` in between, `close` and `open` whenever partitions move, at the end `pre_commit`,
-    `close`, `stop`. Partitions and offsets are always Kafka's own, as before any transformation:
-    `SinkRecord.original_topic` and its neighbours tell them for a record (KIP-793). Records may come
-    again after a crash: write idempotently, or keep the offsets together with the data and call
-    `context.offset`.
+    Order of calls, all on one thread: `initialize`, `start`, `open`, then `put` in a loop with `pre_commit` in
+    between, `close` and `open` whenever partitions move, finally `pre_commit`, `close`, `stop`. Partitions and offsets
+    are always Kafka's own, from before any transformation: `SinkRecord.original_topic` and its counterparts hold them
+    for a record (KIP-793). Records may be repeated after a crash: write idempotently, or store the offsets together
+    with the data and call `context.offset`.
     """
 
     TOPICS_CONFIG = "topics"
@@ -278,54 +268,51 @@ class SinkTask(Task):
     def open(self, partitions: Collection[TopicPartition]) -> None:
         """Prepare writers for newly assigned partitions.
 
-        Called after every assignment, before the first records of these partitions; with cooperative
-        assignment only the new ones are named. An exception makes the task FAILED.
+        Called after every assignment, before the first records of these partitions; with cooperative assignment, only
+        with the new ones. If it raises, the task becomes FAILED.
         """
 
     @abstractmethod
     def put(self, records: Collection[SinkRecord]) -> None:
         """Write the records, or buffer them until `flush` or `pre_commit`.
 
-        Called in a loop; the collection is empty when nothing arrived, which is the moment for
-        time-driven work. The order is Kafka's per partition. `RetriableError` makes the host pause
-        fetching and call again with the same records after `context.timeout`; any other exception makes
-        the task FAILED and is not covered by `errors.tolerance`: hand single bad records to
-        `context.errant_record_reporter()`.
+        Called in a loop; the collection is empty if nothing arrived, which is the moment for time-driven work. Records
+        are in Kafka's order per partition. A `RetriableError` makes the host pause fetching and call again with the
+        same records after `context.timeout`; any other exception makes the task FAILED and is not covered by
+        `errors.tolerance`: report single bad records to `context.errant_record_reporter()`.
         """
 
     def flush(self, current_offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Make everything that `put` received so far durable in the other system.
 
-        Called by `pre_commit`, so every `offset.flush.interval.ms` and before partitions are closed.
-        When it returns, the host commits `current_offsets`. An exception means: not durable; the host
-        goes back to the last committed offsets and delivers the records again.
+        Called by `pre_commit`, so every `offset.flush.interval.ms` and before partitions are closed. When it returns,
+        the host commits `current_offsets`. If it raises, the data is not durable; the host returns to the last
+        committed offsets and delivers the records again.
         """
 
     def pre_commit(
         self, current_offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """Return the offsets that are safe to commit; by default flushes and returns them all.
+        """Return the offsets that are safe to commit; by default flushes and returns all.
 
-        `current_offsets` holds for each partition the offset after the last record given to `put`,
-        filtered and skipped records included. Override it to commit less: an offset counts only if its
-        partition was asked for and it is not beyond the given one. An empty mapping commits nothing, for
-        sinks that keep offsets themselves. Same thread and same meaning of exceptions as `flush`.
+        `current_offsets` holds for each partition the offset after the last record passed to `put`, including filtered
+        and skipped records. Override it to commit less: an offset counts only for a given partition, and only if it is
+        not beyond the given one. An empty mapping commits nothing, for sinks that store offsets themselves. Same
+        thread and same handling of exceptions as `flush`.
         """
         self.flush(current_offsets)
         return current_offsets
 
     def close(self, partitions: Collection[TopicPartition]) -> None:
-        """Close the writers of partitions the task loses.
+        """Close the writers of partitions that the task loses.
 
-        Called after a last `pre_commit` when partitions are given up in order, and without one when they
-        were lost (another task may already hold them: do not write then). No records of them arrive
-        until the next `open`.
+        Called after a last `pre_commit` if partitions are released in order, and without one if they were lost
+        (another task may already have them: do not write then). No records of them arrive until the next `open`.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Release what the task holds.
+        """Release the task's resources.
 
-        Called once, on the same thread as everything else, after the last `put`, `pre_commit` and
-        `close`.
+        Called once, on the same thread as all other calls, after the last `put`, `pre_commit` and `close`.
         """

@@ -1,4 +1,4 @@
-"""The texts Java gives to values, which is what reaches Kafka when a value is written as text."""
+"""Java's text of values, which Kafka receives when a value is written as text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hearth_api.schema import Schema, Type
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _PLAIN = frozenset((str, int))
-"""Types whose text is Python's; a bool is none of them."""
+"""Types whose text is the same in Python; bool is not."""
 
 
 def double_text(value: float) -> str:
-    """Return a FLOAT64 the way Java prints it, such as `1.0E10`."""
+    """Return a FLOAT64 as Java prints it, such as `1.0E10`."""
     size = abs(value)
     if 1e-3 <= size < 1e7 or size == 0.0:
         return repr(value)
@@ -28,7 +28,7 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """Return a FLOAT32 the way Java prints it: the fewest digits that give the same 32 bits."""
+    """Return a FLOAT32 as Java prints it: the fewest digits that give the same 32 bits."""
     narrowed = narrow(value)
     if not math.isfinite(narrowed) or narrowed == 0.0:
         return double_text(narrowed)
@@ -36,13 +36,13 @@ def float_text(value: float) -> str:
 
 
 def number_text(value: float, schema: Schema | None) -> str:
-    """Return a float the way Java prints it, as FLOAT32 when the schema says so and the value fits."""
+    """Return a float as Java prints it, as FLOAT32 if the schema says so and the value fits."""
     is_narrow = schema is not None and schema.type is Type.FLOAT32 and narrow(value) == value
     return float_text(value) if is_narrow else double_text(value)
 
 
 def java_text(value: Any, schema: Schema | None = None) -> str:
-    """Return what Java's `toString()` gives for a Connect value; bytes, unreadable in Java, as base64."""
+    """Return the text of Java's `toString()` for a Connect value; bytes, unreadable in Java, as base64."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -78,7 +78,7 @@ def _container_text(value: Any, schema: Schema | None) -> str:
 
 
 def _date_text(value: dt.date | dt.time) -> str:
-    # Java has one class for all three and prints it in the zone of the machine.
+    # Java has one class for all three and prints it in the machine's time zone.
     if isinstance(value, dt.time):
         value = dt.datetime.combine(dt.date(1970, 1, 1), value)
     elif not isinstance(value, dt.datetime):
@@ -103,7 +103,7 @@ def _java_layout(value: float, shortest: str) -> str:
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     sign, digit_tuple, exponent = Decimal(shortest).as_tuple()
     if len(digit_tuple) == 1:
-        # Java writes two digits anyway and takes the nearest two: 4.9E-324.
+        # Java always writes two digits and takes the nearest two: 4.9E-324.
         sign, digit_tuple, exponent = Decimal(f"{value:.1e}").as_tuple()
     digits = "".join(map(str, digit_tuple)).rstrip("0")
     exponent = int(exponent) + len(digit_tuple) - 1

@@ -1,7 +1,7 @@
-"""Checks that a Python value is what its schema says, however deep it is nested.
+"""Checks that a Python value fits its schema, at any depth.
 
-What is nested too deep for Python's stack ends with a `RecursionError`: this is never compiled, so that it has a frame
-of Python for each level.
+Values nested too deep for Python's stack raise a `RecursionError`: this module is never compiled, so each level has a
+Python frame.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def validate_value(schema: Schema, value: Any, field: str | None = None) -> None
 
 
 def fit_plainly(schema: Schema, values: Collection[Any]) -> bool:
-    """Tell whether all of several values are of just the class that fits, and within its range."""
+    """Return whether all values are direct instances of the schema's class and within its range."""
     if schema._kind is None or not {schema._kind}.issuperset(map(type, values)):
         return False
     return schema._most is None or not values or schema._least <= min(values) <= max(values) <= schema._most
 
 
 def is_logical(schema: Schema) -> bool:
-    """Tell whether values of the schema are dates, times, timestamps or decimals in Python."""
+    """Return whether values of the schema are dates, times, timestamps or decimals in Python."""
     return schema.name in LOGICAL_KINDS
 
 
@@ -79,7 +79,7 @@ def _check_integer(schema: Schema, value: Any, place: str, most: int) -> None:
 def _check_logical(schema: Schema, value: Any, place: str) -> None:
     kind, expected = type(value), LOGICAL_KINDS[schema.name]
     if kind is not expected:
-        # A datetime is a date to Python, but a moment is not a day.
+        # In Python a datetime is also a date.
         is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
         if not isinstance(value, expected) or is_moment_for_day:
             raise _wrong_class(schema, value, place)

@@ -1,9 +1,9 @@
-"""Batches: for plugins that work on columns, and for whoever runs plugins.
+"""Batches, for plugins that work on columns and for hosts that run plugins.
 
-A batch is a table of records in Arrow columns (`Batch`). Plugins that want batches derive from the classes of
-`batch_plugin`, besides their usual form for records; `records_to_batches` and its counterparts turn the one into the
-other, `column` does so for values and `wire` for the JSON text in which values stand where a column has no type for
-them. Arrow itself is taken from `arrow`, which loads it with the first batch: who works on records needs no pyarrow.
+A `Batch` is a table of records in Arrow columns. Plugins that take batches derive from the classes of `batch_plugin`,
+in addition to their form for records. `records_to_batches` and its counterparts convert between records and batches,
+`column` between values and columns, and `wire` writes the JSON text of values for which columns have no type. Arrow is
+imported through `arrow`, which loads it with the first batch, so plugins for records do not need pyarrow.
 """
 
 from hearth_api.batch import arrow

@@ -1,7 +1,8 @@
-"""Arrow, loaded by the first use of anything of it.
+"""Imports pyarrow on first use.
 
-Whatever works on batches takes `pyarrow` from here: `from hearth_api.batch import arrow as pa`. So plugins that work
-on records need no pyarrow, and processes that never see a batch, a host and its connectors, are spared its 25 MB.
+Code that works on batches imports `pyarrow` from here: `from hearth_api.batch import arrow as pa`. So plugins that
+work on records do not need pyarrow, and processes that never see a batch, such as a host and its connectors, save its
+25 MB.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = frozenset({"compute", "ipc"})
-"""What belongs to Arrow and is not loaded with it."""
+"""Submodules that pyarrow does not import itself."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of pyarrow's, which is found here without this function from then on."""
+    """Return an attribute of pyarrow and cache it in this module."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = import_module(f"pyarrow.{name}") if name in _MODULES else getattr(import_module("pyarrow"), name)

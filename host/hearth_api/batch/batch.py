@@ -1,6 +1,6 @@
 """Batches: many records of one topic and one schema as Arrow columns.
 
-Arrow is loaded when the first batch is made, so that plugins which work on records need no pyarrow.
+Arrow is loaded with the first batch, so plugins that work on records do not need pyarrow.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ _METADATA_KEY = b"hearth"
 class Batch:
     """One topic's records of one key schema and one value schema, in order.
 
-    `data` holds the columns; only `value` is always there, a column that is missing is null in every row:
+    `data` holds the columns; only `value` is required, and a missing column is null in every row:
 
     - `key`, `value`: of `arrow_type(schema)`
-    - `partition` int32: the wanted Kafka partition (source) or the one read from (sink)
+    - `partition` int32: the Kafka partition to write to (source) or read from (sink)
     - `timestamp` int64: milliseconds since 1970
-    - `headers`: list of struct of `key`, `schema` (JSON text, null = none), `value` (where the schema's type is
-      STRING the text itself, else the JSON text of the physical value)
+    - `headers`: list of struct of `key`, `schema` (JSON text, null = none), `value` (the text itself if the schema's
+      type is STRING, else the JSON text of the physical value)
     - `source_offset` utf8: JSON text of the offset after the record (source)
     - `offset` int64, `original_partition` int32, `original_offset` int64 (sink)
-    - `row` int32: belongs to the runtime; whoever changes a batch carries it along
+    - `row` int32: belongs to the runtime; code that changes a batch keeps it
 
-    So does `consumed`, which a sink's batch may have: where its records find what they were read from, by their `row`.
-    `grouped` holds by column what is known of one without schema (`hearth_api.layout.Grouped`); it never travels.
+    The runtime also owns `consumed`, which a sink's batch may have: the messages that its records were read from, by
+    their `row`. `grouped` holds, by column, known layouts of a schemaless column (`hearth_api.layout.Grouped`); it is
+    never serialized.
 
-    A source's batch whose timestamp type is CREATE_TIME and that has no `timestamp` column says that its records were
-    made just now: they get the time at which they are sent. A batch transformation or predicate that reads the
-    timestamp calls `stamped` first, and the time it saw goes on with the record.
+    A source batch with timestamp type CREATE_TIME and no `timestamp` column has records that were just created: they
+    get the time at which they are sent. A batch transformation or predicate that reads the timestamp calls `stamped`
+    first, and the record keeps that time.
 
-    Batches are immutable; every change gives a new one that shares the columns.
+    Batches are immutable; every change returns a new one that shares the columns.
     """
 
     topic: str | None
@@ -66,37 +67,37 @@ class Batch:
 
     @property
     def num_rows(self) -> int:
-        """Return how many records the batch holds."""
+        """Return the number of records in the batch."""
         rows: int = self.data.num_rows
         return rows
 
     def __len__(self) -> int:
-        """Return how many records the batch holds."""
+        """Return the number of records in the batch."""
         return self.num_rows
 
     @property
     def needs_records(self) -> bool:
-        """Tell whether plugins are given the batch as records only, for its schemas (`hearth_api.needs_records`)."""
+        """Return whether plugins must receive the batch as records, for its schemas (`hearth_api.needs_records`)."""
         return needs_records(self.key_schema) or needs_records(self.value_schema)
 
     def column(self, name: str) -> Any:
-        """Return a column as a pyarrow Array, or None when it is missing, which means all null."""
+        """Return a column as a pyarrow Array, or None if it is missing, which means all null."""
         index = self.data.schema.get_field_index(name)
         return None if index < 0 else self.data.column(index)
 
     @cached_property
     def rows(self) -> Any:
-        """Return the column `row` as a numpy array, None when it is missing."""
+        """Return the column `row` as a numpy array, None if it is missing."""
         column = self.column("row")
         return None if column is None else column.to_numpy(zero_copy_only=False)
 
     def groups(self, name: str) -> Sequence[Any]:
-        """Return groups of rows that are known to be laid out alike in a column without schema (`UniformRows`)."""
+        """Return known groups of rows with the same layout in a schemaless column (`UniformRows`)."""
         known = self.grouped.get(name)
         return () if known is None else known.of(self.column(name))
 
     def with_columns(self, **columns: Any) -> Batch:
-        """Return a batch with columns set by name; None takes a column away."""
+        """Return a batch with columns set by name; None removes a column."""
         present = dict(zip(self.data.schema.names, self.data.columns, strict=False))
         present.update(columns)
         kept = {name: column for name, column in present.items() if column is not None}
@@ -104,11 +105,11 @@ class Batch:
         return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)), grouped=grouped)
 
     def select(self, names: Collection[str]) -> Batch:
-        """Return the batch with only these of its columns."""
+        """Return the batch with only the named columns."""
         return replace(self, data=self.data.select([name for name in self.data.schema.names if name in names]))
 
     def stamped(self) -> Batch:
-        """Return the batch with the present time as `timestamp`, where its records were made just now."""
+        """Return the batch with the current time as `timestamp`, if its records were just created."""
         if self.timestamp_type is not TimestampType.CREATE_TIME or self.column("timestamp") is not None:
             return self
         now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
@@ -123,11 +124,11 @@ class Batch:
         return replace(self, data=self.data.filter(mask), grouped={})
 
     def slice(self, offset: int, length: int | None = None) -> Batch:
-        """Return some consecutive rows, without copying."""
+        """Return consecutive rows, without copying."""
         return replace(self, data=self.data.slice(offset, length))
 
     def take(self, indices: Any) -> Batch:
-        """Return the rows of the given numbers, in that order."""
+        """Return the rows with the given indexes, in that order."""
         return replace(self, data=self.data.take(indices), grouped={})
 
     @classmethod
@@ -144,11 +145,11 @@ class Batch:
         offsets: Sequence[Mapping[str, Any] | None] | None = None,
         timestamps: Sequence[int | None] | None = None,
     ) -> Batch:
-        """Return a source's batch of rows, with keys, headers, offsets and timestamps in milliseconds for each.
+        """Return a source batch of rows, with keys, headers, offsets and timestamps in milliseconds for each.
 
-        Rows, and keys likewise, are values of the schema; those of a struct's are tuples of the values of all fields,
-        mappings, or instances of dataclasses, in which the same stands as `Struct.of` takes. None is null. A row that
-        does not fit raises a DataError.
+        Rows and keys are values of their schema; a row of a struct schema is a tuple of all field values, a mapping or
+        a dataclass instance, with member values as accepted by `Struct.of`. None is null. A row that does not fit
+        raises a DataError.
         """
         columns = {"value": rows_to_column(schema, rows)}
         if keys is not None:
@@ -171,13 +172,13 @@ class Batch:
         source_partition: Mapping[str, Any] | None = None,
         offsets: str | Sequence[Mapping[str, Any] | None] | None = None,
     ) -> Batch:
-        """Return a source's batch of a table: a pyarrow Table or RecordBatch, a DataFrame of polars or pandas.
+        """Return a source batch of a table: a pyarrow Table or RecordBatch, or a polars or pandas DataFrame.
 
-        Whatever has Arrow's PyCapsule interface will do. Each row is a struct, whose schema has the given name and is
-        made from the table's: what may be null is optional. `key` names the column that is the key, or several for a
-        struct of them, `timestamp` that of the records' time; `offsets` names a column whose values are the offsets,
-        `{"id": 7}`, days and times in them as numbers, or is a sequence of offsets. These columns stay in the value.
-        A type that Connect has none for and a value that does not fit raise a DataError. `to_table` is the way back.
+        Any object with Arrow's PyCapsule interface is accepted. Each row is a struct; its schema has the given name
+        and follows from the table's, nullable columns being optional. `key` names the key column, or several for a
+        struct key; `timestamp` names the column of record times; `offsets` names a column whose values become the
+        offsets, `{"id": 7}`, with dates and times as numbers, or is a sequence of offsets. These columns stay in the
+        value. A type that Connect lacks and a value that does not fit raise a DataError. `to_table` is the inverse.
         """
         schema, value = struct_of_table(table, name)
         columns, key_schema = {"value": value}, None
@@ -208,21 +209,21 @@ class Batch:
         return cls(topic, key_schema, value_schema, data, source_partition)
 
     def to_table(self) -> Any:
-        """Return the values as a pyarrow Table, whose columns are the fields of a struct's schema, else only `value`.
+        """Return the values as a pyarrow Table: one column per field of a struct schema, else a single column `value`.
 
-        Decimals, days, times and moments have Arrow's types for them; a field that must have a value has its default
-        where it is null, a null value nulls. polars and pandas read it: `polars.from_arrow(batch.to_table())`.
-        `to_arrow` is another thing: the batch with all it has, for Arrow IPC.
+        Decimals, dates, times and timestamps get Arrow's types; a null in a required field becomes its default, and a
+        null value becomes nulls. polars and pandas accept it: `polars.from_arrow(batch.to_table())`. To serialize the
+        whole batch, use `to_arrow`.
         """
         return table_of(self.value_schema, self.column("value"))
 
     def to_arrow(self) -> Any:
-        """Return a RecordBatch that carries the attributes in its metadata, for Arrow IPC."""
+        """Return a RecordBatch with the attributes in its metadata, for Arrow IPC."""
         return self.data.replace_schema_metadata({_METADATA_KEY: self._metadata()})
 
     @classmethod
     def from_arrow(cls, data: Any) -> Batch:
-        """Return the batch that `to_arrow` made the RecordBatch from."""
+        """Return the batch of a RecordBatch made by `to_arrow`."""
         return cls._of(data, _attributes(data.schema.metadata[_METADATA_KEY]))
 
     @classmethod
@@ -259,7 +260,7 @@ _Attributes = tuple[
 
 @lru_cache(maxsize=1000)
 def _attributes(metadata: bytes) -> _Attributes:
-    # Batches of one source partition follow each other, so most look-ups end in the cache.
+    # Consecutive batches often have the same source partition, so most lookups hit the cache.
     form = strict_json(metadata.decode())
     return (
         form["topic"],

@@ -1,15 +1,15 @@
-"""What plugins derive from, besides their usual class, to be given batches instead of records.
+"""Base classes for plugins that receive batches instead of records, in addition to their usual class.
 
-The host asks by `isinstance`. The form for records is always there and is the truth; the form for batches is an
-optimisation that gives the same result. Where columns will not do, for data without schema say, a batch method
-returns `NotImplemented`, and the host uses the form for records for that batch, with all that it changes: values,
-headers, timestamps, partitions. It says so before it has done anything that can be seen: nothing read, nothing
-written. What it says of one batch binds it for no other.
+The host checks with `isinstance`. The form for records is required and authoritative; the form for batches is an
+optimisation with the same result. If columns do not suffice, for example for schemaless data, a batch method returns
+`NotImplemented`, and the host uses the form for records for that batch, with everything it changes: values, headers,
+timestamps, partitions. The method must decide this before any visible effect: nothing read, nothing written. The
+decision applies to that batch only.
 
-A batch method that knows which rows fail returns `PartlyFailed`: its result, and the error of each failed row. When
-it raises, the host gives the whole batch to the form for records, which finds the records that fail; so a plugin need
-not sort them out, and must not leave half of a batch done. A plugin that raised is given records until a batch of them
-goes well. What has a struct inside of itself (`SchemaReference`) is given to the form for records only.
+A batch method that knows which rows fail returns `PartlyFailed`: its result and the error of each failed row. If it
+raises, the host passes the whole batch to the form for records, which finds the failing records; so a plugin does not
+need to find them, and must not leave a batch half done. After an exception, the plugin receives records until one
+batch of them succeeds. Recursive structs (`SchemaReference`) are passed only to the form for records.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from hearth_api.task import SinkTask, SourceTask
 from hearth_api.transformation import Predicate, Transformation
 
 Declined: TypeAlias = Any
-"""The type of `NotImplemented` where a batch method returns it; type checkers know it as that of operators only."""
+"""The type of `NotImplemented` as a return value of batch methods; type checkers know it only for operators."""
 
 
 @dataclass(frozen=True)
 class PartlyFailed:
-    """Result of a batch method of a converter, transformation or predicate, and the errors of the rows that failed.
+    """The result of a batch method of a converter, transformation or predicate, with the errors of failed rows.
 
-    `result` is what the method returns otherwise: a converter's has a null and a predicate's `False` in each failed
-    row, a transformation's lacks it. `errors` holds what the form for records raises, by the row's place in the batch;
-    as `LateErrors` it may make them later.
-    The host gives the batch to the form for records if such an error is retriable or nothing is tolerated.
+    `result` is the method's usual result: in failed rows a converter's is null and a predicate's `False`; a
+    transformation's omits them. `errors` maps the row's index in the batch to the error that the form for records
+    raises; `LateErrors` creates them on demand.
+
+    If such an error is retriable, or no error is tolerated, the host passes the batch to the form for records.
     """
 
     result: Any
@@ -47,9 +48,10 @@ E = TypeVar("E", bound=Exception)
 
 
 def frameless(error: E) -> E:
-    """Return the error of a row without the frames that it and its causes passed.
+    """Return the error of a row without traceback frames, including those of its causes.
 
-    They are the same for all rows and hold the whole batch, and to describe them takes longer than to find the error.
+    The frames are the same for all rows, keep the whole batch alive, and take longer to format than the error takes to
+    find.
     """
     cause: BaseException | None = error
     while cause is not None and cause.__traceback__ is not None:
@@ -63,12 +65,12 @@ class BatchSourceTask(SourceTask):
 
     @abstractmethod
     def poll_batch(self) -> list[Batch] | Declined | None:
-        """Return the next batches, None when there are none at present, `NotImplemented` to be asked by `poll`.
+        """Return the next batches, None if there are none at present, or `NotImplemented` to be called by `poll`.
 
-        Called in place of `poll` and under the same terms. Each batch names its source partition and has the
-        columns `value` and `source_offset`, and any other a source may set. After `NotImplemented`, `poll` is
-        called at once and what comes next is asked of `poll_batch` again; a task that answers so reads from
-        the same place in both forms.
+        Called in place of `poll` and under the same terms. Each batch names its source partition and has the columns
+        `value` and `source_offset`, and any other that a source may set. After `NotImplemented`, the host calls `poll`
+        at once, and `poll_batch` again for the next records; a task that returns it reads from the same position in
+        both forms.
         """
 
 
@@ -76,21 +78,21 @@ class BatchSinkTask(SinkTask):
     """A sink task that writes whole batches."""
 
     columns: frozenset[str] | None = None
-    """The columns the task reads, in either form; None for all. What it does not read need not be fetched, converted
-    or carried, and is missing in the records of `put` as well."""
+    """The columns the task reads, in either form; None for all. Other columns need not be fetched, converted or kept,
+    and are missing from the records of `put` as well."""
 
     takes_interleaved: bool = False
-    """Whether `put_batch` takes batches whose rows come between those of others: the column `row`, which goes up in
-    each of them, then tells the order. Where schemas alternate this saves many small batches. Other tasks are given
-    such batches cut into pieces that follow each other, or as records where the pieces would be small."""
+    """Whether `put_batch` accepts batches whose rows interleave; the column `row`, ascending in each batch, then gives
+    the order. This saves many small batches if schemas alternate. Other tasks receive such batches split into
+    consecutive pieces, or as records if the pieces would be small."""
 
     @abstractmethod
     def put_batch(self, batches: list[Batch]) -> Declined | None:
-        """Write the batches, or buffer them until `flush` or `pre_commit`; `NotImplemented` to be given records.
+        """Write the batches, or buffer them until `flush` or `pre_commit`; return `NotImplemented` to receive records.
 
-        Called in place of `put` and under the same terms, so the list may be empty. Rows keep Kafka's
-        order within a partition; one batch may hold rows of several partitions of its topic. After
-        `NotImplemented`, `put` is given all the records of these batches, so none of them may be written yet.
+        Called in place of `put` and under the same terms, so the list may be empty. Rows keep Kafka's order within a
+        partition; one batch may hold rows of several partitions of its topic. After `NotImplemented`, the host passes
+        all records of these batches to `put`, so none of them may be written yet.
         """
 
 
@@ -99,12 +101,12 @@ class BatchTransformation(Transformation):
 
     @abstractmethod
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Return the changed rows as one batch or several, in order; rows that are left out are dropped.
+        """Return the changed rows as one or several batches, in order; omitted rows are dropped.
 
-        Called in place of `apply` and under the same terms, but for the order: what a source polled together comes
-        one topic, schema and source partition after the other, where `apply` would see it in the order of the poll.
-        The column `row`, when there is one, goes with its row and goes up: it tells the host which records are left.
-        After `NotImplemented`, `apply` is given the records of the batch one by one.
+        Called in place of `apply` and under the same terms, except for the order: records polled together are grouped
+        by topic, schema and source partition, where `apply` sees them in the order of the poll. The column `row`, if
+        present, stays with its row and ascending: it tells the host which records remain. After `NotImplemented`,
+        `apply` receives the records of the batch one by one.
         """
 
 
@@ -115,16 +117,16 @@ class BatchPredicate(Predicate):
     def test_batch(self, batch: Batch) -> Any:
         """Return a pyarrow BooleanArray without nulls: for every row whether it satisfies the predicate.
 
-        After `NotImplemented`, `test` is given the records of the batch one by one.
+        After `NotImplemented`, `test` receives the records of the batch one by one.
         """
 
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """Converted values that have the same schema: those of consecutive rows, or those of the rows it names.
+    """Converted values of one schema, for consecutive rows or for the rows it names.
 
-    `rows` holds the place of each value in the batch, as a numpy or Arrow array of integers that go up; None where the
-    values follow those of the run before. Of a column without schema `grouped` may tell what is known of it
+    `rows` holds the index of each value in the batch, as a numpy or Arrow array of ascending integers; None if the
+    values follow those of the previous run. For a schemaless column, `grouped` may hold known layouts
     (`hearth_api.layout.Grouped`).
     """
 
@@ -136,7 +138,7 @@ class ColumnRun:
 
 @dataclass(frozen=True)
 class HeaderColumns:
-    """Converted values of headers, each with a schema of its own, as `header_columns` writes both."""
+    """Converted header values of several schemas, as columns that `header_columns` writes."""
 
     schemas: Any
     values: Any
@@ -145,26 +147,26 @@ class HeaderColumns:
 class BatchConverter(Converter):
     """A converter of whole columns.
 
-    It sees nothing of the headers of records: one whose bytes depend on them has no form for batches.
+    It does not see record headers: a converter whose bytes depend on them has no form for batches.
     """
 
     header_names: frozenset[str] = frozenset()
-    """The headers that may change what is read: where a record of a batch has one of them, `to_connect_data` is given
-    the messages of the batch one by one. Asked after `configure`."""
+    """Headers that may affect reading: if a record of a batch has one of them, `to_connect_data` receives the messages
+    of the batch one by one. Read after `configure`."""
 
     @abstractmethod
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the bytes to write for a column of values as a pyarrow binary array; null writes a null.
 
         Called in place of `from_connect_data` and under the same terms. `column` is of `arrow_type(schema)`.
-        After `NotImplemented`, `from_connect_data` is given the values one by one.
+        After `NotImplemented`, `from_connect_data` receives the values one by one.
         """
 
     def row_writer(self, topic: str, schema: Schema | None) -> Any:
-        """Return what writes values of a schema one by one, a `hearth_api.layout.RowTexts`; None where nothing does.
+        """Return a `hearth_api.layout.RowTexts` that writes values of a schema one by one; None if there is none.
 
-        Asked for in place of `from_connect_batch` where records of many schemas come in turn, few of each. It is kept
-        by nobody but the converter, and writes the same. Without schema there is a null to write.
+        Called in place of `from_connect_batch` if records of many schemas alternate, few of each. The converter caches
+        it; the host does not. It writes the same bytes. Without schema it writes a null.
         """
         return None
 
@@ -173,36 +175,36 @@ class BatchConverter(Converter):
         """Return the values of a pyarrow binary array, as runs of one schema each.
 
         Called in place of `to_connect_data` and under the same terms. Every value of `data` is in one run; either all
-        runs name their rows, or none does and the values come in order. Where schemas alternate, one run of each
-        schema with its rows is much cheaper than a run for every change. Every column is of `arrow_type(run.schema)`.
-        After `NotImplemented`, `to_connect_data` is given the messages one by one.
+        runs name their rows, or none does and the values come in order. If schemas alternate, one run of each schema
+        with its rows is much cheaper than a run for every change. Every column is of `arrow_type(run.schema)`. After
+        `NotImplemented`, `to_connect_data` receives the messages one by one.
         """
 
 
 class BatchHeaderConverter(HeaderConverter):
-    """A converter of the headers of one name that many records have, as columns."""
+    """A header converter of columns: the headers of one name from many records."""
 
     is_blind_to_names: bool = False
-    """Whether the name of a header makes no difference: headers of several names may then be given together, as those
-    of one of the names."""
+    """Whether the header's name has no effect: headers of several names may then be passed together, under one of the
+    names."""
     reads_any_bytes: bool = False
-    """Whether `to_connect_header` returns a value for any bytes. Headers that no plugin looks at are not read then."""
+    """Whether `to_connect_header` returns a value for any bytes. If so, headers that no plugin reads are not
+    converted."""
 
     @abstractmethod
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
         """Return the bytes to write for a column of values as a pyarrow binary array; null writes no value.
 
         Called in place of `from_connect_header` and under the same terms, for headers whose schema is a text or a
-        whole number. `column` is of `arrow_type(schema)`. After `NotImplemented`, `from_connect_header` is given
-        the values that differ, one by one.
+        whole number. `column` is of `arrow_type(schema)`. After `NotImplemented`, `from_connect_header` receives the
+        distinct values, one by one.
         """
 
     @abstractmethod
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderColumns | Declined:
-        """Return the values of a pyarrow binary array: those of one schema as a column of `arrow_type(schema)`.
+        """Return the values of a pyarrow binary array; values of one schema are a column of `arrow_type(schema)`.
 
-        Of several schemas they are as `header_columns` writes them, and as `parse_headers` reads texts.
-
-        Called in place of `to_connect_header` and under the same terms. After `NotImplemented`, `to_connect_header` is
-        given those that differ, one by one.
+        Values of several schemas are `HeaderColumns`, as `header_columns` and `parse_headers` return them. Called in
+        place of `to_connect_header` and under the same terms. After `NotImplemented`, `to_connect_header` receives the
+        distinct values, one by one.
         """

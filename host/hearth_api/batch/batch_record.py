@@ -1,4 +1,4 @@
-"""Records to batches and back."""
+"""Converts records to batches and back."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
 def records_by_kind(
     records: Sequence[ConnectRecord], *, names_only: bool = False, drops_positions: bool = False
 ) -> list[Batch]:
-    """Return the records as one batch of each kind, in the order in which the kinds first come.
+    """Return the records as one batch of each kind, in the order of the first record of each.
 
-    Records are of one kind where `records_to_batches` would put them into one batch if they followed each other. Where
-    there are several kinds, the column `row` says the place of each record.
+    Records are of one kind if `records_to_batches` would put them into one batch when adjacent. If there are several
+    kinds, the column `row` gives the index of each record.
 
-    With `names_only` nobody wants to know more of a record than which one it is: values that fit their schema surely
-    are left out, with the schema. With `drops_positions` nobody wants to know where in its source a record was.
+    `names_only` is for callers that only identify records: values that certainly fit their schema are omitted, with
+    the schema. `drops_positions` omits source partitions and offsets.
     """
     return _by_kind(records, _varying(records, drops_positions), names_only, drops_positions)
 
 
 def packed_by_kind(records: Sequence[ConnectRecord]) -> Sequence[Batch]:
-    """Return what `records_by_kind` does; where there are many kinds and few records of each these stay packed."""
+    """Return what `records_by_kind` does; with many kinds and few records of each, packed (`PackedRecords`)."""
     varying = _varying(records)
     packed = _packed(records, varying) if varying else None
     return _by_kind(records, varying, names_only=False, drops_positions=False) if packed is None else packed
@@ -83,7 +83,7 @@ def _by_kind(
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
-    """Return the rows of a batch as records of a source."""
+    """Return the rows of a batch as source records."""
     batch = batch.stamped()
     partition, topic, key_schema, value_schema = (
         batch.source_partition, batch.topic, batch.key_schema, batch.value_schema,
@@ -107,7 +107,7 @@ def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
 
 
 def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
-    """Return the rows of a batch as records for a sink."""
+    """Return the rows of a batch as sink records."""
     partitions = _values(batch, "partition", INT32_SCHEMA)
     offsets = _values(batch, "offset", INT64_SCHEMA)
     topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
@@ -129,30 +129,29 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
 
 
 def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) -> list[list[Any]]:
-    """Return what is not the same in all records of that which those of a batch have in common.
+    """Return the attributes, of those common to a batch, that differ between the records.
 
-    What records have in common is nearly always the very same object in each of them, and a list that is asked how
-    often it holds an object compares nothing else.
+    Common attributes are nearly always the same object in every record, and `list.count` compares by identity first.
     """
     if not records:
         return []
     kinds = list(map(type, records))
     value_schemas, key_schemas, topics = common_parts(records)
     common: list[list[Any]] = [
-        kinds, _told_apart(value_schemas), _told_apart(key_schemas), topics, _shared(records, kinds, drops_positions),
+        kinds, _comparable(value_schemas), _comparable(key_schemas), topics, _shared(records, kinds, drops_positions),
     ]  # fmt: skip
     return [each for each in common if each.count(each[0]) != len(each)]
 
 
-def _told_apart(schemas: list[Any]) -> list[Any]:
-    """Return schemas, or a number for each where there are several: those are compared sooner."""
+def _comparable(schemas: list[Any]) -> list[Any]:
+    """Return schemas, or a number for each if there are several, which compare faster."""
     first, count = schemas[0], len(schemas)
-    may_be_one = first is schemas[-1] and first is schemas[count // 2]  # a count would compare all that differ
+    may_be_one = first is schemas[-1] and first is schemas[count // 2]  # counting would compare all different ones
     return schemas if may_be_one and schemas.count(first) == count else _codes(schemas)
 
 
 def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
-    """Return places such that those of equal values stand together; mostly one thing tells what all others are."""
+    """Return the places grouped by equal values; usually a single attribute determines all others."""
     own = [values[place] for place in places]
     if own.count(own[0]) == len(own):
         return [places]
@@ -163,13 +162,13 @@ def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
 
 
 def _codes(values: Sequence[Any]) -> list[int]:
-    """Return a number for each value, the same one for equal values; most are one of a few objects."""
+    """Return a number for each value, equal for equal values; most values are one of a few objects."""
     own = list(map(id, values))
     objects = dict(zip(own, values))
     keys = list(objects.values())
     try:
         distinct = dict.fromkeys(keys)
-    except TypeError:  # source partitions have no hash
+    except TypeError:  # source partitions are not hashable
         keys = list(map(repr, keys))
         distinct = dict.fromkeys(keys)
     numbers = dict(zip(distinct, range(len(distinct))))
@@ -180,7 +179,7 @@ def _codes(values: Sequence[Any]) -> list[int]:
 def _shared(
     records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord]], drops_positions: bool
 ) -> list[Any]:
-    """Return what each record shares with those of its batch besides topic and schemas."""
+    """Return what each record shares with its batch in addition to topic and schemas."""
     if kinds.count(kinds[0]) != len(kinds):
         alone = [_shared([record], [kind], drops_positions) for record, kind in zip(records, kinds)]
         return [shared for (shared,) in alone]
@@ -192,7 +191,7 @@ def _shared(
 
 
 def _packed(records: Sequence[ConnectRecord], varying: Sequence[list[Any]]) -> PackedRecords | None:
-    """Return a source's records packed, where they are of many kinds and all that they have can be packed."""
+    """Return source records packed if they are of many kinds and all parts can be packed, else None."""
     told = [own if set(map(type, own)) <= {str, int} else _codes(own) for own in varying]
     numbers: dict[tuple[Any, ...], int] = {}
     codes = [numbers.setdefault(each, len(numbers)) for each in zip(*told)]
@@ -216,7 +215,7 @@ def _batch(
     names_only: bool = False,
     drops_positions: bool = False,
 ) -> Batch:
-    """Return records of one kind as a batch; `places` says where they stood among others, if there were any."""
+    """Return records of one kind as a batch; `places` holds their indexes among other records, if any."""
     first, parts = records[0], parts_of(records)
     schema, column = _value_column(first.value_schema, parts.values, names_only)
     columns = {"value": column}
@@ -229,9 +228,9 @@ def _batch(
 def _batches(
     records: Sequence[ConnectRecord], kinds: Sequence[Sequence[int]], names_only: bool, drops_positions: bool
 ) -> list[Batch]:
-    """Return records of one class as a batch of each kind, which are told by the places of their records.
+    """Return records of one class as a batch of each kind, given by the places of their records.
 
-    What stands in columns of the same type is laid out for all kinds at once, as a column costs more than its rows.
+    Columns of the same type are built for all kinds at once, because a column costs more than its rows.
     """
     order = list(chain.from_iterable(kinds))
     sorted_records = [records[place] for place in order]
@@ -259,7 +258,7 @@ def _columns(
     spans: Sequence[tuple[int, int]],
     make: Callable[[Schema | None, list[Any]], tuple[Schema | None, Any]],
 ) -> list[tuple[Schema | None, Any]]:
-    """Return what `make` makes of the values of each span: parts of one column where all have one schema."""
+    """Return `make`'s column for the values of each span: slices of one column if all have one schema."""
     if schemas.count(schemas[0]) != len(schemas):
         return [make(schema, values[start:end]) for schema, (start, end) in zip(schemas, spans)]
     schema, column = make(schemas[0], values)
@@ -271,7 +270,7 @@ def _key_column(schema: Schema | None, keys: list[Any]) -> tuple[Schema | None, 
 
 
 def _value_column(schema: Schema | None, values: list[Any], names_only: bool) -> tuple[Schema | None, Any]:
-    """Return the schema and the column of values; with `names_only` those that fit surely are left out, with it."""
+    """Return the schema and the column of values; `names_only` omits both if the values certainly fit."""
     if names_only and fit_surely(schema, values):
         return None, pa.nulls(len(values), pa.string())
     return schema, values_to_column(schema, values)
@@ -280,7 +279,7 @@ def _value_column(schema: Schema | None, values: list[Any], names_only: bool) ->
 def _other_columns(
     records: Sequence[ConnectRecord], parts: Parts, places: Sequence[int] | None, drops_positions: bool
 ) -> dict[str, Any]:
-    """Return the columns besides keys and values, which are of the same types in batches of every kind."""
+    """Return the columns except keys and values; their types are the same in batches of every kind."""
     columns: dict[str, Any] = {}
     _add(columns, "partition", INT32_SCHEMA, parts.partitions)
     _add(columns, "timestamp", INT64_SCHEMA, parts.timestamps)
@@ -298,7 +297,7 @@ def _other_columns(
 
 
 def _attributes(first: ConnectRecord, drops_positions: bool) -> dict[str, Any]:
-    """Return what a batch says of all its records that is another for records of each kind."""
+    """Return the batch attributes that differ between kinds."""
     if isinstance(first, SourceRecord) and not drops_positions:
         return {"source_partition": first.source_partition}
     if isinstance(first, SinkRecord):
@@ -332,7 +331,7 @@ def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
 
 
 def _originals(batch: Batch, name: str, schema: Schema, present: Any) -> Any:
-    """Return where records were read, which is where they are now unless a column says otherwise."""
+    """Return where records were read: the current place unless a column says otherwise."""
     column = batch.column(name)
     if column is None:
         return present

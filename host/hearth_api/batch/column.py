@@ -1,8 +1,8 @@
-"""Columns: the values of many records as one Arrow array, there and back.
+"""Converts the values of many records to an Arrow array and back.
 
-Columns hold the physical form of values. A column without schema holds the plain JSON text of every value. One of
-structs that stand inside of themselves, or of a schema of more levels than Arrow sends, holds the JSON text of their
-physical form.
+Columns hold the physical form of values. A schemaless column holds the plain JSON text of every value. A column of
+recursive structs, or of a schema with more levels than Arrow supports over IPC, holds the JSON text of their physical
+form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hearth_api.validation import is_logical, validate_value
 
 try:
     from hearth_api.batch.struct_column import struct_column
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     struct_column = None  # type: ignore[assignment]
 
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
@@ -36,7 +36,7 @@ _EXACT_TYPE: dict[Type, type] = {
     **dict.fromkeys((Type.INT8, Type.INT16, Type.INT32, Type.INT64), int),
     Type.FLOAT32: float, Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: bytes,
 }  # fmt: skip
-# Format letters of memoryview: numbers are read from Arrow's memory, ten times faster than by to_pylist.
+# Format letters of memoryview: reading numbers from Arrow's memory is ten times faster than to_pylist.
 _LETTER = {
     Type.INT8: "b", Type.INT16: "h", Type.INT32: "i", Type.INT64: "q", Type.FLOAT32: "f", Type.FLOAT64: "d",
     Type.BOOLEAN: "?",
@@ -48,7 +48,7 @@ _PACKED = {type_: _LETTER[type_] for type_ in (Type.INT8, Type.INT16, Type.INT32
 
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema | None) -> Any:
-    """Return the Arrow type of a column of values of the schema."""
+    """Return the Arrow type of a column with values of the schema."""
     if schema is None or is_text(schema):
         return pa.string()
     if schema.type is Type.ARRAY:
@@ -63,7 +63,7 @@ def arrow_type(schema: Schema | None) -> Any:
 def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
     """Return the values as an Arrow array; one that does not fit the schema raises a DataError.
 
-    None becomes null even where the schema forbids it: the converter decides what to make of it.
+    None becomes null even if the schema forbids it: the converter decides how to handle it.
     """
     if schema is None:
         return pa.array([None if value is None else plain_to_json(value) for value in values], pa.string())
@@ -98,14 +98,14 @@ def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
 
 
 def are_all(kind: type, values: Sequence[Any]) -> bool:
-    """Tell whether values are of one type and of none that follows from it; a list counts sooner than a set grows."""
+    """Return whether values are all of one exact type, without subclasses; `list.count` is faster than a set."""
     return list(map(type, values)).count(kind) == len(values)
 
 
 def packed(schema: Schema, values: Sequence[Any]) -> Any:
-    """Return numbers that are of the schema's type as a column; None for anything else, nulls among them.
+    """Return numbers of the schema's type as a column; None for anything else, including nulls.
 
-    Arrow asks each number what it is, which takes longer than to lay all of them out in its memory.
+    Arrow's own conversion checks the type of each number, which takes longer than copying all of them.
     """
     letter = _PACKED.get(schema.type)
     if letter is None:
@@ -118,7 +118,7 @@ def packed(schema: Schema, values: Sequence[Any]) -> Any:
 
 
 def _plain_column(schema: Schema, values: Sequence[Any]) -> Any:
-    """Return values of a type without parts, in their physical form, as an Arrow array."""
+    """Return values of a primitive type, in physical form, as an Arrow array."""
     if (column := packed(schema, values)) is not None:
         return column
     try:
@@ -129,7 +129,7 @@ def _plain_column(schema: Schema, values: Sequence[Any]) -> Any:
 
 
 def _field_column(schema: Schema, values: Sequence[Any]) -> Any:
-    """Return the values of a field, which a struct has checked when they were put; what has parts may have changed."""
+    """Return the values of a field, which a struct checked when they were put; containers may have changed since."""
     is_plain = schema.type.is_primitive and not is_logical(schema)
     return _plain_column(schema, values) if is_plain else values_to_column(schema, values)
 
@@ -169,9 +169,9 @@ def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
 
 
 def lay_out_by_loop(schema: Schema, rows: list[Any], absent: list[bool] | None) -> Any:
-    """Return values of structs as a column by a loop that could be compiled; None where it does not know a value.
+    """Return struct values as a column built by a compiled loop; None if it does not support a value.
 
-    To make the columns of fields one by one takes ten times as long where rows are few.
+    Building the columns of fields one by one takes ten times as long for few rows.
     """
     kinds = _kinds(schema)
     try:
@@ -180,7 +180,7 @@ def lay_out_by_loop(schema: Schema, rows: list[Any], absent: list[bool] | None) 
             for field, kind in zip(schema.fields, kinds)
             if kind is None
         ]
-    except (DataError, RecursionError, IndexError):  # somebody else finds out what is wrong first
+    except (DataError, RecursionError, IndexError):  # the slower path reports what is wrong
         return None
     return struct_column(rows, absent, kinds, others, pa.Array._import_from_c, arrow_type(schema))
 
@@ -192,7 +192,7 @@ def _kinds(schema: Schema) -> list[str | None]:
 
 
 def lay_out_nothing(schema: Schema, rows: list[Any], absent: list[bool] | None) -> Any:
-    """Know no values."""
+    """Support no values: the fallback without compiled code."""
     return None
 
 
@@ -200,7 +200,7 @@ LAY_OUT = lay_out_nothing if struct_column is None else lay_out_by_loop
 
 
 def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
-    """Raise a DataError for what is no struct of the schema, which is nearly always the very same object."""
+    """Raise a DataError for a value that is not a struct of the schema, which is usually the same object."""
     if not are_all(Struct, values):
         for value in values:
             validate_value(schema, value)
@@ -209,16 +209,16 @@ def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
 
 
 @lru_cache(maxsize=1000)
-def _is_judged(schema: Schema) -> bool:
-    """Tell whether what a struct of the schema was given can neither change nor fail to become a column."""
+def _always_fits(schema: Schema) -> bool:
+    """Return whether values of a struct of the schema can neither change nor fail to become a column."""
     if schema.type is not Type.STRUCT or is_text(schema):
         return schema.type.is_primitive and not is_logical(schema)
-    return all(_is_judged(field.schema) for field in schema.fields)
+    return all(_always_fits(field.schema) for field in schema.fields)
 
 
 def fit_surely(schema: Schema | None, values: Sequence[Any]) -> bool:
-    """Tell whether values are structs that fit their schema by having been made; others may fit as well."""
-    if schema is None or schema.type is not Type.STRUCT or not _is_judged(schema):
+    """Return whether values are structs that fit their schema by construction; others may fit as well."""
+    if schema is None or schema.type is not Type.STRUCT or not _always_fits(schema):
         return False
     return are_all(Struct, values) and schemas_of(values).count(schema) == len(values)
 
@@ -287,7 +287,7 @@ def _primitive_values(type_: Type, column: Any) -> list[Any]:
 
 
 def numbers(letter: Any, column: Any) -> list[Any]:
-    """Return the numbers of a column that has no nulls; `letter` is their type in the words of `struct`."""
+    """Return the numbers of a column without nulls; `letter` is their type as a `struct` format."""
     if len(column) == 0:
         return []
     memory = memoryview(column.buffers()[1])

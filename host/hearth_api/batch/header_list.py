@@ -1,8 +1,8 @@
-"""Headers of many records as one column of lists, there and back.
+"""Converts headers of many records to one column of lists and back.
 
-The headers of all rows stand one behind the other in three columns: names, schemas (as JSON text, null = none) and
-values as texts. What has a schema of texts is such a text itself; any other value is the JSON text of its physical
-form. Names and schemas are few, so each is read once, and values of one schema are taken from the column together.
+The headers of all rows are concatenated in three columns: names, schemas (as JSON text, null = none) and values as
+texts. A value with a STRING schema is stored as it is; any other value as the JSON text of its physical form. There
+are few distinct names and schemas, so each is parsed once, and values of one schema are converted together.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def headers_to_column(headers: Sequence[Headers | None]) -> Any:
 
 
 def _of_alike(count: int, first: Sequence[Any], values: list[Any]) -> Any:
-    """Return the headers of so many rows that differ in their values alone; these are of all, and the first row is.
+    """Return the headers of rows that differ only in their values; `first` is the first row, `values` are all rows'.
 
-    Their names and ends are those of any other rows like these.
+    The columns of names and ends are cached for rows of the same shape.
     """
     names, schemas, width = first[::3], first[1::3], len(first) // 3
     if schemas.count(schemas[0]) == width:
@@ -66,20 +66,20 @@ def _of_alike(count: int, first: Sequence[Any], values: list[Any]) -> Any:
 
 @lru_cache(maxsize=4)
 def _ends(width: int, count: int) -> Any:
-    """Return where the headers of rows end that have so many each, and where those of the first begin."""
+    """Return the offsets of rows that have equally many headers each, starting with 0."""
     return pa.array(range(0, width * count + 1, width) if width else [0] * (count + 1), pa.int32())
 
 
 @lru_cache(maxsize=4)
 def _repeated(count: int, *names: str) -> Any:
-    """Return names again and again."""
+    """Return names repeated a number of times."""
     return pa.array(names * count, pa.string())
 
 
 def column_to_headers(column: Any) -> list[Headers | None]:
-    """Return the headers of several records from a column; None where a record has none.
+    """Return the headers of several records from a column; None if a record has none.
 
-    They are made of all records at once: when somebody looks at those of one, they would cost twice as much.
+    Headers of all records are built at once: building them on first access to each would cost twice as much.
     """
     entries = column.flatten()
     keys, schemas, values = (entries.field(name) for name in ("key", "schema", "value"))
@@ -91,8 +91,8 @@ def column_to_headers(column: Any) -> list[Headers | None]:
         return [*headers_of_each(zip(*columns))]
     coded = schemas.dictionary_encode("encode")
     codes, kinds = numbers("i", coded.indices), [_schema(text) for text in coded.dictionary.to_pylist()]
-    groups = _apart(codes, len(kinds), values.to_pylist())
-    found = _together(codes, [_values(kind, group) for kind, group in zip(kinds, groups)])
+    groups = _grouped(codes, len(kinds), values.to_pylist())
+    found = _ungrouped(codes, [_values(kind, group) for kind, group in zip(kinds, groups)])
     made = map(Header, _decoded(keys), map(kinds.__getitem__, codes), found)
     if width:
         return [*headers_of_each(zip(*[made] * width))]
@@ -102,20 +102,20 @@ def column_to_headers(column: Any) -> list[Headers | None]:
 
 
 def header_lists(ends: Any, names: Any, schemas: Any, values: Any) -> Any:
-    """Return the column of headers of these parts; the headers of a row end where `ends` says, which begins with 0."""
+    """Return the headers column of these parts; `ends` holds the offsets of rows, starting with 0."""
     entries = pa.StructArray.from_arrays([names, schemas, values], names=["key", "schema", "value"])
     return pa.ListArray.from_arrays(ends, entries)
 
 
 def schema_texts(schema: Schema | None, count: int) -> Any:
-    """Return what stands in a column of headers for one schema, so many times."""
+    """Return a column with the text of one schema, repeated."""
     return pa.repeat(pa.scalar(None if schema is None else schema_to_text(schema), pa.string()), count)
 
 
 def header_columns(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the columns of schemas and of values of headers; a value that does not fit its schema raises a DataError.
+    """Return the schema and value columns of headers; a value that does not fit its schema raises a DataError.
 
-    There are few schemas, and each is nearly always the very same object.
+    There are few schemas, and equal ones are nearly always the same object.
     """
     numbered = [*map(id, schemas)]
     distinct = dict(zip(numbered, schemas))
@@ -131,9 +131,9 @@ def header_columns(schemas: Sequence[Schema | None], values: Sequence[Any]) -> t
         return schema_texts(schema, len(values)), header_texts(schema, values)
     known = dict(zip(distinct, range(len(distinct))))
     codes = [*map(known.__getitem__, numbered)]
-    groups = _apart(codes, len(known), values)
+    groups = _grouped(codes, len(known), values)
     names = pa.array([None if kind is None else schema_to_text(kind) for kind in distinct.values()], pa.string())
-    texts = _together(codes, [*map(_texts, distinct.values(), groups)])
+    texts = _ungrouped(codes, [*map(_texts, distinct.values(), groups)])
     try:
         return names.take(pa.array(codes, pa.int32())), pa.array(texts, pa.string())
     except UnicodeEncodeError:
@@ -143,14 +143,14 @@ def header_columns(schemas: Sequence[Schema | None], values: Sequence[Any]) -> t
 
 
 def header_texts(schema: Schema | None, values: Sequence[Any]) -> Any:
-    """Return values of one schema as they stand in a column of headers."""
+    """Return values of one schema as texts of a headers column."""
     if schema is not None and schema.type is Type.STRING:
         return values_to_column(schema, values)
     return pa.array(_texts(schema, values), pa.string())
 
 
 def header_text(schema: Schema | None, value: Any) -> str | None:
-    """Return one value as it stands in a column of headers; one that does not fit its schema raises a DataError."""
+    """Return one value as a text of a headers column; one that does not fit its schema raises a DataError."""
     if value is None:
         return None
     if schema is not None and schema.type is Type.STRING:
@@ -160,12 +160,12 @@ def header_text(schema: Schema | None, value: Any) -> str | None:
 
 
 def header_values(schema: Schema | None, texts: Any) -> list[Any]:
-    """Return the values that `header_texts` made the texts of."""
+    """Return the values of texts made by `header_texts`."""
     return _values(schema, texts.to_pylist())
 
 
 def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]:
-    """Return the texts of values of one schema; those of plain types are written without looking at each."""
+    """Return the texts of values of one schema; those of plain types are written without checking each."""
     kind = None if schema is None else schema._kind
     if values and schema is not None and kind is not None and are_all(kind, values):
         if kind is str:
@@ -181,7 +181,7 @@ def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]
         try:
             return [str(logical[0].from_logical(schema, value)) for value in values]
         except DataError:
-            pass  # which value it is, and why, is told below
+            pass  # the code below reports which value, and why
     if schema is None or schema.type is Type.ARRAY or schema.type is Type.MAP:
         physical = [
             value if schema is None or is_plain(schema, value) else to_physical(schema, value) for value in values
@@ -208,7 +208,7 @@ def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:
 
 
 def _numbers(texts: list[str | None]) -> list[Any] | None:
-    """Return what JSON texts hold that are numbers, all read at once; None where one of them is anything else."""
+    """Return the numbers of JSON texts, all parsed at once; None if one of them is not a number."""
     try:
         joined = ",".join(texts)  # type: ignore[arg-type]
         if joined.count(",") == len(texts) - 1 and not joined.strip(_OF_NUMBERS):
@@ -220,7 +220,7 @@ def _numbers(texts: list[str | None]) -> list[Any] | None:
 
 
 def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[Header]:
-    """Return headers of one name and schema; a text that all of them have makes one, for headers do not change."""
+    """Return headers of one name and schema; a text common to all makes one header, since headers are immutable."""
     is_text = schema is not None and schema.type is Type.STRING
     if is_text and texts.count(texts[0]) == len(texts):
         return [Header(key, schema, texts[0])] * len(texts)
@@ -233,13 +233,13 @@ def _schema(text: str | None) -> Schema | None:
 
 
 def _decoded(column: Any) -> list[Any]:
-    """Return the names of headers, few of which differ."""
+    """Return the names of headers, of which few are distinct."""
     coded = column.dictionary_encode("encode")
     return [*map(coded.dictionary.to_pylist().__getitem__, numbers("i", coded.indices))]
 
 
-def _apart(codes: Sequence[int], count: int, items: Sequence[Any]) -> list[list[Any]]:
-    """Return items in groups, each in the group of its number."""
+def _grouped(codes: Sequence[int], count: int, items: Sequence[Any]) -> list[list[Any]]:
+    """Return items grouped by their codes."""
     if count == 1:
         return [[*items]]
     groups: list[list[Any]] = [[] for _ in range(count)]
@@ -248,20 +248,20 @@ def _apart(codes: Sequence[int], count: int, items: Sequence[Any]) -> list[list[
     return groups
 
 
-def _together(codes: Sequence[int], groups: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """Return the items of groups in the order of the numbers."""
+def _ungrouped(codes: Sequence[int], groups: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Return the items of groups in the order of the codes."""
     if len(groups) == 1:
         return groups[0]
     return [*map(next, map([*map(iter, groups)].__getitem__, codes))]
 
 
 def repeats(column: Any, width: int) -> bool:
-    """Tell whether the first values of a column, so many, come again and again, as names do in nearly every topic."""
+    """Return whether the first `width` values of a column repeat throughout, as names usually do."""
     return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
 
 
 def _width(column: Any) -> int:
-    """Return how many headers each row of a column has; 0 where rows differ in that, or none has any."""
+    """Return the number of headers in each row of a column; 0 if rows differ or have none."""
     if len(column) == 0 or column.null_count:
         return 0
     ends = numbers("i", column.offsets)

@@ -1,7 +1,7 @@
-"""Texts of headers read as Kafka Connect reads them, one behind the other, in one loop.
+"""Parses texts of headers as Kafka Connect does, in one loop.
 
-It tells what is certain and nearly every header: words and identifiers, whole numbers, decimals. `scalar_text` says
-the same of one text.
+It recognises what nearly every header is: words and identifiers, integers, decimals. `scalar_text` does the same for
+one text.
 """
 
 from cpython.mem cimport PyMem_Free
@@ -14,28 +14,28 @@ cdef extern from "Python.h":
 
 cdef enum:
     DIGITS = 20
-    MOST_DIGITS = 18  # of less than that and one more a number has 64 bits
-    EXACT_DIGITS = 15  # of which a 64-bit float has each
-    EXACT_POWER = 22  # and so each power of ten
+    MOST_DIGITS = 18  # an integer with at most this many digits fits 64 bits
+    EXACT_DIGITS = 15  # integers of this many digits are exact as 64-bit floats
+    EXACT_POWER = 22  # as are powers of ten up to this one
 
 cdef enum:  # kinds of texts
     UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY
 
 cdef enum:  # kinds of characters
-    OTHER = 1  # no number has it, nor the first part of a date or time
+    OTHER = 1  # occurs in no number and in no first token of a date or time
     LETTER = 2
-    OPENING = 4  # a text that begins with it may stand for something else
-    OF_DASHED = 8  # what may stand around dashes without a second token
+    OPENING = 4  # a text that starts with it may be something other than a string
+    OF_DASHED = 8  # may surround dashes without starting a second token
 
 cdef enum:
     FIRST_YEAR = 1583
-    EPOCH = 719163  # 1970-01-01, where 0001-01-01 is day 1
+    EPOCH = 719163  # 1970-01-01, with 0001-01-01 as day 1
 
 cdef int *LENGTHS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 cdef int *BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 
 ROOM = 32
-"""So many bytes more than a text has may be written for it."""
+"""The most bytes written for a text in excess of its own length."""
 
 cdef uint8_t KINDS[256]
 cdef double POWERS[EXACT_POWER + 1]
@@ -68,10 +68,10 @@ _prepare()
 
 
 def read_texts(size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t kinds):
-    """Read so many texts: write the kind of each to ``kinds``, and what stands in a column of headers for it to ``out``.
+    """Parse ``count`` texts: write each one's kind to ``kinds``, and its text in a headers column to ``out``.
 
-    Nothing is written for a text of kind 0, which is not told here. ``ends`` takes 0 and where each ends; ``out`` has
-    ``ROOM`` more for each text than these have. Returns how many bytes were written.
+    Nothing is written for a text of kind 0, which is not recognised here. ``ends`` gets 0 and the end of each; ``out``
+    has room for ``ROOM`` more bytes per text. Returns the number of bytes written.
     """
     cdef const uint8_t *text = <const uint8_t *>content
     cdef const int32_t *start = <const int32_t *>offsets
@@ -88,7 +88,7 @@ def read_texts(size_t content, size_t offsets, Py_ssize_t count, size_t out, siz
 
 
 cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -1:
-    """Return the kind of a text, and write what stands for it."""
+    """Return the kind of a text, and write its text in a headers column."""
     cdef int kind
     cdef const uint8_t *digits = text
     cdef const uint8_t *behind
@@ -124,7 +124,7 @@ cdef inline bint is_literal(const uint8_t *text) noexcept:
 
 
 cdef bint is_certain(const uint8_t *digits, const uint8_t *behind, const uint8_t *end) noexcept:
-    """Tell whether a text that begins like a number, or like a day, is none."""
+    """Return whether a text that starts like a number or a date is neither."""
     cdef const uint8_t *at = behind
     if digits == behind:
         return False
@@ -142,17 +142,17 @@ cdef bint is_certain(const uint8_t *digits, const uint8_t *behind, const uint8_t
             at += 1
         if at == end:
             return True
-        if at == behind + 1:  # there stands an exponent, or may
+        if at == behind + 1:  # an exponent may follow
             return False
     if at[0] != c"-":
         return False
     while at < end and KINDS[at[0]] & OF_DASHED:
         at += 1
-    return at == end and end - digits != 10  # without colons only ten characters are a day
+    return at == end and end - digits != 10  # without colons only ten characters are a date
 
 
 cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *end, char **out) noexcept:
-    """Write a whole number; its digits end where it ends."""
+    """Write an integer; its digits end where it ends."""
     cdef int64_t number
     if not 0 < end - digits <= MOST_DIGITS:
         return UNTOLD
@@ -193,7 +193,7 @@ cdef int64_t write_number(int64_t number, char **out) noexcept:
 
 
 cdef int write_day(const uint8_t *text, char **out) noexcept:
-    """Write the number of a day in the form of ISO 8601, since its calendar is the one of Java."""
+    """Write the day number of an ISO 8601 date from the first year whose calendar is also Java's."""
     cdef int place
     cdef int64_t year, month, day, leaps
     cdef bint is_leap
@@ -213,7 +213,7 @@ cdef int write_day(const uint8_t *text, char **out) noexcept:
 cdef int write_decimal(
     const uint8_t *text, const uint8_t *digits, const uint8_t *point, const uint8_t *end, char **out
 ) except -1:
-    """Write a number with a point between digits; the quotient of two exact 64-bit floats is the nearest one."""
+    """Write a decimal number; the quotient of two exact 64-bit floats is the nearest one."""
     cdef const uint8_t *at = digits
     cdef int64_t number = 0
     cdef uint64_t bits
@@ -238,7 +238,7 @@ cdef int write_decimal(
         return UNTOLD
     wide = number / POWERS[power]
     memcpy(&bits, &wide, 8)
-    if bits & 0x1FFFFFFF == 0x10000000:  # in the middle of two 32-bit floats
+    if bits & 0x1FFFFFFF == 0x10000000:  # halfway between two 32-bit floats
         return UNTOLD
     wide = <float>(-wide if text[0] == c"-" else wide)
     written = PyOS_double_to_string(wide, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)

@@ -1,4 +1,4 @@
-"""Texts of many headers, read as `parse_string` reads each."""
+"""Parses the texts of many headers as `parse_string` parses each."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hearth_api.schema import FLOAT32_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_S
 
 try:
     from hearth_api.batch.header_loop import ROOM, read_texts
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     read_texts = None  # type: ignore[assignment]
 
 _KINDS = (STRING_SCHEMA, INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA, Date.SCHEMA)
-"""The schemas of texts that the loop tells, by its numbers, which begin with 1."""
+"""The schemas that the loop recognises, by its numbers, which start with 1."""
 _BEHIND = 1 << 31
-"""A place behind every text that a column can hold."""
+"""A position after every text that a column can hold."""
 
 
 def parse_headers(texts: Any) -> ColumnRun | HeaderColumns:
-    """Return what `parse_string` makes of each text of a column: one run where all are nothing but texts.
+    """Return the values of a column's texts as `parse_string` returns them: one run if all are strings.
 
     Raises what it raises, and a DataError for a value that does not fit its schema.
     """
@@ -32,7 +32,7 @@ def parse_headers(texts: Any) -> ColumnRun | HeaderColumns:
 
 
 def parse_by_loop(texts: Any) -> ColumnRun | HeaderColumns:
-    """Return so by a loop that could be compiled what this tells, and one by one the rest."""
+    """Parse with the compiled loop, and one by one the texts it does not recognise."""
     import numpy as np
 
     count, offset = len(texts), texts.offset
@@ -61,7 +61,7 @@ def parse_by_loop(texts: Any) -> ColumnRun | HeaderColumns:
 
 
 def parse_one_by_one(texts: Any) -> ColumnRun | HeaderColumns:
-    """Return so what each text stands for."""
+    """Parse each text by itself."""
     schemas, values = parse_strings(texts.to_pylist())
     if {id(STRING_SCHEMA)}.issuperset(map(id, schemas)):
         return ColumnRun(STRING_SCHEMA, texts)

@@ -13,19 +13,19 @@ from hearth_api.schema import INT64_SCHEMA
 
 try:
     from hearth_api.batch.offset_loop import LONGEST, write_offsets
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     write_offsets = None  # type: ignore[assignment]
 
 _FEW = 100
-"""So many are written sooner one by one than by calls of Arrow."""
+"""Up to this many are written faster one by one than by Arrow."""
 _BEHIND = 1 << 31
-"""A place behind every text that a column can hold."""
+"""A position after every text that a column can hold."""
 
 
 def offsets_to_column(offsets: Sequence[Any]) -> Any:
-    """Return offsets, None among them, as a column; one that cannot be written raises a DataError.
+    """Return offsets, which may include None, as a column; one that cannot be written raises a DataError.
 
-    The only member of nearly every source's is a whole number, and these are written together.
+    Nearly every source's offsets have an integer as their only member; those are written together.
     """
     found = counted(offsets) if len(offsets) else None
     column = None if found is None else WRITE(*found)
@@ -33,7 +33,7 @@ def offsets_to_column(offsets: Sequence[Any]) -> Any:
 
 
 def column_to_offsets(name: str, column: Any) -> Any:
-    """Return a physical column's values, each the only member of an offset, as a column of offsets."""
+    """Return a column of offsets whose only member is the value of a physical column."""
     values = column.to_pylist()
     is_counted = pa.types.is_integer(column.type) and not column.null_count and len(values) > 0
     found = WRITE(name, values) if is_counted else None
@@ -41,7 +41,7 @@ def column_to_offsets(name: str, column: Any) -> Any:
 
 
 def write_by_loop(name: str, numbers: list[int]) -> Any:
-    """Return numbers as texts of offsets by a loop that could be compiled; None where one is longer than 64 bits."""
+    """Return integers as offset texts by a compiled loop; None if one exceeds 64 bits."""
     opening, count = offset_opening(name).encode(), len(numbers)
     room = count * (len(opening) + LONGEST)
     if room >= _BEHIND:
@@ -52,7 +52,7 @@ def write_by_loop(name: str, numbers: list[int]) -> Any:
 
 
 def write_by_arrow(name: str, numbers: list[int]) -> Any:
-    """Return them so by what Arrow has; None as well where they are few."""
+    """Return them by Arrow's functions; None also if they are few."""
     positions = packed(INT64_SCHEMA, numbers) if len(numbers) > _FEW else None
     if positions is None:
         return None

@@ -1,21 +1,21 @@
-"""Offsets written as JSON texts, one behind the other, in one loop."""
+"""Writes offsets as contiguous JSON texts, in one loop."""
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 cdef enum:
-    DIGITS = 20  # and a sign are the longest number of 64 bits
+    DIGITS = 20  # the longest 64-bit number, with its sign
 
 
 LONGEST = DIGITS + 2
 
 
 def write_offsets(list numbers, bytes opening, size_t ends, size_t content):
-    """Write ``opening``, the number and ``}`` for each number, and to ``ends`` (of 32 bits) 0 and where each text ends.
+    """Write ``opening``, the number and ``}`` for each number, and to ``ends`` (32 bits) 0 and the end of each text.
 
-    ``content`` has room for as many bytes as that can be, ``LONGEST`` for each besides the opening. Returns how many it
-    takes; -1 where a number is longer than 64 bits.
+    ``content`` must have room for the longest texts: ``LONGEST`` bytes for each in addition to the opening. Returns
+    the number of bytes written, or -1 if a number exceeds 64 bits.
     """
     cdef int32_t *end = <int32_t *>ends
     cdef char *begin = <char *>content

@@ -1,7 +1,7 @@
 """Records of many kinds, few of each, that were polled together.
 
-A column has its price, however few rows it has. So the values of such records are packed row by row, each as its own
-schema says, into one column for all kinds.
+A column has a fixed cost, however few rows it has. So the values of such records are packed row by row, by their
+schemas, into one column for all kinds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hearth_api.validation import is_logical, validate_value
 
 try:
     from hearth_api.batch.row_pack import RowLayout, pack_rows
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     pack_rows = None  # type: ignore[assignment]
 
 _LETTER = {
@@ -41,13 +41,13 @@ _TYPES = {
     "source_offset": "string",
 }  # fmt: skip
 MOST_ROWS = 200
-"""Records of a kind from which on columns of them are as cheap."""
+"""The number of records per kind from which columns are as cheap."""
 _REMEMBERED = 4096
-"""Kinds and schemas that are remembered."""
+"""The number of cached kinds and schemas."""
 
 
 class RecordKind(NamedTuple):
-    """What records of a batch have in common."""
+    """The common attributes of the records of a batch."""
 
     topic: str | None
     key_schema: Schema | None
@@ -56,15 +56,14 @@ class RecordKind(NamedTuple):
 
 
 class PackedRecords(Sequence[Batch]):
-    """Records of a source in the order of their poll, and the batches that `records_by_kind` makes of them otherwise.
+    """Source records in the order of their poll, equivalent to the batches of `records_by_kind`.
 
-    `data` holds their columns: `kind` the place of each one's kind among `kinds`, `value` and `key` packed rows, where
-    `key` may be missing, and of a batch's `partition`, `timestamp` and `source_offset`. The batches are made when
-    somebody asks for one.
+    `data` holds their columns: `kind`, each record's index in `kinds`; `value` and `key` (optional), as packed rows;
+    and a batch's `partition`, `timestamp` and `source_offset`. The batches are built on first access.
     """
 
     def __init__(self, kinds: Sequence[RecordKind], texts: list[bytes], data: Any) -> None:
-        """Take in what `pack` made; the texts are those by which kinds travel."""
+        """Store the parts from `pack`; `texts` are the serialized kinds."""
         self.kinds = kinds
         self.texts = texts
         self.data = data
@@ -76,18 +75,18 @@ class PackedRecords(Sequence[Batch]):
 
     @property
     def num_rows(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         rows: int = self.data.num_rows
         return rows
 
     def column(self, name: str) -> Any:
-        """Return a column as a pyarrow Array, or None when it is missing, which means all null."""
+        """Return a column as a pyarrow Array, or None if it is missing, which means all null."""
         index = self.data.schema.get_field_index(name)
         return None if index < 0 else self.data.column(index)
 
     def by_source(self) -> Iterator[tuple[Mapping[str, Any] | None, Any, Any]]:
-        """Yield each source partition, the offsets of its records as a column, and their places as a numpy array."""
-        import numpy as np  # only where kinds alternate
+        """Yield each source partition, the offsets of its records as a column, and their indexes as a numpy array."""
+        import numpy as np  # only if kinds alternate
 
         offsets = self.column("source_offset")
         offsets = pa.nulls(self.num_rows, pa.string()) if offsets is None else offsets
@@ -107,7 +106,7 @@ class PackedRecords(Sequence[Batch]):
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """Return the batches of these records, whose rows are numbered together."""
+        """Return the batches of these records, with row numbers across all of them."""
         order, ends = _sorted(self.codes, len(self.kinds))
         places = pa.array(order)
         data = self.data.take(places)
@@ -129,12 +128,12 @@ class PackedRecords(Sequence[Batch]):
         return self.batches[place]
 
     def __len__(self) -> int:
-        """Return how many batches the records are."""
+        """Return the number of batches."""
         return len(self.batches)
 
     @classmethod
     def join(cls, parts: Sequence[PackedRecords]) -> PackedRecords:
-        """Return records one behind the other."""
+        """Return the concatenation of packed records."""
         known: dict[bytes, int] = {}
         kinds: list[RecordKind] = []
         tables = []
@@ -153,13 +152,13 @@ class PackedRecords(Sequence[Batch]):
         return cls(kinds, [*known], pa.concat_batches(tables))
 
     def to_batches(self) -> list[Batch]:
-        """Return two batches that hold all of this, for who writes batches: the kinds and the records."""
+        """Return two batches for serialization: the kinds and the records."""
         kinds = pa.RecordBatch.from_arrays([pa.array(self.texts, pa.binary())], names=["value"])
         return [Batch(None, None, OPTIONAL_BYTES_SCHEMA, data) for data in (kinds, self.data)]
 
     @classmethod
     def of_batches(cls, kinds: Batch, records: Batch) -> PackedRecords:
-        """Return what `to_batches` made them from; raises a `ValueError` where they do not fit together."""
+        """Return the records of batches made by `to_batches`; raises a `ValueError` if they do not match."""
         texts, data = kinds.column("value").to_pylist(), records.data
         types = {name: str(data.schema.field(name).type) for name in data.schema.names}
         if not types.items() <= _TYPES.items() or not {"kind", "value"} <= types.keys() or not data.num_rows:
@@ -173,7 +172,7 @@ class PackedRecords(Sequence[Batch]):
 def pack(
     kinds: Sequence[RecordKind], codes: list[int], keys: list[Any], values: list[Any], others: Mapping[str, Any]
 ) -> PackedRecords | None:
-    """Return records packed, each of the kind of its code; None where one does not plainly fit its schema."""
+    """Return records packed, each of the kind of its code; None if one does not plainly fit its schema."""
     columns = {"kind": pa.array(codes, pa.int32())}
     packed_values = _packed([kind.value_schema for kind in kinds], values, codes)
     if packed_values is None or any(kind.topic is None for kind in kinds):
@@ -186,7 +185,7 @@ def pack(
     columns |= others
     try:
         texts = [_text(*kind[:3], _partition_text(kind.source_partition)) for kind in kinds]
-    except DataError:  # it is told where batches are written
+    except DataError:  # writing the batches reports it
         return None
     return PackedRecords(kinds, texts, pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]))
 
@@ -200,7 +199,7 @@ def _packed(schemas: Sequence[Schema | None], values: list[Any], codes: list[int
 
 
 def pack_nothing(values: list[Any], codes: list[int], layouts: list[Any]) -> None:
-    """Pack no rows: nothing was compiled that would read them."""
+    """Pack no rows: the fallback without compiled code."""
 
 
 PACK: Any = pack_nothing if pack_rows is None else pack_rows
@@ -208,7 +207,7 @@ PACK: Any = pack_nothing if pack_rows is None else pack_rows
 
 @lru_cache(maxsize=_REMEMBERED)
 def _layout(schema: Schema) -> RowLayout | None:
-    """Return what is packed of values of a schema; None where they cannot be, as they could be in no column."""
+    """Return the packing layout of a schema; None if it has none, as its values fit no column."""
     try:
         arrow_type(schema)
         return _layout_of(schema)
@@ -238,7 +237,7 @@ def _physical(schema: Schema, value: Any) -> Any:
 
 
 def _batch(kind: RecordKind, columns: dict[str, Any]) -> Batch:
-    """Return a batch of records of a kind, whose values and keys are packed rows."""
+    """Return a batch of records of a kind from packed values and keys."""
     columns["value"] = _unpacked(kind.value_schema, columns["value"])
     if (key := columns.pop("key", None)) is not None and key.null_count < len(key):
         columns["key"] = _unpacked(kind.key_schema, key)
@@ -247,7 +246,7 @@ def _batch(kind: RecordKind, columns: dict[str, Any]) -> Batch:
 
 
 def _unpacked(schema: Schema | None, column: Any) -> Any:
-    """Return packed rows as a column of values; raises a `ValueError` for what is no such row."""
+    """Return packed rows as a column of values; raises a `ValueError` for an invalid row."""
     layout = None if schema is None else _layout(schema)
     if layout is not None:
         return values_to_column(schema, [None if row is None else layout.unpack(row) for row in column.to_pylist()])
@@ -257,8 +256,8 @@ def _unpacked(schema: Schema | None, column: Any) -> Any:
 
 
 def _sorted(codes: Any, count: int) -> tuple[Any, list[int]]:
-    """Return the places of codes such that equal ones stand together in their order, and where those of each end."""
-    import numpy as np  # only where kinds alternate
+    """Return the indexes of codes sorted by code, in order within each, and the end of each group."""
+    import numpy as np  # only if kinds alternate
 
     order = np.argsort(codes, kind="stable").astype(np.int32)
     return order, np.cumsum(np.bincount(codes, minlength=count)).tolist()

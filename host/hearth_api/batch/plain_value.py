@@ -1,6 +1,6 @@
-"""Values that are JSON as they are: nothing in them is written with a tag.
+"""Recognises values that are JSON without tags.
 
-This is compiled, and looks no deeper than it may without a frame of Python for each level.
+This module is compiled, so it limits its depth rather than rely on a Python frame for each level.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 from hearth_api.schema import Schema, Type
 
-_ARRAY, _MAP = Type.ARRAY, Type.MAP  # members of an Enum are looked up slowly
+_ARRAY, _MAP = Type.ARRAY, Type.MAP  # looking up an Enum member is slow
 _MOST_LEVELS = 100
 
 
 def is_plain(schema: Schema | None, value: Any) -> bool:
-    """Tell whether a value fits its schema and is the JSON of its own physical form; False where that is not sure."""
+    """Return whether a value fits its schema and is the JSON of its own physical form; False if not certain."""
     return _is_plain(schema, value, 0)
 
 

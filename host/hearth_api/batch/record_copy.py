@@ -1,4 +1,4 @@
-"""Copies of records of a source, whose task may change what it has returned."""
+"""Copies source records, which their task may change after returning them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hearth_api.record import SourceRecord
 from hearth_api.struct import Struct
 
 LASTING = frozenset((type(None), bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.time, dt.datetime))
-"""Types of values that nobody can change."""
+"""Types of immutable values."""
 
 
 def copies_of(records: Sequence[SourceRecord], copy: Callable[[Any], Any]) -> tuple[list[SourceRecord] | None, int]:
-    """Return copies of records, and how many bytes their texts and bytes hold; None where one cannot be copied.
+    """Return copies of records and the number of bytes in their texts and bytes; None if one cannot be copied.
 
-    That is a record of a class of its own, and one whose headers can be changed. What else has parts that have parts,
-    or is of a type that is not known here, is copied by `copy`, and counted there.
+    Subclasses of SourceRecord and records with mutable header values cannot be copied. Nested containers and unknown
+    types are copied by `copy`, which counts their bytes itself.
     """
     copies: list[SourceRecord] = []
     size = 0
@@ -28,7 +28,7 @@ def copies_of(records: Sequence[SourceRecord], copy: Callable[[Any], Any]) -> tu
         headers = record._headers
         if type(record) is not SourceRecord or not (headers is None or _are_lasting(headers)):
             return None, 0
-        if not _is_like(record.source_partition, partition):  # mostly it is that of the record before
+        if not _is_like(record.source_partition, partition):  # usually the same as the previous record's
             partition = _map(record.source_partition, copy)
         key, value = record.key, record.value
         made = SourceRecord.__new__(SourceRecord)
@@ -53,7 +53,7 @@ def _are_lasting(headers: Headers) -> bool:
 
 
 def _is_like(one: Any, other: Any) -> bool:
-    """Tell whether two maps hold the same: true is not 1, which Python takes it for."""
+    """Return whether two maps are equal, with true and 1 as different values, unlike Python."""
     if type(one) is not dict or type(other) is not dict or one != other:
         return False
     known: dict[str, Any] = other
@@ -89,7 +89,7 @@ def _value(value: Any, copy: Callable[[Any], Any]) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Return how many bytes a key or value holds, if it is copied here."""
+    """Return the number of bytes of a key or value that is copied here."""
     kind = type(value)
     if kind is str or kind is bytes:
         return len(value)

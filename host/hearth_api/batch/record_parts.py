@@ -1,4 +1,4 @@
-"""Many records taken apart and put together again, for the columns of a batch."""
+"""Splits many records into lists of parts, for the columns of a batch, and builds records from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth_api.schema import Schema
 
 
 class Parts(NamedTuple):
-    """What each record has of its own, a list for each part."""
+    """The parts that differ per record, as a list for each part."""
 
     partitions: list[int | None]
     keys: list[Any]
@@ -21,7 +21,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(records: Sequence[ConnectRecord]) -> Parts:
-    """Return the parts that records of a batch have of their own, whatever their kind."""
+    """Return the parts that differ between records of a batch, whatever their kind."""
     return Parts(
         [record.kafka_partition for record in records],
         [record.key for record in records],
@@ -32,7 +32,7 @@ def parts_of(records: Sequence[ConnectRecord]) -> Parts:
 
 
 def common_parts(records: Sequence[ConnectRecord]) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the parts that records of a batch have in common: value schemas, key schemas and topics."""
+    """Return the parts that records of a batch share: value schemas, key schemas and topics."""
     return (
         [record.value_schema for record in records],
         [record.key_schema for record in records],
@@ -51,9 +51,9 @@ def source_offsets(records: Sequence[SourceRecord]) -> list[Any]:
 
 
 def counted(offsets: Sequence[Any]) -> tuple[str, list[int]] | None:
-    """Return the name of the only member that each of the offsets has, and these members; None where they are not so.
+    """Return the name and the values of the only member of all offsets; None if offsets differ in that.
 
-    They are so where all are whole numbers, as in nearly every source.
+    The values must be integers, as in nearly every source.
     """
     first = offsets[0]
     if type(first) is not dict or len(first) != 1:
@@ -77,10 +77,10 @@ def sink_records(
     topic: str, kind: TimestampType, original_topic: str, key_schema: Schema | None, value_schema: Schema | None,
     rows: Iterable[tuple[Any, ...]],
 ) -> list[SinkRecord]:  # fmt: skip
-    """Return records that share these: their constructor, which finds out what is left out, takes twice as long.
+    """Return records that share these parts; calling their constructor, which fills in defaults, takes twice as long.
 
-    A row is partition, key, value, offset, timestamp, headers, the original partition and offset of a record, and what
-    it was consumed as.
+    A row is partition, key, value, offset, timestamp, headers, original partition and offset, and the consumed
+    message.
     """
     records = []
     for partition, key, value, offset, timestamp, headers, original_partition, original_offset, consumed in rows:

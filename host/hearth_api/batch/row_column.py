@@ -1,4 +1,4 @@
-"""Rows of Python's own values as a column: what `Struct.of` makes of each, without making a struct for each."""
+"""Converts rows of Python values to a column as `Struct.of` does, without a struct for each row."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BY_PLACE = frozenset((tuple, list))
 def rows_to_column(schema: Schema | None, rows: Iterable[Any]) -> Any:
     """Return rows as an Arrow array; one that does not fit the schema raises a DataError.
 
-    The rows of a struct's schema are tuples of the values of its fields, mappings, dataclass instances or structs;
-    those of any other schema are values. None is null.
+    Rows of a struct schema are tuples of field values, mappings, dataclass instances or structs; rows of any other
+    schema are values. None is null.
     """
     values = rows if isinstance(rows, list) else list(rows)
     if schema is None:
@@ -91,11 +91,11 @@ def _member_column(schema: Schema, name: str, values: Sequence[Any]) -> Any:
 
 
 def _nothing(value: Any) -> Any:
-    return None if value is None else 0  # values are not asked whether they are equal to None
+    return None if value is None else 0  # `is`, since a value's own == may be arbitrary
 
 
 def _fitted_column(schema: Schema, values: Sequence[Any]) -> Any:
-    """Return values as a column, in the classes that the schema has for them where they are of others."""
+    """Return values as a column, converted to the classes that the schema uses if necessary."""
     if schema.type is Type.STRUCT and not is_text(schema):
         return rows_to_column(schema, list(values))
     if schema.type.is_primitive:

@@ -1,6 +1,6 @@
-"""Values packed row by row, each by its own schema: what a column is for many rows of one, this is for few of many.
+"""Packs values row by row, each by its schema: for few rows of each of many schemas, in place of a column for each.
 
-The protocol of stages says how a row is packed (`PROTOCOL.md`, section 4).
+The stage protocol defines the format of a row (`PROTOCOL.md`, section 4).
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -21,15 +21,15 @@ cdef enum:
 
 
 class _Unfit(Exception):
-    """A value is not just what its schema says, or the rows are too many for one column."""
+    """A value is not plainly of its schema's type, or the rows exceed one column."""
 
 
 cdef class RowLayout:
-    """What is packed of a value of a schema, and of the parts that it has.
+    """The layout of a schema's values and of their parts.
 
-    `letter` is what numbers are called in the module `struct`, `u` for texts, `y` for bytes, `{` for structs, `[` for
-    arrays and `(` for maps, whose parts are `members`. What a value of a logical type is in a row is made by
-    `physical`, and the value of that by `logical`.
+    `letter` is the type of numbers as a `struct` format, or `u` for texts, `y` for bytes, `{` for structs, `[` for
+    arrays and `(` for maps, whose parts are `members`. `physical` converts a value of a logical type to its form in a
+    row, and `logical` converts it back.
     """
 
     cdef int _letter
@@ -44,7 +44,7 @@ cdef class RowLayout:
         self._physical, self._logical = physical, logical
 
     def unpack(self, bytes row):
-        """Return the value that a row was packed from; raises a `ValueError` for what is no such row."""
+        """Return the value of a packed row; raises a `ValueError` for an invalid row."""
         cdef _Reader reader = _Reader()
         reader.at = <const uint8_t *>PyBytes_AS_STRING(row)
         reader.end = reader.at + PyBytes_GET_SIZE(row)
@@ -55,10 +55,11 @@ cdef class RowLayout:
 
 
 def pack_rows(list values, list codes, list layouts):
-    """Return values as packed rows; ``None`` where one is not plainly what its schema wants.
+    """Return values as packed rows; ``None`` if one is not plainly of its schema's type.
 
-    Of `layouts`, that of each value stands at its code; where it is ``None`` there may be no value. The rows are told
-    by their bytes, the end of each behind a 0 as 32 bits, and a bit for each that is not null, unless none is.
+    `codes` holds the index of each value's layout in `layouts`; with layout ``None`` the value must be null. Returns
+    the bytes of the rows, the offsets (0 and the end of each row, 32 bits), and a validity bit for each row, or none
+    if no row is null.
     """
     cdef Py_ssize_t row, count = len(values)
     cdef _Writer writer = _Writer()
@@ -90,7 +91,7 @@ def pack_rows(list values, list codes, list layouts):
 
 
 cdef class _Writer:
-    """What is packed; it grows as it has to."""
+    """The packed bytes, in a growing buffer."""
 
     cdef uint8_t *begin
     cdef Py_ssize_t size
@@ -100,7 +101,7 @@ cdef class _Writer:
         PyMem_Free(self.begin)
 
     cdef uint8_t *take(self, Py_ssize_t size) except NULL:
-        """Return where so many bytes more are to be written."""
+        """Return where to write ``size`` more bytes."""
         cdef uint8_t *moved
         if size > self.room - self.size:
             if self.size + size > MOST_BYTES:
@@ -121,7 +122,7 @@ cdef class _Writer:
         if layout._physical is not None:
             try:
                 value = layout._physical(layout._schema, value)
-            except Exception:  # somebody else finds out what is wrong
+            except Exception:  # the slower path reports what is wrong
                 raise _Unfit
         if letter == c"{":
             return self._struct(layout, value)
@@ -155,7 +156,7 @@ cdef class _Writer:
         return self._integer(letter, value)
 
     cdef int _member(self, RowLayout layout, object value) except -1:
-        """Write whether a part is there, and what it is."""
+        """Write whether a part is present, and its value."""
         if value is None:
             self.take(1)[0] = 0
             return 0
@@ -221,7 +222,7 @@ cdef class _Writer:
 
 
 cdef class _Reader:
-    """Reads one row, and never behind its end."""
+    """Reads one row, and never past its end."""
 
     cdef const uint8_t *at
     cdef const uint8_t *end
@@ -273,7 +274,7 @@ cdef class _Reader:
         return found
 
     cdef Py_ssize_t _count(self) except -1:
-        """Read how many elements there are; each takes one byte at least."""
+        """Read the number of elements; each takes at least one byte."""
         cdef uint32_t count
         memcpy(&count, self.take(4), 4)
         if <Py_ssize_t>count > self.end - self.at:

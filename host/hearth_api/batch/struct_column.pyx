@@ -1,6 +1,6 @@
-"""Values of structs laid out as a column, in one loop over each field.
+"""Builds a column of struct values, in one loop over each field.
 
-Columns are handed over as Arrow's own structures (its C data interface), all fields of one with a single call.
+Columns are passed through Arrow's C data interface, all fields of one in a single call.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
@@ -31,15 +31,15 @@ cdef enum:
 
 
 class _Unfit(Exception):
-    """A value is not just what the field's type says: somebody else has to look."""
+    """A value is not plainly of its field's type: the slower path must handle it."""
 
 
 def struct_column(list rows, list absent, list kinds, list others, import_column, type_):
-    """Return structs as a column of an Arrow type; ``None`` where a value is not plainly what its field wants.
+    """Return structs as a column of an Arrow type; ``None`` if a value is not plainly of its field's type.
 
-    ``rows`` are their values, ``absent`` says of each whether it is null, if one is, and ``kinds`` of each field what
-    numbers are called in ``struct``, `u` for texts and `y` for bytes. Where that is ``None`` the next of ``others`` is
-    the column of the field. ``import_column`` is Arrow's own way from its structures.
+    ``rows`` are their values, ``absent`` tells which are null, if any, and ``kinds`` holds for each field the type of
+    numbers as a ``struct`` format, `u` for texts or `y` for bytes. If that is ``None``, the next of ``others`` is the
+    column of the field. ``import_column`` is Arrow's function that imports its C structures.
     """
     cdef Column root
     cdef Py_ssize_t number, other = 0
@@ -108,7 +108,7 @@ cdef int _nullify(Column *column, Py_ssize_t row) except -1:
 
 
 cdef void *_buffer(Column *column, int number, size_t size) except NULL:
-    """Return memory of zeros for a buffer of a column."""
+    """Return zeroed memory for a buffer of a column."""
     cdef void *memory = calloc(size or 1, 1)
     if memory is NULL:
         raise MemoryError

@@ -1,7 +1,7 @@
-"""Columns of Arrow tables as columns of Connect data, and back: what of each type of Arrow's a record holds.
+"""Converts columns of Arrow tables to columns of Connect data, type by type, and back.
 
-Tables have decimals of a fixed width, times in seconds to nanoseconds, dictionaries and names of their own for the
-parts of lists; Connect has the shortest bytes of a decimal, milliseconds and days. All else is the same memory.
+Tables have fixed-width decimals, times in seconds to nanoseconds, dictionaries, and different names for list elements;
+Connect has the shortest bytes of a decimal, milliseconds and days. All other types share the same memory layout.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from hearth_api.schema import Schema, Type
 from hearth_api.schema_reference import is_text
 
 PRECISION = "connect.decimal.precision"
-"""The parameter by which a decimal's schema says how many digits there are, as connectors of databases write it."""
+"""The schema parameter for a decimal's precision, as database connectors write it."""
 _MOST_DIGITS = 38
 _PER_MILLISECOND = {"s": None, "ms": 1, "us": 1_000, "ns": 1_000_000}
 
 T = TypeVar("T", bound="TableColumn")
 Convert = Callable[[Any], Any]
 Form = tuple[SchemaBuilder, Convert]
-"""The schema of a type, which is not built yet, and what converts its columns."""
+"""The unfinished schema of a type and the function that converts its columns."""
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """What a column of a table is in Connect: its schema, and what makes the physical column of the table's.
+    """A table column in Connect: its schema, and the function that converts the table's column to the physical one.
 
-    A column without schema holds plain JSON text. `convert` keeps the rows, and takes slices.
+    A schemaless column holds plain JSON text. `convert` preserves the rows and accepts slices.
     """
 
     schema: Schema | None
@@ -41,21 +41,21 @@ class TableColumn:
 
     @classmethod
     def of(cls, kind: Any, place: str, *, is_nullable: bool = True) -> TableColumn:
-        """Return what a column of an Arrow type is; `place` is what it is called in errors.
+        """Return the conversion of an Arrow type; `place` names it in errors.
 
-        Raises DataError for a type that Connect has none for.
+        Raises DataError for a type that Connect lacks.
         """
         return cls.built(_form(kind, place), is_nullable)
 
     @classmethod
     def built(cls: type[T], form: Form, is_nullable: bool, doc: str | None = None) -> T:
-        """Return a column of a form."""
+        """Return the column for a form."""
         builder, convert = form
         return cls((builder.optional() if is_nullable else builder).doc(doc).build(), convert)
 
 
 def struct_form(names: Sequence[str], parts: Sequence[TableColumn]) -> Form:
-    """Return the form of structs that have these parts."""
+    """Return the form of structs with these parts."""
     builder = SchemaBuilder.struct()
     for name, part in zip(names, parts):
         builder.field(name, _known(part))
@@ -99,7 +99,7 @@ def _known(part: TableColumn) -> Schema:
 
 
 def plain_form(kind: Any) -> Form | None:
-    """Return the form of an Arrow type without parts; None for one that Connect has none for."""
+    """Return the form of an Arrow type without parts; None if Connect lacks it."""
     types = pa.types
     if types.is_decimal(kind):
         wide = kind if kind.byte_width >= 16 else pa.decimal128(kind.precision, kind.scale)
@@ -132,7 +132,7 @@ _PLAIN: list[tuple[str, Callable[[], SchemaBuilder]]] = [
     ("string large_string string_view null", SchemaBuilder.string),
     ("binary large_binary binary_view fixed_size_binary", SchemaBuilder.bytes),
 ]
-"""Types that are the same in Connect, or the next larger one."""
+"""Arrow types and the same or next larger Connect type."""
 
 
 def _form(kind: Any, place: str) -> Form:
@@ -166,20 +166,20 @@ def _lists() -> Sequence[Callable[[Any], bool]]:
 
 
 def _as_lists(column: Any) -> Any:
-    """Return lists of another kind as plain ones. Arrow's own cast leaves the offsets of views too short."""
+    """Return lists of another kind as plain lists. Arrow's own cast leaves the offsets of views too short."""
     lengths = pa.compute.list_value_length(column).cast(pa.int32()).fill_null(0)
     ends = pa.concat_arrays([pa.array([0], pa.int32()), pa.compute.cumulative_sum_checked(lengths)])
     return pa.ListArray.from_arrays(ends, pa.compute.list_flatten(column), mask=column.is_null())
 
 
 def _with_parts(column: Any, kind: Any, parts: Any) -> Any:
-    """Return lists that begin and end where those of a column do, with other parts."""
+    """Return lists with the offsets of a column and other parts."""
     buffers = column.buffers()[:2]
     return pa.Array.from_buffers(kind, len(column), buffers, column.null_count, column.offset, [parts])
 
 
 def _milliseconds(column: Any, kind: Any) -> Any:
-    """Return milliseconds of another unit, the earlier one where a finer unit is between two."""
+    """Return milliseconds converted from another unit, rounded down from a finer one."""
     import numpy as np
 
     wide = pa.int32() if column.type.bit_width == 32 else pa.int64()
@@ -195,7 +195,7 @@ def _milliseconds(column: Any, kind: Any) -> Any:
 
 
 def _decimals(column: Any) -> Any:
-    """Return the unscaled numbers as the shortest bytes of two's complement, the highest first, as Java has them."""
+    """Return the unscaled numbers as the shortest big-endian two's complement, as Java has them."""
     import numpy as np
 
     count, width = len(column), column.type.byte_width
@@ -203,7 +203,7 @@ def _decimals(column: Any) -> Any:
     start = column.offset * width
     digits = memory[start : start + count * width].reshape(count, width)[:, ::-1]
     sign = np.where(digits[:, :1] >= 128, np.uint8(255), np.uint8(0))
-    # a byte can go if it says no more than the sign does, and the next one still has the sign in its highest bit
+    # a leading byte is redundant if it only repeats the sign, which is also the highest bit of the next byte
     is_idle = (digits[:, :-1] == sign) & ((digits[:, 1:] >= 128) == (sign == 255))
     lead = np.cumprod(is_idle, axis=1, dtype=np.uint8).sum(axis=1, dtype=np.int32)
     valid = np.ones(count, bool) if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
@@ -220,7 +220,7 @@ def _decimals(column: Any) -> Any:
 
 
 def struct_of_table(table: Any, name: str | None) -> tuple[Schema, Any]:
-    """Return the schema of a table's rows, which has the name, and the rows as a column of structs."""
+    """Return the schema of a table's rows, with the given name, and the rows as a column of structs."""
     table = _arrow_table(table)
     names, parts, arrays = table.schema.names, [], []
     for field, column in zip(table.schema, table.columns):
@@ -259,7 +259,7 @@ def _converted(name: str, part: TableColumn, column: Any) -> Any:
 
 
 def chosen_columns(schema: Schema, rows: Any, names: str | Sequence[str]) -> tuple[Schema, Any]:
-    """Return the schema and the column of a field of structs, or of the struct of several of their fields."""
+    """Return the schema and the column of one field of structs, or of a struct of several fields."""
     if isinstance(names, str):
         field = schema.field(names)
         if field is None:
@@ -276,7 +276,7 @@ def chosen_columns(schema: Schema, rows: Any, names: str | Sequence[str]) -> tup
 
 
 def moments(schema: Schema, rows: Any, name: str) -> Any:
-    """Return the column of a field of structs as milliseconds since 1970."""
+    """Return a field of structs as a column of milliseconds since 1970."""
     own, column = chosen_columns(schema, rows, name)
     if own.type is not Type.INT64:
         raise DataError(f"column {name} has no timestamps, it is of type {own!r}")
@@ -284,7 +284,7 @@ def moments(schema: Schema, rows: Any, name: str) -> Any:
 
 
 def table_of(schema: Schema | None, column: Any) -> Any:
-    """Return a physical column of structs as a table of their fields, any other as one of the only column `value`."""
+    """Return a physical struct column as a table of its fields, any other as a table with the column `value`."""
     made = table_column(schema, column)
     if not pa.types.is_struct(made.type):
         return pa.table([made], schema=pa.schema([_table_field("value", schema, made)]))
@@ -298,9 +298,9 @@ def table_of(schema: Schema | None, column: Any) -> Any:
 
 
 def table_column(schema: Schema | None, column: Any) -> Any:
-    """Return a physical column as one of a table: decimals, days, times and moments in Arrow's types for them.
+    """Return a physical column as a table column, with Arrow's types for decimals, dates, times and timestamps.
 
-    A field that must have a value has its default where it is null. What is without schema stays JSON text.
+    A null in a required field becomes its default. Schemaless values stay JSON text.
     """
     if schema is None or is_text(schema):
         return column

@@ -1,4 +1,4 @@
-"""Texts: what Java prints for the values of a column, many at a time."""
+"""Java's text for the values of a column, many at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHOLE = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
 def column_to_texts(schema: Schema, column: Any) -> list[str | None]:
-    """Return the text that `java_text` has for each value of a column, None for a null."""
+    """Return the text of `java_text` for each value of a column, None for null."""
     if schema.type is Type.STRUCT and not is_text(schema) and schema.fields:
         return _struct_texts(schema, column)
     values = column_to_values(schema, column)
@@ -26,7 +26,7 @@ def column_to_texts(schema: Schema, column: Any) -> list[str | None]:
 
 
 def _struct_texts(schema: Schema, column: Any) -> list[str | None]:
-    """Return `Struct{a=1,b=x}` for each struct, fields that are null left out."""
+    """Return `Struct{a=1,b=x}` for each struct, without null fields."""
     children = [column.field(field.index) for field in schema.fields]
     texts = [column_to_texts(field.schema, child) for field, child in zip(schema.fields, children)]
     if any(child.null_count for child in children):

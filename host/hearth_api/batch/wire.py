@@ -1,10 +1,9 @@
-"""JSON forms of schemas and values, as they go between processes and are printed for `--json`.
+"""JSON forms of schemas and values, sent between processes and printed for `--json`.
 
-Plain JSON holds null, booleans, numbers, strings, arrays and objects with string keys. Whatever else a value
-needs is an object of one member that says what it is: {"@bytes": base64}, {"@decimal": "1.50"},
-{"@timestamp": ms}, {"@date": days}, {"@time": ms}, {"@float": "NaN"}, {"@map": [[key, value], ...]} (keys
-that are not strings, or a single key that looks like one of these) and {"@struct": [schema as JSON text,
-object of physical values]}.
+Plain JSON holds null, booleans, numbers, strings, arrays and objects with string keys. Any other value is an object
+with a single member, the tag: {"@bytes": base64}, {"@decimal": "1.50"}, {"@timestamp": ms}, {"@date": days}, {"@time":
+ms}, {"@float": "NaN"}, {"@map": [[key, value], ...]} (for keys that are not strings, or a single key that looks like a
+tag) and {"@struct": [schema as JSON text, object of physical values]}.
 """
 
 from __future__ import annotations
@@ -36,45 +35,45 @@ __all__ = [
     "value_to_json",
 ]
 
-# Made once: json.dumps with arguments builds an encoder per call.
+# Created once: json.dumps with arguments builds an encoder per call.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _BETWEEN = math.nan
-_SEPARATOR = ",NaN,"  # no number of JSON, so that there is none among the values
+_SEPARATOR = ",NaN,"  # not valid JSON, so it never occurs as a value
 _encode_apart = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _AS_THEY_ARE = frozenset((str, int, bool, type(None)))
 _TEXTS = frozenset((str,))
 
 
 def plain_to_json(value: Any) -> str:
-    """Return a value without schema as JSON text."""
+    """Return a schemaless value as JSON text."""
     return _encode(value if type(value) in _AS_THEY_ARE else _tag(value))
 
 
 def plain_texts(values: Sequence[Any]) -> list[str]:
-    """Return the texts that `plain_to_json` makes of several values, written at once."""
+    """Return the texts of several values as `plain_to_json` returns them, written at once."""
     tagged = [value if is_plain(None, value) else _tag(value) for value in values]
     apart = [_BETWEEN] * (2 * len(tagged))
     apart[::2] = tagged
     texts = _encode_apart(apart)[1:-5].split(_SEPARATOR)
-    # A text may hold what stands between them.
+    # A text may contain the separator.
     return texts if len(texts) == len(tagged) else [*map(_encode, tagged)]
 
 
 def plain_from_json(text: str) -> Any:
-    """Return the value that `plain_to_json` made the text from."""
+    """Return the value of a text made by `plain_to_json`."""
     if text[0] == '"' and "\\" not in text:
         return text[1:-1]
     return _decode(text) if '"@' in text else strict_json(text)
 
 
 def plain_values(texts: Sequence[str]) -> list[Any]:
-    """Return the values that `plain_from_json` makes of several texts, read at once."""
+    """Return the values of several texts as `plain_from_json` returns them, parsed at once."""
     joined = _SEPARATOR.join(texts)
     if '"@' not in joined and joined.count("NaN") == len(texts) - 1:
         try:
             found: list[Any] = _decode_apart(f"[{joined}]")
         except (DataError, ValueError):
-            found = []  # which text is none of JSON's is told below
+            found = []  # the code below reports the invalid text
         if len(found) == 2 * len(texts) - 1 and found[1::2].count(_BETWEEN) == len(texts) - 1:
             return found[::2]
     return [*map(plain_from_json, texts)]
@@ -86,7 +85,7 @@ def value_to_json(schema: Schema | None, value: Any) -> str:
 
 
 def value_from_json(schema: Schema | None, text: str) -> Any:
-    """Return the value that `value_to_json` made the text from."""
+    """Return the value of a text made by `value_to_json`."""
     plain = plain_from_json(text)
     return plain if schema is None else from_physical(schema, plain)
 
@@ -160,7 +159,7 @@ _UNTAG: dict[str, Callable[[Any], Any]] = {
 
 
 SCALAR_TAGS = frozenset(_UNTAG) - {"@map", "@struct"}
-"""The tags of values that are one scalar of JSON."""
+"""The tags whose content is a JSON scalar."""
 
 
 def _untag(value: dict[str, Any]) -> Any:
@@ -187,9 +186,9 @@ _STRICT = json.JSONDecoder(parse_constant=_refuse)
 
 
 def strict_json(text: str) -> Any:
-    """Return what JSON text holds, without what Python alone takes for JSON; a DataError names it."""
+    """Return the value of JSON text; Python's extensions to JSON raise a DataError that names them."""
     try:
         value, end = _STRICT.raw_decode(text)
     except ValueError:
-        end = -1  # blanks may be around it
+        end = -1  # surrounding blanks are allowed
     return value if end == len(text) else _STRICT.decode(text)

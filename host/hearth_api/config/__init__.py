@@ -1,7 +1,7 @@
-"""Configuration: a key is declared once; parsing, validation, REST and documentation read the declaration.
+"""Configuration: each key is declared once, and parsing, validation, REST and documentation use the declaration.
 
-`ConfigDef` is Kafka's class of that name: `kind` holds its small enumerations, `config_key` one key,
-`parser` its rules from text to value, `validator` its ready-made checks, `definition` the class itself
-and `check` its validation of a whole configuration. `settings` is the declarative way to the same.
-Messages are Kafka Connect 4.3.1's, letter by letter, because clients show and compare them.
+`ConfigDef` follows Kafka's class of that name: `kind` holds its small enumerations, `config_key` one key, `parser` the
+conversions of text to values, `validator` the ready-made validators, `definition` the class itself and `check` the
+validation of a whole configuration. `settings` declares the same as class attributes. Messages are Kafka Connect
+4.3.1's, to the letter, because clients show and compare them.
 """

@@ -1,4 +1,4 @@
-"""The definition of a configuration: its keys, and parsing and validating against them."""
+"""Configuration definitions: a set of keys that parses and validates configurations."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ log = logging.getLogger(__name__)
 
 
 class ConfigDef:
-    """The keys a plugin understands, in the order they were defined, follows Kafka's `ConfigDef`.
+    """The keys a plugin understands, in the order of definition; follows Kafka's `ConfigDef`.
 
-    Build it once, then share it: parsing and validating do not change it and may run on any thread.
-    `class_resolver` turns the text of CLASS keys into what they name; plugins leave it out and receive
-    the text.
+    Build it once, then share it: parsing and validating do not change it and may run on any thread. `class_resolver`
+    resolves the text of CLASS keys; plugins omit it and receive the text.
     """
 
     def __init__(self, class_resolver: ClassResolver | None = None) -> None:
@@ -48,12 +47,12 @@ class ConfigDef:
         recommender: Recommender | None = None,
         unlisted: bool = False,
     ) -> ConfigDef:
-        """Add a key and return this definition, so that calls can be chained.
+        """Add a key and return this definition, for chaining.
 
-        Without `default` the key is required; `default` may be text or a typed value and is parsed and
-        checked at once. `dependents` are the keys whose suggestions and visibility depend on this one.
-        `display_name` is the key itself unless given. An `unlisted` key is shown to those alone who use it
-        (see `listed`). `ConfigError` when the key exists already or its default is wrong.
+        Without `default` the key is required; `default` may be text or a typed value and is parsed and checked at
+        once. `dependents` are the keys whose suggestions and visibility depend on this one. `display_name` defaults to
+        the key. An `unlisted` key is shown only if it is used (see `listed`). Raises `ConfigError` if the key already
+        exists or its default is invalid.
         """
         return self.add(
             ConfigKey(
@@ -63,7 +62,7 @@ class ConfigDef:
         )  # fmt: skip
 
     def add(self, key: ConfigKey) -> ConfigDef:
-        """Add a key as it stands, for definitions put together from others; see `define`."""
+        """Add a `ConfigKey`, for definitions composed of others; see `define`."""
         if key.name in self._keys:
             raise ConfigError(f"Configuration {key.name} is defined twice.")
         if key.group is not None and key.group not in self._groups:
@@ -73,14 +72,11 @@ class ConfigDef:
 
     @property
     def keys(self) -> Mapping[str, ConfigKey]:
-        """Return the keys by name, in the order they were defined."""
+        """Return the keys by name, in the order of definition."""
         return self._keys
 
     def listed(self, props: Mapping[str, Any] | None = None, prefix: str = "") -> ConfigDef:
-        """Return the definition as it is shown to who has these settings, below a prefix.
-
-        Keys that are unlisted are among the others only if they are used.
-        """
+        """Return the definition without the unlisted keys that the given settings, under a prefix, do not use."""
         definition = ConfigDef(self._class_resolver)
         for key in self._keys.values():
             if not key.unlisted or (props is not None and prefix + key.name in props):
@@ -89,7 +85,7 @@ class ConfigDef:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all keys, in the order they were defined."""
+        """Return the names of all keys, in the order of definition."""
         return list(self._keys)
 
     @property
@@ -103,10 +99,9 @@ class ConfigDef:
         return {key.name: key.default for key in self._keys.values() if key.has_default}
 
     def parse(self, props: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the typed value of every key, or raise `ConfigError` for the first that is wrong.
+        """Return the typed value of every key, or raise `ConfigError` for the first invalid one.
 
-        For `start` and `configure`. Keys that are not defined are ignored. Values may be text or already
-        typed.
+        For `start` and `configure`. Undefined keys are ignored. Values may be text or already typed.
         """
         undefined = self.undefined_dependents()
         if undefined:
@@ -115,24 +110,23 @@ class ConfigDef:
         return {name: _parsed(key, props) for name, key in self._keys.items()}
 
     def validate(self, props: Mapping[str, str]) -> list[ConfigValue]:
-        """Return one `ConfigValue` per key with all that is wrong with it; raises nothing for wrong values.
+        """Return one `ConfigValue` per key with all its errors; invalid values do not raise.
 
-        For answers to users. Keys reached only through a circle of dependents are not looked at, as in
-        Kafka.
+        For responses to users. Keys that can only be reached through a circle of dependents are skipped, as in Kafka.
         """
-        return list(validate_all(self, props).values())
+        return list(self.validate_all(props).values())
 
     def validate_all(self, props: Mapping[str, str]) -> dict[str, ConfigValue]:
-        """Return the outcome of `validate` by name."""
-        return validate_all(self, props)
+        """Return the results of `validate` by name."""
+        return validate_all(self.keys, self.undefined_dependents(), props)
 
     def undefined_dependents(self) -> list[str]:
-        """Return the names that are given as dependents but never defined, a mistake of the author."""
+        """Return dependents that are named but never defined, a mistake of the author."""
         named = dict.fromkeys(name for key in self._keys.values() for name in key.dependents)
         return [name for name in named if name not in self._keys]
 
     def sorted_keys(self) -> list[ConfigKey]:
-        """Return the keys as documentation lists them: by group and order, required ones first."""
+        """Return the keys in the order of documentation: by group and order, required ones first."""
         ranks = {group: rank for rank, group in enumerate(self._groups)}
         levels = list(Importance)
         return sorted(
@@ -147,11 +141,10 @@ class ConfigDef:
         )
 
     def embed(self, key_prefix: str, group: str, first_order: int, child: ConfigDef) -> None:
-        """Add all keys of `child` below a prefix and in a group, numbered from `first_order`.
+        """Add all keys of `child` under a prefix and in a group, numbered from `first_order`.
 
-        For keys of plugins inside another configuration, such as `transforms.ALIAS.`. The child's
-        validators and recommenders go on seeing its own short names, so their messages name these, as
-        Kafka's do.
+        For plugin keys inside another configuration, such as `transforms.ALIAS.`. The child's validators and
+        recommenders still see the short names, so their messages name these, as Kafka's do.
         """
         for order, key in enumerate(child.sorted_keys(), first_order):
             self.add(
@@ -188,7 +181,7 @@ def _without_duplicates(name: str, items: list[Any]) -> list[Any]:
 
 
 class _EmbeddedValidator(Validator):
-    """Shows a child's validator its own short name."""
+    """Passes the short name to a child's validator."""
 
     def __init__(self, prefix: str, inner: Validator) -> None:
         self._prefix = prefix
@@ -202,7 +195,7 @@ class _EmbeddedValidator(Validator):
 
 
 class _EmbeddedRecommender(Recommender):
-    """Shows a child's recommender only its own keys, under their short names."""
+    """Passes only the child's keys to its recommender, by their short names."""
 
     def __init__(self, prefix: str, inner: Recommender) -> None:
         self._prefix = prefix

@@ -1,4 +1,4 @@
-"""The small closed sets a configuration key is described with."""
+"""Enumerations that describe a configuration key."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from enum import Enum
 
 
 class ConfigType(str, Enum):
-    """The type of a key's value, follows Kafka's `ConfigDef.Type`.
+    """The type of a key's value; follows Kafka's `ConfigDef.Type`.
 
-    Python values after parsing: BOOLEAN bool; STRING str; SHORT, INT and LONG int within 16, 32 and 64
-    bits; DOUBLE float; LIST list of str; CLASS what the resolver returns, or the text without one;
-    PASSWORD `Password`.
+    Python values after parsing: BOOLEAN bool; STRING str; SHORT, INT and LONG int within 16, 32 and 64 bits; DOUBLE
+    float; LIST list of str; CLASS the resolver's result, or the text without a resolver; PASSWORD `Password`.
     """
 
     BOOLEAN = "BOOLEAN"
@@ -24,7 +23,7 @@ class ConfigType(str, Enum):
     PASSWORD = "PASSWORD"  # noqa: S105 - the name of a type
 
     def __str__(self) -> str:
-        """Return the name as REST and messages show it."""
+        """Return the name that REST and messages show."""
         return self.value
 
 
@@ -36,12 +35,12 @@ class Importance(str, Enum):
     LOW = "LOW"
 
     def __str__(self) -> str:
-        """Return the name as REST shows it."""
+        """Return the name that REST shows."""
         return self.value
 
 
 class Width(str, Enum):
-    """How wide a form shows the value of a key."""
+    """The width of the key's input field in forms."""
 
     NONE = "NONE"
     SHORT = "SHORT"
@@ -49,5 +48,5 @@ class Width(str, Enum):
     LONG = "LONG"
 
     def __str__(self) -> str:
-        """Return the name as REST shows it."""
+        """Return the name that REST shows."""
         return self.value

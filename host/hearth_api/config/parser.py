@@ -1,4 +1,4 @@
-"""From the text of a configuration to typed values and back, follows Kafka's `ConfigDef.parseType`."""
+"""Converts configuration text to typed values and back; follows Kafka's `ConfigDef.parseType`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hearth_api.errors import ConfigError, NotFoundError
 from hearth_api.text import java_text
 
 ClassResolver = Callable[[str], Any]
-"""Turns the text of a CLASS key into what it names; raises `LookupError` or `NotFoundError`."""
+"""Resolves the text of a CLASS key; raises `LookupError` or `NotFoundError`."""
 
-# What Java's String.trim() removes: everything up to the blank.
+# The characters that Java's String.trim() removes: U+0000 to U+0020.
 _TRIMMED = "".join(map(chr, range(0x21)))
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+")
 _LONGEST = 1000
 _BOOLEANS = {"true": True, "false": False}
-# What Java's Double.parseDouble accepts: also a type suffix and hexadecimal notation, but no underscores.
+# The texts that Java's Double.parseDouble accepts, with a type suffix or in hexadecimal, but without underscores.
 _DOUBLE = re.compile(
     r"[+-]?(?:(?P<word>NaN|Infinity)|(?P<decimal>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?"
     r"|(?P<hex>0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)"
@@ -45,8 +45,8 @@ _JAVA_CLASSES = {
 def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver | None = None) -> Any:
     """Return the value of key `name` as its type; text is trimmed first, `None` stays `None`.
 
-    Values of the right Python type are taken as they are. Raises `ConfigError` with Kafka's wording. A
-    pure function, callable from any thread.
+    Values of the right Python type are returned unchanged. Raises `ConfigError` with Kafka's message. A pure function,
+    callable from any thread.
     """
     if value is None:
         return None
@@ -58,7 +58,7 @@ def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver 
 
 
 def convert_to_string(value: Any, kind: ConfigType | None) -> str | None:
-    """Return a parsed value as text; secrets as `[hidden]`, lists with commas, `None` as `None`."""
+    """Return a parsed value as text; secrets as `[hidden]`, lists joined by commas, `None` as `None`."""
     if value is None:
         return None
     if kind is ConfigType.LIST:
@@ -74,7 +74,7 @@ def class_text(value: type) -> str:
 
 
 def trimmed(text: str) -> str:
-    """Return the text without the leading and trailing characters Java's `trim` removes."""
+    """Return the text without the leading and trailing characters that Java's `trim` removes."""
     return text.strip(_TRIMMED)
 
 
@@ -100,7 +100,7 @@ def _password(name: str, value: Any) -> Password:
 def _whole(name: str, value: Any, kind: ConfigType) -> int:
     if isinstance(value, str):
         text = trimmed(value)
-        # A text this long cannot fit, and Python refuses to read very long ones.
+        # Text this long cannot fit, and Python refuses to parse very long integers.
         if _WHOLE.fullmatch(text) and len(text) < _LONGEST and _fits(int(text), kind):
             return int(text)
         raise ConfigError(name, value, f"Not a number of type {kind}")

@@ -1,4 +1,4 @@
-"""A text that must not be shown."""
+"""Secret text that is never shown."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class Password:
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
-        """Keep the secret."""
+        """Store the secret."""
         self._text = text
 
     @property
     def value(self) -> str:
-        """Return the secret itself; ask for it only where it is used."""
+        """Return the secret itself; read it only where it is used."""
         return self._text
 
     def __str__(self) -> str:
-        """Return the same word for every secret."""
+        """Return `[hidden]`."""
         return HIDDEN
 
     def __repr__(self) -> str:
-        """Return the same text for every secret, so that containers do not leak it either."""
+        """Return the same text for every secret, so that printed containers do not leak it."""
         return f"Password({HIDDEN})"
 
     def __eq__(self, other: object) -> bool:

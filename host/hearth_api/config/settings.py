@@ -1,4 +1,4 @@
-"""The declarative form of a definition: a class whose attributes are the keys."""
+"""Declares a configuration definition as a class whose attributes are the keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES: dict[Any, ConfigType] = {
 
 
 class _Key:
-    """One declared key: reads its parsed value from an instance, and defines itself from its annotation."""
+    """One declared key: returns its parsed value from an instance, and defines itself from its annotation."""
 
     def __init__(self, name: str, kind: ConfigType | None, declared: dict[str, Any]) -> None:
         self.name = name
@@ -60,8 +60,8 @@ def key(
 ) -> Any:
     """Declare one key of a `Settings` class; the arguments are those of `ConfigDef.define`.
 
-    The type follows from the annotation (bool, str, int, float, list, `Password`, each perhaps with
-    `| None`); give `type` for SHORT, LONG and CLASS. `check` is the validator.
+    The annotation determines the type (bool, str, int, float, list, `Password`, each optionally with `| None`); pass
+    `type` for SHORT, LONG and CLASS. `check` is the validator.
     """
     declared = {
         "default": default, "validator": check, "importance": importance, "doc": doc, "group": group,
@@ -74,39 +74,39 @@ def key(
 class Settings:
     """The settings of a plugin, each declared once.
 
-    Parsing, validation, the REST form, the documentation and the typed attribute all read that declaration::
+    Parsing, validation, REST, documentation and the typed attribute all use that declaration::
 
         class LineSourceSettings(Settings):
             topic: str = key("topic", check=NonEmptyString(), doc="Where lines go.")
             batch_size: int = key("batch.size", default=2000, doc="Most lines per poll.")
 
-    `definition()` is what `config` of the plugin returns; `LineSourceSettings(props)` parses and
-    gives `settings.batch_size`. A subclass inherits the keys, which come before its own. Instances do
-    not change and may be shared between threads; printing one hides passwords.
+    A plugin's `config` returns `definition()`; `LineSourceSettings(props)` parses a configuration for
+    `settings.batch_size`. A subclass inherits the keys, which precede its own. Instances are immutable and may be
+    shared between threads; printing one hides passwords.
     """
 
     _definition: ClassVar[ConfigDef | None] = None
 
     def __init__(self, props: Mapping[str, Any]) -> None:
-        """Parse `props`; `ConfigError` for the first wrong value, undeclared keys are ignored."""
+        """Parse `props`; the first invalid value raises `ConfigError`, undeclared keys are ignored."""
         self.originals: Mapping[str, Any] = dict(props)
         self.parsed: Mapping[str, Any] = self.definition().parse(props)
 
     @classmethod
     def definition(cls) -> ConfigDef:
-        """Return the definition of the declared keys; made once per class, so do not add to it."""
+        """Return the definition of the declared keys; cached per class, so do not add to it."""
         cached: ConfigDef | None = cls.__dict__.get("_definition")
         if cached is None:
             cached = cls._definition = _define(cls)
         return cached
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """Return the unparsed keys below `prefix`, without it; for settings of inner parts."""
+        """Return the unparsed keys under `prefix`, without it, for the settings of components."""
         given = self.originals.items()
         return {name[len(prefix) :]: value for name, value in given if name.startswith(prefix)}
 
     def __repr__(self) -> str:
-        """Return the parsed values; passwords stay hidden."""
+        """Return the parsed values with passwords hidden."""
         return f"{type(self).__qualname__}({self.parsed!r})"
 
 
@@ -127,5 +127,5 @@ def _kind(name: str, annotation: Any) -> ConfigType:
         annotation = members[0] if len(members) == 1 else None
     kind = _TYPES.get(typing.get_origin(annotation) or annotation)
     if kind is None:
-        raise TypeError(f"key {name!r} is annotated {annotation!r}, which no type goes with: give type=")
+        raise TypeError(f"key {name!r} is annotated {annotation!r}, which has no ConfigType: pass type=")
     return kind

@@ -1,4 +1,4 @@
-"""The ready-made checks for values, with Kafka's wording."""
+"""Ready-made validators with Kafka's messages."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hearth_api.text import java_text
 
 
 class Range(Validator):
-    """Accepts numbers from `minimum` to `maximum`, both included; `None` leaves a side open."""
+    """Accepts numbers from `minimum` to `maximum`, both inclusive; `None` leaves a side unbounded."""
 
     def __init__(self, minimum: float | None = None, maximum: float | None = None) -> None:
-        """Keep the bounds."""
+        """Store the bounds."""
         self.minimum = minimum
         self.maximum = maximum
 
     @classmethod
     def at_least(cls, minimum: float) -> Range:
-        """Return the range that is open upwards."""
+        """Return a range without an upper bound."""
         return cls(minimum)
 
     @classmethod
     def between(cls, minimum: float, maximum: float) -> Range:
-        """Return the range with both bounds."""
+        """Return a range with both bounds."""
         return cls(minimum, maximum)
 
     def ensure_valid(self, name: str, value: Any) -> None:
@@ -46,10 +46,10 @@ class Range(Validator):
 
 
 class ValidString(Validator):
-    """Accepts the given texts only; `None` is accepted when it is one of them."""
+    """Accepts only the given texts; `None` is accepted if it is one of them."""
 
     def __init__(self, *valid: str | None) -> None:
-        """Keep the texts in the order given, which messages use."""
+        """Store the texts in the given order, which messages use."""
         self.valid = valid
 
     def ensure_valid(self, name: str, value: Any) -> None:
@@ -66,7 +66,7 @@ class CaseInsensitiveValidString(Validator):
     """Accepts the given texts in any case; never `None`."""
 
     def __init__(self, *valid: str) -> None:
-        """Keep the texts in upper case, in the order in which Kafka's messages list them."""
+        """Store the texts in upper case, in the order of Kafka's messages."""
         self.valid = _hash_set_order([text.upper() for text in valid])
 
     def ensure_valid(self, name: str, value: Any) -> None:
@@ -80,7 +80,7 @@ class CaseInsensitiveValidString(Validator):
 
 
 class NonNull(Validator):
-    """Accepts everything but `None`."""
+    """Accepts everything except `None`."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject `None`."""
@@ -93,7 +93,7 @@ class NonNull(Validator):
 
 
 class NonEmptyString(Validator):
-    """Accepts `None` and every text but the empty one; blanks were trimmed before."""
+    """Accepts `None` and any text except the empty one; surrounding blanks are already trimmed."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject the empty text."""
@@ -106,10 +106,10 @@ class NonEmptyString(Validator):
 
 
 class NonEmptyStringWithoutControlChars(Validator):
-    """Accepts `None` and texts that are neither empty nor hold ISO control characters."""
+    """Accepts `None` and non-empty texts without ISO control characters."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject the empty text, and name the code points of all control characters."""
+        """Reject the empty text and control characters; the message lists their code points."""
         if value is None:
             return
         if value == "":
@@ -125,20 +125,19 @@ class NonEmptyStringWithoutControlChars(Validator):
 
 
 class ValidList(Validator):
-    """Accepts lists without duplicates and empty items, of the given texts only if any are given (KIP-1161).
+    """Accepts lists without duplicates or empty items, restricted to the given texts if any (KIP-1161).
 
-    `ConfigDef.parse` drops duplicates of such a key with a warning before it is checked; `validate`
-    reports them.
+    For such a key, `ConfigDef.parse` drops duplicates with a warning before checking it; `validate` reports them.
     """
 
     def __init__(self, *valid: str, empty_allowed: bool = True, null_allowed: bool = False) -> None:
-        """Keep the texts and whether an empty list or `None` will do."""
+        """Store the texts and whether an empty list or `None` is accepted."""
         self.items = ValidString(*valid)
         self.empty_allowed = empty_allowed
         self.null_allowed = null_allowed
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject a wrong list as a whole first, then its first wrong item."""
+        """Reject an invalid list as a whole first, then its first invalid item."""
         if value is None:
             if not self.null_allowed:
                 raise ConfigError(f"Configuration '{name}' values must not be null.")
@@ -158,7 +157,7 @@ class ValidList(Validator):
             self.items.ensure_valid(name, item)
 
     def __str__(self) -> str:
-        """Return the texts in brackets, nothing when every text is accepted."""
+        """Return the texts in brackets, or an empty text if every text is accepted."""
         return str(self.items) if self.items.valid else ""
 
 
@@ -166,7 +165,7 @@ class ListSize(Validator):
     """Accepts lists of at most `maximum` items, and `None`."""
 
     def __init__(self, maximum: int) -> None:
-        """Keep the number."""
+        """Store the maximum."""
         self.maximum = maximum
 
     def ensure_valid(self, name: str, value: Any) -> None:
@@ -180,12 +179,12 @@ class ListSize(Validator):
 
 
 class Regex(Validator):
-    """Accepts texts that are regular expressions as Java knows them, follows Kafka's `RegexValidator`."""
+    """Accepts Java regular expressions; follows Kafka's `RegexValidator`."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject what is no regular expression, and `None`, with Java's message."""
+        """Reject invalid regular expressions and `None`, with Java's message."""
         if value is None:
-            # What users see from Kafka, word for word.
+            # Kafka's message, word for word.
             reason = 'Cannot invoke "String.isEmpty()" because "this.pattern" is null'
             raise ConfigError(name, None, f"Invalid regex: {reason}")
         try:
@@ -199,15 +198,15 @@ class Regex(Validator):
 
 
 class Lambda(Validator):
-    """Accepts what a function accepts, follows Kafka's `LambdaValidator`."""
+    """Accepts the values that a function accepts; follows Kafka's `LambdaValidator`."""
 
     def __init__(self, ensure_valid: Callable[[str, Any], None], description: str) -> None:
-        """Keep the function, which is `Validator.ensure_valid`, and the text that describes it."""
+        """Store the function, called as `Validator.ensure_valid`, and its description."""
         self._ensure_valid = ensure_valid
         self._description = description
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Ask the function."""
+        """Call the function."""
         self._ensure_valid(name, value)
 
     def __str__(self) -> str:
@@ -216,14 +215,14 @@ class Lambda(Validator):
 
 
 class Composite(Validator):
-    """Accepts what all its validators accept; the first objection is the message."""
+    """Accepts values that all its validators accept; reports the first error."""
 
     def __init__(self, *validators: Validator) -> None:
-        """Keep the validators in the order they are asked."""
+        """Store the validators in the order in which they are called."""
         self.validators = validators
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Ask each in turn."""
+        """Call each validator in order."""
         for validator in self.validators:
             validator.ensure_valid(name, value)
 
@@ -233,7 +232,7 @@ class Composite(Validator):
 
 
 def _hash_set_order(texts: list[str]) -> tuple[str, ...]:
-    """Return the texts in the order Java's HashSet gives them, which is what users see from Kafka."""
+    """Return the texts in the iteration order of Java's HashSet, as Kafka's messages list them."""
     distinct = list(dict.fromkeys(texts))
     buckets = 16
     while len(distinct) > buckets * 3 // 4:

@@ -1,4 +1,4 @@
-"""What the validation of a configuration answers."""
+"""Results of validating a configuration."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 @dataclass
 class ConfigValue:
-    """One key's value and what is wrong with it, follows Kafka's `ConfigValue`.
+    """One key's value and its errors; follows Kafka's `ConfigValue`.
 
-    `value` is the parsed value, `None` when it could not be parsed. `recommended_values` are suggestions
-    for forms and not a restriction. `visible` tells forms whether to show the key; hidden keys are
-    validated as well.
+    `value` is the parsed value, `None` if parsing failed. `recommended_values` are suggestions for forms, not a
+    restriction. `visible` tells forms whether to show the key; hidden keys are validated as well.
     """
 
     name: str
@@ -22,18 +21,18 @@ class ConfigValue:
     visible: bool = True
 
     def add_error_message(self, message: str) -> None:
-        """Add a message for users; a key with any message makes the configuration unacceptable."""
+        """Add a message for users; any message makes the configuration invalid."""
         self.error_messages.append(message)
 
 
 @dataclass(frozen=True)
 class Config:
-    """The outcome of `Connector.validate`: one `ConfigValue` per key, follows Kafka's `Config`."""
+    """The result of `Connector.validate`: one `ConfigValue` per key; follows Kafka's `Config`."""
 
     values: list[ConfigValue]
 
     def __getitem__(self, name: str) -> ConfigValue:
-        """Return the value of one key, for checks across keys; `KeyError` when there is none."""
+        """Return the value of one key, for checks across keys; raise `KeyError` if there is none."""
         for value in self.values:
             if value.name == name:
                 return value

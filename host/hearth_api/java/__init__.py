@@ -1,10 +1,11 @@
-"""Java's rules: for plugins that are to give what a Java class gives, letter by letter, and for the host.
+"""Java's rules, for the host and for plugins that must match a Java class to the letter.
 
-How Java writes numbers, values and records as text, in which order its maps give their keys, how its regular
-expressions and its property files read; Kafka Connect's conversions between values (`Values`), its projection of one
-schema onto another, and the JSON in which offsets, schemas and definitions of configurations are stored and shown.
-Text of values, numbers and expressions stand below the authors' own classes, which are worded with them; everything
-else stands on these classes.
+It covers the text of numbers, values and records, the iteration order of Java's maps, Java's regular expressions and
+property files, Kafka Connect's conversions between values (`Values`), its projection of one schema onto another, and
+the JSON of stored offsets, schemas and configuration definitions.
+
+Value text, numbers and expressions are defined in lower modules, because the author classes' messages use them;
+everything else here is built on these classes.
 """
 
 from hearth_api.calendar import Day, day_number, day_of

@@ -1,4 +1,4 @@
-"""How REST shows keys and their values: Kafka Connect's `ConfigKeyInfo` and `ConfigValueInfo`."""
+"""Keys and their values as REST shows them: Kafka Connect's `ConfigKeyInfo` and `ConfigValueInfo`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hearth_api.config.value import ConfigValue
 
 
 def config_def_to_json(definition: ConfigDef) -> list[dict[str, Any]]:
-    """Return the keys as `GET /connector-plugins/NAME/config` lists them, in their order."""
+    """Return the keys as `GET /connector-plugins/NAME/config` lists them, in order."""
     return [config_key_to_json(key) for key in definition.keys.values()]
 
 
 def config_key_to_json(key: ConfigKey) -> dict[str, Any]:
-    """Return one key with the members, and in the order, of Kafka Connect's `ConfigKeyInfo`.
+    """Return one key with the members of Kafka Connect's `ConfigKeyInfo`, in their order.
 
-    The default is text, `None` when there is none; that of a PASSWORD is `[hidden]`.
+    The default is text, or `None` if there is none; that of a PASSWORD is `[hidden]`.
     """
     return {
         "name": key.name,
@@ -37,9 +37,9 @@ def config_key_to_json(key: ConfigKey) -> dict[str, Any]:
 
 
 def config_value_to_json(value: ConfigValue, kind: ConfigType | None = None) -> dict[str, Any]:
-    """Return one validated value with the members, and in the order, of Kafka Connect's `ConfigValueInfo`.
+    """Return one validated value with the members of Kafka Connect's `ConfigValueInfo`, in their order.
 
-    `kind` is the type of the key, `None` for a value no key is defined for.
+    `kind` is the type of the key, or `None` for a value without a defined key.
     """
     item_kind = ConfigType.STRING if kind is ConfigType.LIST else kind
     return {

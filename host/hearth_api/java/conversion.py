@@ -1,4 +1,4 @@
-"""Conversions between Connect types, with Kafka Connect's rules for what turns into what."""
+"""Conversions between Connect types, by Kafka Connect's rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hearth_api.text import double_text, number_text
 
 
 def convert_to(to_schema: Schema, from_schema: Schema | None, value: Any) -> Any:
-    """Return the value as one of another schema; a conversion that Kafka Connect lacks raises a DataError."""
+    """Return the value converted to another schema; a conversion that Kafka Connect lacks raises a DataError."""
     if value is None:
         if to_schema.optional:
             return None
@@ -46,7 +46,7 @@ def convert_to(to_schema: Schema, from_schema: Schema | None, value: Any) -> Any
 
 
 def convert_to_boolean(schema: Schema | None, value: Any) -> bool | None:
-    """Return the value as BOOLEAN: `true` and `false` as text, or whether a number is not 0."""
+    """Return the value as BOOLEAN: `true` and `false` as text; numbers are true unless 0."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -57,7 +57,7 @@ def convert_to_boolean(schema: Schema | None, value: Any) -> bool | None:
 
 
 def convert_to_string(schema: Schema | None, value: Any) -> str | None:
-    """Return the value as text for `parse_string`; `schema` tells 32-bit floats from 64-bit ones."""
+    """Return the value as text for `parse_string`; `schema` distinguishes 32-bit from 64-bit floats."""
     return None if value is None else _text(schema, value, False)
 
 
@@ -72,7 +72,7 @@ def convert_to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
 
 
 def convert_to_struct(schema: Schema | None, value: Any) -> Struct:
-    """Return the value, which must be a Struct already."""
+    """Return the value, which must already be a Struct."""
     if value is None:
         raise null_error()
     if isinstance(value, Struct):
@@ -81,22 +81,22 @@ def convert_to_struct(schema: Schema | None, value: Any) -> Struct:
 
 
 def convert_to_date(schema: Schema | None, value: Any) -> dt.date:
-    """Return the value as Date; of a Timestamp only the day is left, a number counts days."""
+    """Return the value as Date: the day of a Timestamp, or a number of days."""
     return date_of(schema, _temporal(value))
 
 
 def convert_to_time(schema: Schema | None, value: Any) -> dt.time:
-    """Return the value as Time; of a Timestamp the time of day in UTC, a number counts milliseconds."""
+    """Return the value as Time: the UTC time of day of a Timestamp, or a number of milliseconds."""
     return time_of(schema, _temporal(value))
 
 
 def convert_to_timestamp(schema: Schema | None, value: Any) -> dt.datetime:
-    """Return the value as Timestamp; a Date becomes midnight in UTC, a number counts milliseconds."""
+    """Return the value as Timestamp: a Date at midnight UTC, or a number of milliseconds."""
     return timestamp_of(schema, _temporal(value))
 
 
 def convert_to_decimal(schema: Schema | None, value: Any, scale: int) -> PythonDecimal:
-    """Return the value as decimal; only bytes take the scale, anything else keeps its own."""
+    """Return the value as decimal; bytes use the given scale, other values keep their own."""
     if value is None:
         raise null_error()
     return _decimal(Decimal.schema(scale), value)
@@ -108,7 +108,7 @@ def _decimal(schema: Schema, value: Any) -> PythonDecimal:
     if isinstance(value, PythonDecimal):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Java has no negative zero among decimals.
+        # Java's decimals have no negative zero.
         return PythonDecimal(double_text(float(value) or 0.0))
     if isinstance(value, str) and (number := parse_decimal(value)) is not None:
         return number

@@ -1,7 +1,7 @@
-"""The order in which Java iterates a map, which shows wherever Kafka Connect writes one as text or JSON.
+"""The iteration order of Java maps, which shows wherever Kafka Connect writes one as text or JSON.
 
-`java.util.HashMap` (OpenJDK 17) goes through its buckets, and through the entries of one bucket as they came. The
-bucket of a key is its hash cut to the size of the table, a power of two that doubles above three quarters full.
+`java.util.HashMap` (OpenJDK 17) iterates its buckets, and the entries of one bucket in insertion order. The bucket of
+a key is its hash truncated to the table size, a power of two that doubles above three quarters full.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hearth_api.schema import Schema, Type
 T = TypeVar("T")
 
 _USUAL_TABLE = 16
-# Records have the same few fields again and again; a large map has keys of its own.
+# Records repeat the same few fields; the keys of large maps rarely repeat.
 _MOST_REMEMBERED = 64
 _MOST_SHAPES, _MOST_HASHES = 4_000, 10_000
 _SHORT = 100
-"""The hash of so long a text is remembered."""
+"""The hashes of texts up to this length are cached."""
 _TEXTS = {str}
-"""The types of keys by which something is remembered: 1 and True are equal keys, and are not in Java."""
+"""Key types that may be cache keys: 1 and True are equal in Python, but not in Java."""
 _NESTED = {dict, list}
 _MASK = 0xFFFF_FFFF
 
@@ -33,11 +33,10 @@ def hash_ordered(
     copied: int | None = None,
     capacity: int | None = None,
 ) -> dict[Any, Any]:
-    """Return the entries in the order of a HashMap to which they were put one after the other.
+    """Return the entries in the order of a HashMap after inserting them one by one.
 
-    Where the map began as a copy of another (`new HashMap<>(map)`), `copied` is the number of that one's entries,
-    which tells how large the table was; one made for a number of entries (`new HashMap<>(n)`) has that `capacity`.
-    Keys without a schema that are integers are hashed as INT64.
+    `copied` is the number of entries if the map started as a copy of another (`new HashMap<>(map)`), which determines
+    its table size; `capacity` is the number passed to `new HashMap<>(n)`. Integer keys without a schema hash as INT64.
     """
     if len(entries) < 2:
         return dict(entries)
@@ -50,18 +49,18 @@ def hash_ordered(
 
 
 class ByKeys(dict["tuple[Any, ...]", T]):
-    """What a function makes of the keys of a map, remembered where these are a few texts.
+    """Caches a function of the keys of a map, for maps with a few text keys.
 
-    Maps of the same keys come again and again, however many shapes there are.
+    The same keys recur, however many combinations there are.
     """
 
     def __init__(self, make: Callable[[tuple[Any, ...]], T]) -> None:
-        """Take the function."""
+        """Store the function."""
         super().__init__()
         self._make = make
 
     def __missing__(self, keys: tuple[Any, ...]) -> T:
-        """Ask the function."""
+        """Call the function."""
         made = self._make(keys)
         if len(keys) <= _MOST_REMEMBERED and _TEXTS.issuperset(map(type, keys)):
             if len(self) >= _MOST_SHAPES:
@@ -72,7 +71,7 @@ class ByKeys(dict["tuple[Any, ...]", T]):
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _orders(copied: int | None, capacity: int | None) -> ByKeys[tuple[Any, ...] | None]:
-    """Return what tells the order of keys, None where they are in it."""
+    """Return a cached function of the order of keys; it returns None if they are already in order."""
     return ByKeys(lambda keys: _ordered(keys, None, copied, capacity))
 
 
@@ -80,7 +79,7 @@ _new_orders = _orders(None, None)
 
 
 def json_ordered(value: Any) -> Any:
-    """Return a value of JSON whose objects, at any depth, have the order of new HashMaps; lists are changed."""
+    """Return a JSON value whose objects, at any depth, are in the order of new HashMaps; changes lists in place."""
     if type(value) is dict:
         order = _new_orders[tuple(value)]
         if order is not None:
@@ -96,7 +95,7 @@ def json_ordered(value: Any) -> Any:
 def _ordered(
     keys: tuple[Any, ...], type_: Type | None, copied: int | None, capacity: int | None
 ) -> tuple[Any, ...] | None:
-    """Return keys in their order, None where they are in it."""
+    """Return keys in order, or None if they already are."""
     size = _table_size(len(keys), _first_table(copied, capacity))
     order = tuple(sorted(keys, key=lambda key: _spread(_hash(key, type_)) & (size - 1)))
     return None if order == keys else order
@@ -120,7 +119,7 @@ def _spread(hash_: int) -> int:
 
 
 def _hash(key: Any, type_: Type | None) -> int:
-    """Return Java's `hashCode` of a key, as an unsigned number of 32 bits."""
+    """Return Java's `hashCode` of a key, as an unsigned 32-bit number."""
     if key is None:
         return 0
     if isinstance(key, str):

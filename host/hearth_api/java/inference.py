@@ -1,4 +1,4 @@
-"""What Java would know of a value that Python does not tell: its schema, and its class."""
+"""Infers what Java knows of a value and Python does not: its schema and its class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hearth_api.struct import Struct
 
 _BY_CLASS: tuple[tuple[type | tuple[type, ...], Schema], ...] = (
     (str, STRING_SCHEMA),
-    (bool, BOOLEAN_SCHEMA),  # before int, of which it is one to Python
+    (bool, BOOLEAN_SCHEMA),  # before int, its base class
     (int, INT64_SCHEMA),
     (float, FLOAT64_SCHEMA),
     ((bytes, bytearray, memoryview), BYTES_SCHEMA),
@@ -52,7 +52,7 @@ _NARROW = {
 
 
 def java_class(value: Any, schema: Schema | None = None) -> str:
-    """Return the class Java has such a value in, for messages that name it; the schema tells the sizes of numbers."""
+    """Return the Java class of such a value, for messages; the schema gives the size of numbers."""
     if value is None:
         return "null"
     if isinstance(value, int) and not -_LONG <= value < _LONG:
@@ -64,9 +64,9 @@ def java_class(value: Any, schema: Schema | None = None) -> str:
 
 
 def infer_schema(value: Any) -> Schema | None:
-    """Return a schema the value fits, or None when there is none, as for None, empty and mixed containers.
+    """Return a schema that the value fits, or None if there is none, as for None, empty and mixed containers.
 
-    Whole numbers are INT64 and others FLOAT64, since Python does not tell sizes apart.
+    Integers are INT64 and floats FLOAT64, since Python does not distinguish sizes.
     """
     for kind, schema in _BY_CLASS:
         if isinstance(value, kind):

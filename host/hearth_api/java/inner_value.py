@@ -1,7 +1,7 @@
-"""What stands in an array or a map: each value with its schema, and the schema that all of them share.
+"""Values inside arrays and maps: each with its schema, and the schema they share.
 
-This is compiled. It is no deeper in itself than JSON of a hundred levels, or than `values` could read, which is Python
-and has a frame for each level.
+This module is compiled. It recurses to at most a hundred levels of JSON, or as deep as `values` could parse, which is
+Python and has a frame for each level.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ _BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = 
     (Type.FLOAT32, None): convert_to_float32,
     (Type.FLOAT64, None): convert_to_float64,
 }
-_FLOAT32, _ARRAY, _MAP = Type.FLOAT32, Type.ARRAY, Type.MAP  # members of an Enum are looked up slowly
+_FLOAT32, _ARRAY, _MAP = Type.FLOAT32, Type.ARRAY, Type.MAP  # looking up an Enum member is slow
 _MOST_LEVELS = 100
-"""Of what is nested deeper, Python's stack decides how much of it can be read."""
+"""The nesting limit here; deeper values go to the Python parser, whose limit is Python's stack."""
 TOKEN = re.compile(r'(?:[^\\:,{}\[\]"]+|\\(?:.|\Z))+|.', re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LONG = 19
-"""Of less digits, a number has 64 bits."""
+"""Numbers with fewer digits fit 64 bits."""
 _NOT_HELD: dict[str | None, str] = {Date.LOGICAL_NAME: Time.LOGICAL_NAME, Time.LOGICAL_NAME: Date.LOGICAL_NAME}
 
 
 def read_json(text: str) -> Found | None:
-    """Return what an array or a map stands for that is JSON; None where its tokens have to be looked at.
+    """Return the value of an array or a map written in JSON; None if it must be parsed by tokens.
 
-    Without escapes Kafka Connect reads it as JSON says, though it loses blank parts of texts. A DataError says that it
-    is a text.
+    Without escapes, Kafka Connect parses it as JSON, except that it drops blank parts of texts. Raises a DataError if
+    the text is a string.
     """
     scanner = JsonScanner(text)
     found = scanner.value()
@@ -78,7 +78,7 @@ def read_json(text: str) -> Found | None:
 
 
 class JsonScanner:
-    """Reads the values of JSON without escapes; None stands for what is none."""
+    """Parses JSON values without escapes; None means that a value is not such JSON."""
 
     __slots__ = ("at", "level", "text")
 
@@ -104,20 +104,20 @@ class JsonScanner:
         return LITERALS[literal]
 
     def _opens(self, closing: str) -> bool:
-        """Go into an array or a map; tell whether something is in it, and can be read."""
+        """Enter an array or a map; return whether it has a first element that can be parsed."""
         self.at += 1
         self.level += 1
         return self.level <= _MOST_LEVELS and self._visible() != closing
 
     def _goes_on(self) -> bool:
-        """Go past a comma; tell whether there is one."""
+        """Skip a comma; return whether there was one."""
         if self._visible() != ",":
             return False
         self.at += 1
         return True
 
     def _closes(self, closing: str) -> bool:
-        """Go out of an array or a map; tell whether it ends here."""
+        """Leave an array or a map; return whether it ends here."""
         if self.level > _MOST_LEVELS or self._visible() != closing:
             return False
         self.at += 1
@@ -125,7 +125,7 @@ class JsonScanner:
         return True
 
     def _visible(self) -> str:
-        """Go to the next character that is not blank, and return it; at the end it is none of JSON's."""
+        """Skip blanks and return the next character; at the end, one that JSON does not use."""
         text, at, end = self.text, self.at, len(self.text)
         while at < end and text[at] in " \t\n\r":
             at += 1
@@ -133,7 +133,7 @@ class JsonScanner:
         return text[at] if at < end else "\0"
 
     def _text(self) -> Found | None:
-        """Read a text; it has no character that JSON wants to be escaped."""
+        """Read a string, which has no character that JSON requires to be escaped."""
         text, start = self.text, self.at + 1
         end = text.find('"', start)
         if end < 0:
@@ -204,7 +204,7 @@ class JsonScanner:
 
 
 def _map_of_texts(keys: list[Found], items: list[Found]) -> Found:
-    """Return the map of several entries; nearly always the keys are texts that differ."""
+    """Return the map of several entries; the keys are nearly always distinct texts."""
     made: dict[str, Any] = {}
     for place in range(len(keys)):
         schema, name = keys[place]
@@ -219,7 +219,7 @@ def _map_of_texts(keys: list[Found], items: list[Found]) -> Found:
 
 
 def quoted(content: str) -> Found:
-    """Return what a text in quotes stands for."""
+    """Return the value of a text in quotes."""
     return parse_temporal(content) or (STRING_SCHEMA, content)
 
 
@@ -230,8 +230,8 @@ def array_of(elements: list[Found]) -> Found:
 
 
 def map_of(entries: list[tuple[Found, Found]]) -> Found:
-    """Return the map of several entries; a DataError says that it has a map as a key."""
-    # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
+    """Return the map of several entries; a map as a key raises a DataError."""
+    # Of equal keys the last one wins, in the place of the first; aligning may make keys equal.
     last = {as_key(key[1]): (key, item) for key, item in entries}
     own_keys, own_items = [key for key, _ in last.values()], [item for _, item in last.values()]
     common = _common_schema([key for key, _ in entries])
@@ -245,7 +245,7 @@ def map_of(entries: list[tuple[Found, Found]]) -> Found:
 
 
 def _shared(found: list[Found]) -> tuple[Schema | None, list[Any]]:
-    """Return the schema that values share, if there is one, and what they are then."""
+    """Return the common schema of values, if any, and the values converted to it."""
     common = _held(_common_schema(found), found)
     values = []
     for schema, value in found:
@@ -281,11 +281,11 @@ _UNTYPED = {
     if each is not FLOAT32_SCHEMA
     for schema in (each, _other_array(each), _other_map(STRING_SCHEMA, each))
 }
-"""Schemas whose values are printed the same without them."""
+"""Schemas whose values print the same without a schema."""
 
 
 def _aligned(common: Schema | None, schema: Schema | None, value: Any) -> Any:
-    """Return a value as one of the schema it shares with others, or as one that has no schema any more."""
+    """Return a value converted to the common schema, or to no schema."""
     if schema is common or (type(value) is int and common is not None and common._kind is int):
         return value
     if common is None:
@@ -296,13 +296,13 @@ def _aligned(common: Schema | None, schema: Schema | None, value: Any) -> Any:
 
 
 def _untyped(schema: Schema | None, value: Any) -> Any:
-    """Return a value that is printed without its schema as with it: 32-bit floats as the shortest of 64 bits."""
+    """Return a value that prints the same without its schema: 32-bit floats as the shortest 64-bit float."""
     if schema is None or value is None or id(schema) in _UNTYPED:
         return value
     type_ = schema.type
     if type_ is _FLOAT32 and isinstance(value, float):
         return float(number_text(value, schema))
-    # Where Kafka Connect let the last of several inner schemas win, a value may be none of it.
+    # Kafka Connect lets the last of several inner schemas win, so a value may not fit it.
     if type_ is _ARRAY and isinstance(value, (list, tuple)):
         inner = schema.value_schema
         return value if inner is None else type(value)(_untyped(inner, item) for item in value)
@@ -313,7 +313,7 @@ def _untyped(schema: Schema | None, value: Any) -> Any:
 
 
 def _brought_to(common: Schema, value: Any) -> Any:
-    """Return a value of the common schema's type, or of a narrower number's, as one of the common schema."""
+    """Return a value of the common schema's type, or of a narrower number type, as one of the common schema."""
     if value is None:
         raise null_error()
     bring = _BRINGING.get((common.type, common.name))
@@ -334,7 +334,7 @@ def _common_schema(values: list[Found]) -> Schema | None:
 def _merged(first: Schema, other: Schema) -> Schema | None:
     type_, another = first.type, other.type
     if type_ is another:
-        return other  # Kafka Connect lets the last one win, unseen what is inside
+        return other  # Kafka Connect lets the last one win, whatever their inner schemas
     rank, wider = _WIDENING.get(id(type_)), _WIDENING.get(id(another))
     if rank is None or wider is None:
         return None
@@ -342,7 +342,7 @@ def _merged(first: Schema, other: Schema) -> Schema | None:
 
 
 def _held(common: Schema | None, values: list[Found]) -> Schema | None:
-    """Return the common schema, but not a Date's for a Time nor the reverse: Java has one class for both."""
+    """Return the common schema, except a Date's for a Time or the reverse: Java has one class for both."""
     if id(common) in _ARRAYS:
         return common
     other = None if common is None or common.name is None else _NOT_HELD.get(common.name)

@@ -1,7 +1,7 @@
-"""Java's .properties format, read as `java.util.Properties` reads characters.
+"""Parses Java's .properties format as `java.util.Properties` parses characters.
 
-Lines end with LF, CR or CRLF; `#` and `!` begin comments; an odd number of backslashes at the end continues a line; a
-key ends at the first `=`, `:` or blank without a backslash before it; of equal keys the last one counts.
+Lines end with LF, CR or CRLF; `#` and `!` start comments; an odd number of backslashes at the end continues a line; a
+key ends at the first `=`, `:` or blank that no backslash precedes; of equal keys the last one wins.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def parse_properties(text: str, source: str = "<text>") -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line after continuation with the number of the natural line it begins on."""
+    """Yield each logical line with the number of its first natural line."""
     begun, number, lone = "", 0, 0
     lines = _LINE_END.split(text)
     for here, natural in enumerate(lines, 1):
@@ -60,7 +60,7 @@ def _ends_with_backslash(line: str) -> bool:
 
 
 def _is_last(number: int, lines: Sequence[str], text: str) -> bool:
-    """Tell whether the file ends with that line, or with the one character that ends it.
+    """Return whether the file ends with that line, or with the single line terminator after it.
 
     Java reads a lone backslash there as an entry with an empty key, and nowhere else.
     """

@@ -1,4 +1,4 @@
-"""Source offsets and source partitions as JSON, the way Kafka Connect stores them."""
+"""Source offsets and source partitions as the JSON that Kafka Connect stores."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def _base64(value: object) -> str:
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64).encode
 
 _AS_PYTHON = frozenset((str, int, bool, type(None)))
-"""What Python's JSON and Java's are alike for."""
+"""Types that Python and Java write as the same JSON."""
 
 
 def offset_to_json(offset: Mapping[str, Any]) -> str:
     """Return a source offset or source partition as JSON text, as Kafka Connect's JsonConverter writes it.
 
-    Bytes become base64, fractions look as Java prints them, and what is no number is text: "NaN".
+    Bytes become base64, fractions are written as Java prints them, and non-finite numbers as strings: "NaN".
     """
     if len(offset) == 1:
         ((name, position),) = offset.items()
         if type(position) is int and type(name) is str:
-            return f"{offset_opening(name)}{position}}}"  # what nearly every source has, once per record
+            return f"{offset_opening(name)}{position}}}"  # the usual offset, written once per record
     if _AS_PYTHON.issuperset(map(type, offset.values())):
         return _encode(offset if type(offset) is dict else dict(offset))
     return "{" + ",".join(offset_opening(str(name))[1:] + _value(value) for name, value in offset.items()) + "}"
@@ -42,7 +42,7 @@ def offset_to_json(offset: Mapping[str, Any]) -> str:
 def offsets_to_json(offsets: Sequence[Any]) -> list[str | None]:
     """Return the texts of several offsets, each as `offset_to_json` writes it; None stays None.
 
-    Those of one source have the same members nearly always, and then one member after the other is written for all.
+    Offsets of one source nearly always have the same members, so each member is written for all offsets at once.
     """
     members = _by_member(offsets)
     if not members:
@@ -57,7 +57,7 @@ def offsets_to_json(offsets: Sequence[Any]) -> list[str | None]:
 
 
 def _by_member(offsets: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the values of each member, where all offsets have the same ones in the same order; nothing otherwise."""
+    """Return the values of each member if all offsets have the same members in the same order, else an empty dict."""
     first = offsets[0] if offsets else None
     if not first or set(map(type, offsets)) != {dict} or set(map(type, first)) != {str}:
         return {}
@@ -71,7 +71,7 @@ def _by_member(offsets: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _values(values: Sequence[Any]) -> Sequence[Any]:
-    """Return what stands in JSON for the values that a member has in several offsets."""
+    """Return the JSON of a member's values."""
     kinds = set(map(type, values))
     if kinds == {int}:
         return values
@@ -85,11 +85,11 @@ def _value(value: Any) -> str:
         return double_text(value) if math.isfinite(value) else f'"{double_text(value)}"'
     try:
         return _encode(value)
-    except ValueError as error:  # of json, for what is no number deeper inside
+    except ValueError as error:  # from json, for a nested non-finite number
         raise DataError(f"offset holds a value that is not primitive: {value!r}") from error
 
 
 @lru_cache(maxsize=100)
 def offset_opening(name: str) -> str:
-    """Return the beginning of the JSON text of an offset whose first member has this name."""
+    """Return the start of the JSON text of an offset whose first member has this name."""
     return f"{{{_encode(name)}:"

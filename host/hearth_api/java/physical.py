@@ -1,4 +1,4 @@
-"""The physical form of values: decimals as bytes, days and moments as numbers, structs as dicts."""
+"""The physical form of values: decimals as bytes, dates and times as numbers, structs as dicts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.validation import fit_plainly, validate_value
 
-_STRUCT, _ARRAY, _MAP = Type.STRUCT, Type.ARRAY, Type.MAP  # members of an Enum are looked up slowly
+_STRUCT, _ARRAY, _MAP = Type.STRUCT, Type.ARRAY, Type.MAP  # looking up an Enum member is slow
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 
 
 def to_physical(schema: Schema, value: Any) -> Any:
     """Return the physical form of a value; one that does not fit the schema raises a DataError.
 
-    Nulls pass wherever they are: whether one is allowed is for the converter to say.
+    Nulls pass everywhere: the converter decides whether they are allowed.
     """
     if value is None:
         return None
@@ -42,7 +42,7 @@ def to_physical(schema: Schema, value: Any) -> Any:
 
 
 def from_physical(schema: Schema, physical: Any) -> Any:
-    """Return the value that `to_physical` made the physical form from."""
+    """Return the value for a physical form, as the inverse of `to_physical`."""
     if physical is None:
         return None
     logical = _LOGICAL.get(schema.name) if schema.name is not None else None
@@ -66,7 +66,7 @@ def from_physical(schema: Schema, physical: Any) -> Any:
 
 
 def as_key(value: Any) -> Any:
-    """Return a value as the key of a dict: an array is a tuple there, and a map raises a DataError."""
+    """Return a value as a dict key: an array becomes a tuple, and a map raises a DataError."""
     if isinstance(value, (list, tuple)):
         return tuple(map(as_key, value))
     if isinstance(value, dict):
@@ -84,12 +84,12 @@ def _struct_to_physical(schema: Schema, value: Any) -> dict[str, Any]:
 
 
 def _is_plain(schema: Schema | None) -> bool:
-    """Tell whether values are their own physical form, as those without schema are, and without parts or a meaning."""
+    """Return whether values equal their physical form: no schema, or a type without parts or logical meaning."""
     return schema is None or (schema._kind is not None and schema.name not in _LOGICAL)
 
 
 def _fit(schema: Schema | None, values: Collection[Any]) -> bool:
-    """Tell whether values are their own physical form, and surely fit their schema."""
+    """Return whether values equal their physical form and certainly fit their schema."""
     return schema is None or (schema.name not in _LOGICAL and fit_plainly(schema, values))
 
 

@@ -1,4 +1,4 @@
-"""Carrying values over from the schema they were written with to the one a reader wants."""
+"""Projects values from the schema they were written with onto a reader's schema."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WIDENING = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.F
 
 
 def project(source: Schema, value: Any, target: Schema) -> Any:
-    """Return a value of the source schema as one of the target schema.
+    """Return a value of the source schema projected onto the target schema.
 
-    Numbers are widened, missing fields of structs get their default or None. Schemas that do not go together
-    raise a SchemaProjectorError: types, names and parameters must match, and what may be null in the source needs a
-    default where the target forbids it.
+    Numbers are widened, and missing struct fields get their default or None. Incompatible schemas raise a
+    SchemaProjectorError: types, names and parameters must match, and a target for an optional source must be optional
+    or have a default.
     """
     _check(source, target)
     if source.optional and not target.optional and target.default is None:

@@ -1,4 +1,4 @@
-"""Java's text of records, which messages and logs of Kafka Connect show."""
+"""Java's text of records, as in Kafka Connect's messages and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and moments, with Kafka Connect's rules for what turns into what, of values that need no parsing."""
+"""Conversions of numbers, dates and times by Kafka Connect's rules, for values that need no parsing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _EPOCH_DAY = dt.date(1970, 1, 1)
 
 
 def convert_to_int8(schema: Schema | None, value: Any) -> int | None:
-    """Return the value as INT8, cut to 8 bits."""
+    """Return the value as INT8, truncated to 8 bits."""
     return None if value is None else wrap(as_long(value, schema), 8)
 
 
 def convert_to_int16(schema: Schema | None, value: Any) -> int | None:
-    """Return the value as INT16, cut to 16 bits."""
+    """Return the value as INT16, truncated to 16 bits."""
     return None if value is None else wrap(as_long(value, schema), 16)
 
 
 def convert_to_int32(schema: Schema | None, value: Any) -> int | None:
-    """Return the value as INT32, cut to 32 bits."""
+    """Return the value as INT32, truncated to 32 bits."""
     return None if value is None else wrap(as_long(value, schema), 32)
 
 
@@ -46,7 +46,7 @@ def convert_to_float64(schema: Schema | None, value: Any) -> float | None:
 
 
 def date_of(schema: Schema | None, value: Any) -> dt.date:
-    """Return the value as Date; of a Timestamp only the day is left, a number counts days."""
+    """Return the value as Date: the day of a Timestamp, or a number of days."""
     kind = None if schema is None else schema.name
     if isinstance(value, dt.datetime) and kind in (None, Date.LOGICAL_NAME, Timestamp.LOGICAL_NAME):
         if schema is None or kind is not None:
@@ -60,7 +60,7 @@ def date_of(schema: Schema | None, value: Any) -> dt.date:
 
 
 def time_of(schema: Schema | None, value: Any) -> dt.time:
-    """Return the value as Time; of a Timestamp the time of day in UTC, a number counts milliseconds."""
+    """Return the value as Time: the UTC time of day of a Timestamp, or a number of milliseconds."""
     kind = None if schema is None else schema.name
     if isinstance(value, dt.datetime) and (schema is None or kind in (Time.LOGICAL_NAME, Timestamp.LOGICAL_NAME)):
         return value.astimezone(dt.timezone.utc).time()
@@ -72,7 +72,7 @@ def time_of(schema: Schema | None, value: Any) -> dt.time:
 
 
 def timestamp_of(schema: Schema | None, value: Any) -> dt.datetime:
-    """Return the value as Timestamp; a Date becomes midnight in UTC, a number counts milliseconds."""
+    """Return the value as Timestamp: a Date at midnight UTC, or a number of milliseconds."""
     named = schema is not None and schema.name in (
         Date.LOGICAL_NAME,
         Time.LOGICAL_NAME,
@@ -84,7 +84,7 @@ def timestamp_of(schema: Schema | None, value: Any) -> dt.datetime:
 
 
 def as_long(value: Any, from_schema: Schema | None) -> int:
-    """Return a number, or a text that is one, as a 64-bit integer, fractions cut off."""
+    """Return a number or numeric text as a 64-bit integer, truncating fractions."""
     if isinstance(value, (int, float, PythonDecimal)) and not isinstance(value, bool):
         return to_long(value)
     if isinstance(value, str) and (number := parse_decimal(value)) is not None:
@@ -97,7 +97,7 @@ def as_long(value: Any, from_schema: Schema | None) -> int:
 
 
 def as_double(value: Any, schema: Schema | None) -> float:
-    """Return a number, or a text that is one, as a 64-bit float."""
+    """Return a number or numeric text as a 64-bit float."""
     if isinstance(value, (int, float, PythonDecimal)) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and (number := parse_decimal(value)) is not None:
@@ -106,12 +106,12 @@ def as_double(value: Any, schema: Schema | None) -> float:
 
 
 def null_error() -> DataError:
-    """Return the error of a null where a value is needed."""
+    """Return the error for a null where a value is required."""
     return DataError("Unable to convert a null value to a schema that requires a value")
 
 
 def cannot_convert(value: Any, target: Any) -> DataError:
-    """Return the error of a conversion that Kafka Connect lacks."""
+    """Return the error for a conversion that Kafka Connect lacks."""
     return DataError(f"Unable to convert {value} (class {type(value).__qualname__}) to {target}")
 
 

@@ -1,7 +1,7 @@
-"""Texts that hold one value and nothing else: told apart by their first characters, as most headers are.
+"""Parses texts that hold a single value, recognised by their first characters, as most header values are.
 
-What is told here is told by Kafka Connect's rules, so the oddities are its own: `00123` is the number 123, `1.10` the
-float 1.1, `12e5` the number 1200000.
+It follows Kafka Connect's rules and oddities: `00123` is the number 123, `1.10` the float 1.1, `12e5` the number
+1200000.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Found = tuple["Schema | None", Any]
 """A schema and a value of it."""
 NULL: Found = (None, None)
 LITERALS: dict[str, Found] = {"null": NULL, "true": (BOOLEAN_SCHEMA, True), "false": (BOOLEAN_SCHEMA, False)}
-SPACE = "".join(map(chr, range(0x21)))  # what Java's trim() takes away
+SPACE = "".join(map(chr, range(0x21)))  # the characters that Java's trim() removes
 
 _DIGITS = "0123456789"
 _SIGNS = "+-"
 _DELIMITERS = ':,{}[]"'
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 _OPENING = frozenset(f"{_DIGITS}{_SIGNS}{SPACE}{{[tfn")
-"""With which a text begins that may stand for something else; and with digits that are not ASCII."""
+"""First characters of texts that may not be strings; non-ASCII digits count as well."""
 _OF_TEXTS = _VISIBLE - frozenset(f"{_DIGITS}{_SIGNS}{_DELIMITERS}eE.\\")
-"""What no number has, nor the first part of a date or time."""
+"""Characters that occur in no number and in no first token of a date or time."""
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,18})\.([0-9]+)")
 _FLOAT, _DOUBLE, _BITS = struct.Struct("=f"), struct.Struct("=d"), struct.Struct("=q")
 _OF_MOMENTS = re.compile(r"[0-9A-Za-z:.+-]+")
 _LONG = 19
-"""Of less digits, a number has 64 bits."""
+"""Numbers with fewer digits fit 64 bits."""
 
 
 def read_scalars(
     texts: Iterable[str | None], otherwise: Callable[[str | None], Found]
 ) -> tuple[list[Schema | None], list[Any]]:
-    """Return the schemas and the values of many texts; those that cannot be told here are given to a function."""
+    """Return the schemas and values of many texts, passing those that cannot be parsed here to a function."""
     schemas: list[Schema | None] = []
     values: list[Any] = []
     for text in texts:
@@ -64,7 +64,7 @@ def read_scalars(
 
 
 def read_scalar(text: str) -> Found | None:
-    """Return what a text stands for; None where its tokens have to be looked at."""
+    """Return the value of a text; None if its tokens must be parsed."""
     if not text:
         return STRING_SCHEMA, text
     first = text[0]
@@ -88,7 +88,7 @@ def read_scalar(text: str) -> Found | None:
 
 
 def _with_rest(text: str, rest: str) -> Found | None:
-    """Return what a text stands for that begins like a number, behind whose digits stands something else."""
+    """Return the value of a text that starts with digits followed by something else."""
     if not rest or rest[0] in _OF_TEXTS:
         return STRING_SCHEMA, text
     if rest[0] == "." and (match := _DECIMAL.fullmatch(text)) is not None:
@@ -104,9 +104,9 @@ def _with_rest(text: str, rest: str) -> Found | None:
 
 
 def _no_iso(text: str) -> Found | None:
-    """Return what a text stands for that has a dash behind its first digits: a day or a moment, or nothing else.
+    """Return the value of a text with a dash after its first digits: a date, a timestamp, or a string.
 
-    No number has one there. Colons cut the text into tokens, of which one makes a day, and five make a moment.
+    Numbers have no dash there. Colons split the text into tokens: one token makes a date, five a timestamp.
     """
     if _OF_MOMENTS.fullmatch(text) is None:
         return None
@@ -119,7 +119,7 @@ def _no_iso(text: str) -> Found | None:
 
 
 def whole_number(number: int) -> Found:
-    """Return a number of 64 bits with the narrowest of the schemas that hold it."""
+    """Return a 64-bit integer with the narrowest schema that holds it."""
     if -0x80 <= number < 0x80:
         return INT8_SCHEMA, number
     if -0x8000 <= number < 0x8000:
@@ -128,7 +128,7 @@ def whole_number(number: int) -> Found:
 
 
 def read_number(token: str) -> Found | None:
-    """Return the number a token is; None where it is none."""
+    """Return the number of a token; None if it is not a number."""
     digits = token[1:] if token[:1] in _SIGNS else token
     if len(token) < _LONG and digits.isdecimal() and digits.isascii():
         return whole_number(int(token))
@@ -138,11 +138,11 @@ def read_number(token: str) -> Found | None:
 
 
 def _any_number(token: str) -> Found | None:
-    """Return any number that Java reads."""
+    """Return any number that Java parses."""
     number = parse_decimal(token)
     if number is None:
         return None
-    # Java looks for integers only here, so that huge exponents cost nothing.
+    # Java looks for integers only within this range, so huge exponents cost nothing.
     if (number == 0 or 1 <= number.copy_abs() <= 10**19) and number == number.to_integral_value():
         whole = int(number)
         if -(1 << 63) <= whole < 1 << 63:
@@ -159,10 +159,10 @@ def _any_number(token: str) -> Found | None:
 
 
 def _decimal(text: str, whole: str, fraction: str) -> Found | None:
-    """Return what digits with a point between them stand for.
+    """Return the value of digits with a decimal point.
 
-    The 64-bit float is the nearest one. The 32-bit float nearest to that is nearest to the number as well, unless the
-    64-bit float is in the middle of two of them, or too small.
+    The 64-bit float is the nearest one. The 32-bit float nearest to it is nearest to the decimal as well, unless the
+    64-bit float is halfway between two of them, or too small.
     """
     if not fraction.strip("0"):
         return whole_number(int(whole))

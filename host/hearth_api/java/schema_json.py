@@ -1,7 +1,7 @@
-"""Schemas as JSON, in the shape Kafka Connect's JSON converter gives them.
+"""Schemas as JSON, in the form of Kafka Connect's JSON converter.
 
-Of a struct that stands inside of itself there is only `"reference": NUMBER`, and the struct has `"number"`; one that
-is not around it is told by the first reference, as `"of"`. Kafka Connect's JSON has no form for that.
+A reference to an enclosing struct is written as `"reference": NUMBER`, and that struct has `"number"`; a struct that
+does not enclose it is written by the first reference, as `"of"`. Kafka Connect's JSON has no form for recursion.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _to_json(schema: Schema, known: Numbers) -> dict[str, Any]:
     if schema.parameters is not None:
         form["parameters"] = dict(schema.parameters)
     if schema.default is not None:
-        # A default struct has the schema as it was before the default was added.
+        # The struct of a default has the schema without that default.
         form["default"] = _default_to_json(schema, to_physical(schema.replaced(default=None), schema.default))
     return form
 
@@ -57,7 +57,7 @@ def _reference_to_json(schema: SchemaReference, known: Numbers) -> dict[str, Any
 
 
 def schema_from_json(form: Mapping[str, Any]) -> Schema:
-    """Return the schema of a JSON object; one that is not a schema raises a DataError."""
+    """Return the schema of a JSON object; an invalid one raises a DataError."""
     return _from_json(form, {})
 
 
@@ -95,7 +95,7 @@ def _reference_from_json(form: Mapping[str, Any], known: dict[int, RecursiveStru
     if number not in known and not isinstance(form.get("of"), Mapping):
         raise DataError(f"Schema refers to {number!r}, which is not in it")
     if number not in known:
-        # Known before it is read: it holds what refers to it.
+        # Registered before its fields are read, since they refer to it.
         recursive_struct = known[number] = RecursiveStruct()
         recursive_struct.schema = _from_json(form["of"], known)
     return SchemaReference(known[number], bool(form.get("optional", False)), form.get("parameters"))
@@ -109,7 +109,7 @@ def schema_to_text(schema: Schema) -> str:
 
 @lru_cache(maxsize=_CACHED)
 def schema_from_text(text: str) -> Schema:
-    """Return the schema of a JSON text, the very same one for the same text as long as it is cached."""
+    """Return the schema of a JSON text; the same text gives the same object while it is cached."""
     return schema_from_json(json.loads(text))
 
 
@@ -121,7 +121,7 @@ def _parts_to_json(schema: Schema, known: Numbers) -> dict[str, Any]:
         parts = {"items": schema.value_schema}
     elif schema.type is Type.MAP:
         parts = {"keys": schema.key_schema, "values": schema.value_schema}
-    # Arrays and maps of mixed types have no inner schema and leave the member out.
+    # Arrays and maps of mixed types have no inner schema, so the member is omitted.
     return {name: _to_json(inner, known) for name, inner in parts.items() if inner is not None}
 
 

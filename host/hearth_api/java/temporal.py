@@ -1,8 +1,8 @@
-"""Dates, times and timestamps as texts, read as leniently as Java's SimpleDateFormat reads them.
+"""Dates, times and timestamps as text, parsed as leniently as Java's SimpleDateFormat does.
 
-Java reads and prints timestamps in the time zone of the machine, whatever the `Z` at the end says, and so
-does this module. Days and times of day have no zone in Python; they are read and printed as they stand, where
-Java shifts them unless the machine's zone is UTC.
+Java parses and prints timestamps in the machine's time zone, whatever the `Z` at the end says, and so does this
+module. Dates and times of day have no zone in Python; they are parsed and printed unchanged, where Java shifts them
+unless the machine's zone is UTC.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _TIME = re.compile(rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z")
 _TIMESTAMP = re.compile(f"{_DATE.pattern}T{_TIME.pattern}")
 _ISO = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T)?[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _GREGORIAN = "1583"
-"""The first year that has the same days in Python as in Java from its start to its end."""
+"""The first whole year whose calendar is the same in Python and in Java."""
 _LENGTHS = (10, 13, 24)
 _SHORTEST = 5
-"""Of ten characters in Java, where two may be one here."""
+"""Ten characters in Java, of which a surrogate pair is one here."""
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 def parse_temporal(text: str) -> tuple[Schema, Any] | None:
-    """Return the date, time or timestamp a text holds, by its length; None when it holds none.
+    """Return the date, time or timestamp of a text, chosen by its length; None if it holds none.
 
-    What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold
-    (moments outside of the years 1 to 9999, times of day of 24 hours and more) stays a STRING.
+    Trailing characters within the length are ignored: `2019-8-23x` is a date. Values that Python cannot hold
+    (timestamps outside the years 1 to 9999, times of day of 24 hours and more) stay a STRING.
     """
     if len(text) < _SHORTEST:
         return None
     original, text = text, text.replace("\\:", ":")
-    length = len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)  # of UTF-16 in Java
+    length = len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)  # as UTF-16
     if length not in _LENGTHS:
         return None
     if (found := parse_iso(text)) is not None:
@@ -58,7 +58,7 @@ def parse_temporal(text: str) -> tuple[Schema, Any] | None:
 
 
 def parse_iso(text: str) -> tuple[Schema, Any] | None:
-    """Return a day, time or moment as nearly everybody writes it; None for others, and for days past a month's."""
+    """Return a date, time or timestamp in its usual form; None for other texts and for invalid days of a month."""
     length = len(text)
     if length not in _LENGTHS or _ISO.fullmatch(text) is None:
         return None
@@ -75,7 +75,7 @@ def parse_iso(text: str) -> tuple[Schema, Any] | None:
 
 
 def temporal_text(value: dt.date | dt.time) -> str:
-    """Return Kafka Connect's text: a time when before 1970-01-02, a day when it is midnight in UTC."""
+    """Return Kafka Connect's text: a time if before 1970-01-02, a date if midnight in UTC, else a timestamp."""
     if isinstance(value, dt.time):
         return _time_text(value)
     millis = _millis(value)
@@ -106,7 +106,7 @@ def _number(text: str) -> int:
     digits, _, exponent = text.partition("E")
     if not exponent:
         return _int32(int(digits))
-    # Nothing longer than 24 characters gets here, but the exponent may still be huge.
+    # Texts have at most 24 characters here, but the exponent may still be huge.
     power = max(min(int(exponent), 30), -30)
     return _int32(int(digits) * 10**power if power >= 0 else int(int(digits) / 10**-power))
 
@@ -116,7 +116,7 @@ def _int32(number: int) -> int:
 
 
 def _ordinal(year: str, month: str, day: str) -> int:
-    """Return a day's number as Python counts days."""
+    """Return Python's ordinal of a day."""
     return day_number(_number(year), _number(month), _number(day)) + _FIRST_DAY
 
 

@@ -1,7 +1,7 @@
-"""Reading a value and its type from text, with Kafka Connect's rules and oddities.
+"""Parses a value and its type from text, by Kafka Connect's rules and oddities.
 
-This is how Kafka Connect reads header values, so the oddities reach users: `00123` is the number 123, `1.10`
-the float 1.1, `[1] x` the array `[1]`.
+Kafka Connect parses header values this way, so users see the oddities: `00123` is the number 123, `1.10` the float
+1.1, `[1] x` the array `[1]`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hearth_api.schema import STRING_SCHEMA, Schema
 
 
 def parse_string(text: str | None) -> SchemaAndValue:
-    """Return the value a text stands for, with its schema; a text that stands for nothing else is a STRING.
+    """Return the value of a text with its schema; a text that is nothing else is a STRING.
 
-    None and the text `null` give no schema and no value. Arrays and maps of mixed types have no inner
-    schema. A map whose key is a map, which Python has no hash for, stays a STRING.
+    None and the text `null` have no schema and no value. Arrays and maps of mixed types have no inner schema. A map
+    with a map as key, which Python cannot hash, stays a STRING.
     """
     return SchemaAndValue(*_read(text))
 
 
 def parse_strings(texts: Iterable[str | None]) -> tuple[list[Schema | None], list[Any]]:
-    """Return the schemas of many texts and their values, as `parse_string` tells them."""
+    """Return the schemas and values of many texts, as `parse_string` returns them."""
     return read_scalars(texts, _read)
 
 
@@ -36,7 +36,7 @@ def _read(text: str | None) -> Found:
     if text is None:
         return NULL
     if type(text) is not str:
-        return _Parser(text).parse() if text else (STRING_SCHEMA, text)  # what is compiled takes no subclass
+        return _Parser(text).parse() if text else (STRING_SCHEMA, text)  # compiled code rejects subclasses of str
     found = read_scalar(text)
     if found is None and text[0] in "[{":
         try:
@@ -47,10 +47,10 @@ def _read(text: str | None) -> Found:
 
 
 class _Parser:
-    """Reads one value; a DataError inside, for what is not well-formed, makes the whole text a STRING.
+    """Parses one value; malformed text raises a DataError internally, which makes the whole text a STRING.
 
-    The text is cut at delimiters; a backslash takes the meaning of the next character away and is kept. Blank tokens
-    are lost, unless the text ends with them.
+    The text is split at delimiters; a backslash removes the meaning of the next character and is kept. Blank tokens
+    are dropped, except at the end of the text.
     """
 
     def __init__(self, text: str) -> None:
@@ -58,7 +58,7 @@ class _Parser:
         self.all = self.tokens = TOKEN.findall(text)
         self.bare: list[str | None] = [token.strip(SPACE) for token in self.all]
         self.places: Sequence[int] = range(len(self.all))
-        """Where the tokens stand among all."""
+        """The indexes of the tokens among all."""
         if "" in self.bare[:-1]:
             self.places = [place for place in self.places if self.bare[place] or place == len(self.all) - 1]
             self.tokens, self.bare = ([each[place] for place in self.places] for each in (self.all, self.bare))
@@ -66,10 +66,10 @@ class _Parser:
         self.position = 0
 
     def parse(self) -> Found:
-        """Read the whole text."""
+        """Parse the whole text."""
         token, bare = self.tokens[0], self.bare[0]
         self.position = 1
-        # On its own a literal must be all there is: `true}` is a text.
+        # A top-level literal must be the whole text: `true}` is a string.
         if bare in LITERALS and self.bare[1] is None:
             return LITERALS[bare]
         try:
@@ -78,7 +78,7 @@ class _Parser:
             if bare == "{":
                 return self._map()
         except DataError:
-            # It is read again as a text, from the blank token before it if there is one.
+            # Parse it again as a string, from the preceding blank token if there is one.
             token, bare = self.all[0], self.all[0].strip(SPACE)
         if not bare:
             return STRING_SCHEMA, token
@@ -86,7 +86,7 @@ class _Parser:
         return (STRING_SCHEMA, self.text) if found is None or found[0] is STRING_SCHEMA else found
 
     def _inner(self) -> Found:
-        """Read the next value of an array or map, where texts are quoted."""
+        """Parse the next value of an array or map, where strings are quoted."""
         position = self.position
         bare = self.bare[position]
         if bare is None:
@@ -113,7 +113,7 @@ class _Parser:
         return found
 
     def _temporal(self, token: str) -> Found | None:
-        # Colons are delimiters, so a time of day may be spread over five tokens.
+        # Colons are delimiters, so a time of day may span five tokens.
         start = self.places[self.position - 1] + 1
         rest = self.all[start : start + 4]
         if len(rest) == 4 and (found := parse_temporal(token + "".join(rest))):

@@ -1,8 +1,8 @@
-"""Columns of JSON texts: rows that are laid out alike, found, cut and written many at a time. Loads Arrow and numpy.
+"""Columns of JSON texts: finds rows with the same layout, and splits and writes many at a time. Loads Arrow and numpy.
 
-`template` finds what differs in texts whose constant parts are the same, for who reads JSON. `alike` does so for
-columns without schema, where `scalars` stand for what differs and `stretch` writes the values that they are put
-together to. `piece` cuts texts and joins them. `rewriting` writes texts anew, whatever they have in common.
+`template` finds the varying parts of texts whose constant parts are the same, for JSON readers. `uniform_rows` does so
+for schemaless columns, with `scalars` in place of the varying parts; `stretch` writes the values composed of them.
+`spans` cuts texts and joins them. `rewriting` rewrites texts of any layout.
 """
 
 from hearth_api.layout.rewriting import Moves, Rewriting, java_lines
@@ -27,7 +27,7 @@ from hearth_api.layout.uniform_rows import Grouped, GroupedParts, Layouts, Unifo
 
 try:
     from hearth_api.layout.row_text import RowTexts, packed_texts
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     RowTexts = packed_texts = None  # type: ignore[assignment, misc]
 
 __all__ = [

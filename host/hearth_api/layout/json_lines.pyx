@@ -1,12 +1,12 @@
-"""JSON texts written as the lines that Java prints of their values, one behind the other, in one loop."""
+"""Writes JSON texts as contiguous lines in Java's text of their values, in one loop."""
 
 include "json_text.pxi"
 
 
 def write_lines(size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t sure):
-    """Write the lines that Java prints of so many JSON texts, and to ``ends`` and ``sure`` what `Rewriter.write` does.
+    """Write Java's lines for ``count`` JSON texts, filling ``ends`` and ``sure`` as `Rewriter.write` does.
 
-    ``out`` has room for one byte more for each comma. Returns how many bytes were written.
+    ``out`` must have room for one more byte per comma. Returns the number of bytes written.
     """
     cdef const uint8_t *text = <const uint8_t *>content
     cdef const int64_t *start = <const int64_t *>offsets
@@ -26,7 +26,7 @@ def write_lines(size_t content, size_t offsets, Py_ssize_t count, size_t out, si
 
 
 cdef uint8_t *write_line(const uint8_t *at, const uint8_t *end, uint8_t *out) except? NULL:
-    """Write one line; returns where it ends, NULL where its text needs a closer look."""
+    """Write one line; return where it ends, NULL if its text is not supported here."""
     cdef const uint8_t *behind
     cdef const uint8_t *last
     cdef uint8_t byte
@@ -65,7 +65,7 @@ cdef uint8_t *write_line(const uint8_t *at, const uint8_t *end, uint8_t *out) ex
 
 
 cdef uint8_t *write_unescaped(const uint8_t *at, const uint8_t *end, uint8_t *out) noexcept:
-    """Write a string whose escapes are single letters; returns where it ends."""
+    """Write a string whose escapes are single letters; return where it ends."""
     cdef uint8_t byte
     while at < end:
         byte = at[0]

@@ -1,7 +1,7 @@
-"""JSON texts written anew, one behind the other, in one loop: members in hash order, left out, renamed and added.
+"""Rewrites JSON texts contiguously in one loop: members in hash order, removed, renamed and added.
 
-A text that needs a closer look is left out: one that is no JSON, or has an integer that may not fit, two members of one
-name, or more levels or members than there is room for.
+It skips texts that are not JSON, or have an integer that may not fit, two members of one name, or more levels or
+members than there is room for.
 """
 
 include "json_text.pxi"
@@ -10,14 +10,14 @@ include "json_member.pxi"
 
 cdef enum:
     DEEPEST = 64
-    MOST_MEMBERS = 256  # of all objects that are open
+    MOST_MEMBERS = 256  # of all open objects
     LARGEST_TABLE = 512
-    MOST_NAMES = 64  # of those that are moved, and of those that are put over others
-    GROWTH = 64  # how much longer a text may become by its numbers
+    MOST_NAMES = 64  # of moved members, and of members put over others
+    GROWTH = 64  # how much longer numbers may make a text
 
 
 cdef class Rewriter:
-    """Writes texts with all objects in the order of HashMaps, or maps with their members moved."""
+    """Writes texts with all objects in HashMap order, or maps with their members moved."""
 
     cdef Member members[MOST_MEMBERS]
     cdef Member sorted[MOST_MEMBERS]
@@ -34,8 +34,8 @@ cdef class Rewriter:
     cdef size_t at, left_from, value_from
 
     def __init__(self, moves=None):
-        """Take how to move members: the names of some with their new ones, None for those that are left out, whether
-        others are kept, names and texts of those that are added, and whether the map is copied, or made for as many.
+        """Store how to move members: new names by name, None for removed ones, whether others are kept, names and
+        texts of added ones, and whether the HashMap starts as a copy, or with the original size as capacity.
         """
         self.is_moving = moves is not None
         self.added, self.owned, self.growth = [], [], GROWTH
@@ -59,7 +59,7 @@ cdef class Rewriter:
         self.names_count += 1
 
     def room(self, Py_ssize_t size, Py_ssize_t count):
-        """Return how many bytes so many texts of a size may have."""
+        """Return the most bytes that ``count`` texts of a total size may take."""
         cdef Py_ssize_t added = sum([len(name) + len(text) + 4 for name, text in self.added])
         return size + count * (self.growth + added) + 1
 
@@ -67,10 +67,11 @@ cdef class Rewriter:
         self, size_t content, size_t offsets, Py_ssize_t count, bint is_utf8, size_t out, size_t spare, size_t ends,
         size_t states, size_t over=0, size_t over_offsets=0,
     ):
-        """Write so many texts, and to ``ends`` (of 32 bits) 0 and where each ends.
+        """Write ``count`` texts, and to ``ends`` (32 bits) 0 and the end of each.
 
-        To ``states`` goes a byte for each: 1 where it was written, 2 where it is no JSON, whoever reads it. Members of as many other texts, if there are any, are put over those of the maps. ``out`` and ``spare`` have the
-        ``room``, and that of these texts. Returns how many bytes were written.
+        ``states`` gets a byte for each: 1 if it was written, 2 if no reader accepts it as JSON. ``over`` optionally
+        holds an object for each text, whose members are put over those of the map. ``out`` and ``spare`` must have the
+        ``room`` for these texts in addition. Returns the number of bytes written.
         """
         cdef const uint8_t *other = <const uint8_t *>over
         cdef const int64_t *other_start = <const int64_t *>over_offsets
@@ -92,7 +93,7 @@ cdef class Rewriter:
         return self.at
 
     cdef bint row(self, const uint8_t *at, const uint8_t *end) except -1:
-        """Write one text; returns whether that could be done."""
+        """Write one text; return whether that succeeded."""
         cdef Frame *frame
         cdef uint8_t byte
         cdef bint is_done
@@ -154,7 +155,7 @@ cdef class Rewriter:
                 at += 1
 
     cdef inline bint ends_here(self, bint is_broken) noexcept:
-        """Give up on a text, which may be no JSON; one with zeros may have another encoding."""
+        """Skip a text, which may be invalid JSON; one with zero bytes may have another encoding."""
         self.is_broken = is_broken
         return False
 
@@ -167,7 +168,7 @@ cdef class Rewriter:
         self.at += length
 
     cdef const uint8_t *scalar(self, const uint8_t *at, const uint8_t *end) except? NULL:
-        """Write a scalar; returns what is behind it."""
+        """Write a scalar; return the position after it."""
         cdef size_t length
         cdef uint8_t *behind
         cdef const uint8_t *found
@@ -189,7 +190,7 @@ cdef class Rewriter:
         return at + length
 
     cdef const uint8_t *number(self, const uint8_t *at, const uint8_t *end) except? NULL:
-        """Write a number as Python does; returns where it ends."""
+        """Write a number as Python does; return where it ends."""
         cdef const uint8_t *last
         cdef const uint8_t *found = past_number(at, end, &last, False)
         if found == NULL:
@@ -198,7 +199,7 @@ cdef class Rewriter:
         return found
 
     cdef const uint8_t *fraction(self, const uint8_t *start, const uint8_t *end) except? NULL:
-        """Write what Python does of the 64 bits that a number stands for, if it is no whole one; returns where it ends."""
+        """Write a fraction as Python writes its 64-bit float; return where it ends."""
         cdef const uint8_t *at = past_fraction(start, end)
         cdef char *text
         cdef Py_ssize_t length
@@ -216,7 +217,7 @@ cdef class Rewriter:
         return at
 
     cdef const uint8_t *name(self, const uint8_t *at, const uint8_t *end, Frame *frame) noexcept:
-        """Write a name and the colon behind it, and begin a member; returns where its value is."""
+        """Write a name and its colon, and start a member; return where its value starts."""
         cdef const uint8_t *last
         if at == end or at[0] != 0x22 or self.count == MOST_MEMBERS:
             self.is_broken = at == end or (at[0] != 0x22 and at[0] != 0)
@@ -243,7 +244,7 @@ cdef class Rewriter:
         return past_space(at + 1, end)
 
     cdef bint begin_member(self, const uint8_t *start, const uint8_t *end, bint is_moved) noexcept:
-        """Write a name, or the one that it becomes; returns whether there is room for it."""
+        """Write a name, or its new name; return whether there is room for it."""
         cdef Member *member = &self.members[self.count]
         cdef uint32_t hash_ = hash_of(start, end)
         cdef int32_t length = <int32_t>(end - start)
@@ -272,7 +273,7 @@ cdef class Rewriter:
         return True
 
     cdef inline void end_member(self) noexcept:
-        """End the member whose value was written, or take it back."""
+        """End the member whose value was written, or remove it."""
         if self.is_leaving and self.depth == 1:
             self.at, self.count = self.left_from, self.count - 1
             return
@@ -283,7 +284,7 @@ cdef class Rewriter:
         self.members[self.count - 1].end = self.at
 
     cdef inline int find_over(self, const uint8_t *start, int32_t length, uint32_t hash_) noexcept:
-        """Return which member is put over one of a name, -1 where there is none."""
+        """Return the index of the member put over one of a name, -1 if there is none."""
         cdef int number
         for number in range(self.over_count):
             if self.over[number].hash == hash_ and self.over[number].length == length:
@@ -292,7 +293,7 @@ cdef class Rewriter:
         return -1
 
     cdef bint read_over(self, const uint8_t *at, const uint8_t *end) noexcept:
-        """Take note of the members that are put over others; returns whether that could be done."""
+        """Read the members that are put over others; return whether that succeeded."""
         cdef const uint8_t *last
         cdef Over *each
         if end - at < 2 or at[0] != 0x7B:
@@ -319,7 +320,7 @@ cdef class Rewriter:
         return at + 1 == end and at[0] == 0x7D
 
     cdef bint close(self, Frame *frame) except -1:
-        """Put the members of an object in order and forget them; returns whether that could be done."""
+        """Put the members of an object in order and discard them; return whether that succeeded."""
         cdef int first = frame.first
         cdef bint is_ordered
         if self.is_moving and self.depth == 1:
@@ -332,7 +333,7 @@ cdef class Rewriter:
         return is_ordered
 
     cdef bint add(self) except -1:
-        """Write the members that are added; returns whether there is room for them."""
+        """Write the added members; return whether there is room for them."""
         cdef const uint8_t *start
         cdef bytes name, text
         cdef int number
@@ -359,7 +360,7 @@ cdef class Rewriter:
         return not is_tag(self.out, self.members, self.count)
 
     cdef bint order(self, int first, Py_ssize_t size) noexcept:
-        """Put members in the order of a HashMap; returns whether that could be done."""
+        """Put members in the order of a HashMap; return whether that succeeded."""
         cdef Member *members = &self.members[first]
         cdef int count = self.count - first, number, other
         cdef bint is_ordered = True

@@ -1,15 +1,15 @@
-# Members of objects and their order in a HashMap. Included behind json_text.
+# Members of objects and their order in a HashMap. Included after json_text.
 
 from libc.string cimport memset
 
 cdef enum:
-    FEW = 16  # so many are sorted sooner by looking for the place of each
+    FEW = 16  # up to this many, insertion sort is faster
 
 
 cdef struct Member:
     uint32_t hash
     int32_t length  # of its name
-    size_t start  # where its name's first quote is written
+    size_t start  # position of the first quote of its written name
     size_t end
 
 
@@ -31,7 +31,7 @@ cdef struct Name:
     uint32_t hash
     int32_t length
     const uint8_t *text
-    int32_t new_length  # -1 where the member is left out
+    int32_t new_length  # -1 for a removed member
     const uint8_t *new_text
 
 
@@ -41,7 +41,7 @@ cdef inline bint is_tag(const uint8_t *out, Member *member, int count) noexcept:
 
 
 cdef inline Py_ssize_t first_table(Py_ssize_t count, bint is_copied) noexcept:
-    """Return how large the table is that is made for so many members, or begins as a copy of them."""
+    """Return the size of a table created for ``count`` members, or as a copy of them."""
     cdef Py_ssize_t size = 1, capacity = count
     if is_copied:
         capacity = <Py_ssize_t>(count / 0.75 + 1) if count else 16
@@ -51,7 +51,7 @@ cdef inline Py_ssize_t first_table(Py_ssize_t count, bint is_copied) noexcept:
 
 
 cdef inline bint is_same(const uint8_t *out, Member *one, Member *other) noexcept:
-    """Return whether two members have one name."""
+    """Return whether two members have the same name."""
     cdef size_t length = one.length
     if one.hash != other.hash or one.length != other.length:
         return False
@@ -59,7 +59,7 @@ cdef inline bint is_same(const uint8_t *out, Member *one, Member *other) noexcep
 
 
 cdef Member *sort(Member *members, Member *made, int32_t *places, int count, uint32_t mask) noexcept:
-    """Return members by their buckets, those of one as they came."""
+    """Return members sorted by bucket, in insertion order within each."""
     cdef int number, place
     if count <= FEW:
         for number in range(count):

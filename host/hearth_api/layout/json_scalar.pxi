@@ -1,4 +1,4 @@
-# Scalars of JSON that are written in another way than they stand there. Included behind json_text.
+# JSON scalars that are written differently from their source text. Included after json_text.
 
 
 cdef uint32_t hash_of(const uint8_t *at, const uint8_t *end) noexcept:
@@ -22,7 +22,7 @@ cdef uint32_t hash_of(const uint8_t *at, const uint8_t *end) noexcept:
 
 
 cdef inline int code_of(const uint8_t *at, const uint8_t *end) noexcept:
-    """Return the number that four hexadecimal digits are, -1 where there are none."""
+    """Return the value of four hexadecimal digits, -1 if they are not."""
     cdef int code = 0, place
     cdef uint8_t byte
     if end - at < 4:
@@ -40,7 +40,7 @@ cdef inline int code_of(const uint8_t *at, const uint8_t *end) noexcept:
 
 
 cdef const uint8_t *copy_string(const uint8_t *at, const uint8_t *end, bint is_utf8, uint8_t **out) noexcept:
-    """Write a string of which the quote was passed, and move ``out`` behind it; returns what is behind its text."""
+    """Write a string after its opening quote, and advance ``out``; return the position after its text."""
     cdef uint8_t *to = out[0]
     cdef const uint8_t *begin = at
     cdef uint8_t byte
@@ -75,7 +75,7 @@ cdef const uint8_t *copy_string(const uint8_t *at, const uint8_t *end, bint is_u
 
 
 cdef const uint8_t *copy_character(const uint8_t *at, const uint8_t *end, uint8_t **out) noexcept:
-    """Write a character that is told by the digits of its code; returns what is behind them."""
+    """Write a character given by the digits of its code; return the position after them."""
     cdef int code = code_of(at, end), low
     cdef uint8_t *to = out[0]
     at += 4
@@ -107,7 +107,7 @@ cdef const uint8_t *copy_character(const uint8_t *at, const uint8_t *end, uint8_
 
 
 cdef inline int encode(int code, uint8_t *to) noexcept:
-    """Write a character beyond ASCII as UTF-8; returns how many bytes it has."""
+    """Write a non-ASCII character as UTF-8; return the number of bytes."""
     cdef int size = 2 if code < 0x800 else 3 if code < 0x10000 else 4, place
     for place in range(size - 1, 0, -1):
         to[place] = 0x80 | code & 0x3F
@@ -117,7 +117,7 @@ cdef inline int encode(int code, uint8_t *to) noexcept:
 
 
 cdef const uint8_t *past_fraction(const uint8_t *start, const uint8_t *end) noexcept:
-    """Return where a number with a point or an exponent ends; NULL where it is none, or Jackson may refuse it."""
+    """Return where a number with a point or an exponent ends; NULL if it is invalid, or Jackson may reject it."""
     cdef const uint8_t *first = start + (start[0] == 0x2D)
     cdef const uint8_t *at = first
     cdef const uint8_t *part
@@ -147,7 +147,7 @@ cdef const uint8_t *past_fraction(const uint8_t *start, const uint8_t *end) noex
 
 
 cdef const uint8_t *past_name(const uint8_t *at, const uint8_t *end) noexcept:
-    """Return where a name ends of which the quote was passed, before its quote; NULL where it holds an escape."""
+    """Return the position of a name's closing quote, given that after its opening one; NULL if it holds an escape."""
     while at < end and at[0] != 0x22:
         if at[0] == 0x5C or at[0] < 0x20:
             return NULL
@@ -158,7 +158,7 @@ cdef const uint8_t *past_name(const uint8_t *at, const uint8_t *end) noexcept:
 
 
 cdef bint is_open(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
-    """Return whether a string of which the quote was passed has no end, and nothing that needs a closer look."""
+    """Return whether a string, after its opening quote, is unterminated and otherwise plain."""
     while at < end:
         if at[0] == 0x22 or at[0] == 0x5C or at[0] < 0x20 or (at[0] >= 0x80 and not is_utf8):
             return False
@@ -167,7 +167,8 @@ cdef bint is_open(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
 
 
 cdef inline bint begins_word(uint8_t byte) noexcept:
-    """Return whether a word begins so that some reader of JSON knows: `true`, `false`, `null`, `NaN`, `Infinity`."""
+    """Return whether the byte starts a word that some JSON reader accepts: `true`, `false`, `null`, `NaN`,
+    `Infinity`."""
     return byte == 0x74 or byte == 0x66 or byte == 0x6E or byte == 0x4E or byte == 0x49
 
 
@@ -180,7 +181,7 @@ cdef bint is_ascii(const uint8_t *at, const uint8_t *end) noexcept:
 
 
 cdef const uint8_t *past_value(const uint8_t *at, const uint8_t *end) noexcept:
-    """Return what is behind a value that the API has written; NULL where it does not end."""
+    """Return the position after a value written by this API; NULL if it does not end."""
     cdef Py_ssize_t depth = 0
     while at < end:
         if at[0] == 0x22:

@@ -1,4 +1,4 @@
-# What stands in JSON texts, for loops that write them anew. NULL stands for what needs a closer look.
+# Scans JSON texts, for loops that rewrite them. NULL means that a text is not supported here.
 
 from cpython.mem cimport PyMem_Free
 from cpython.ref cimport PyObject
@@ -10,9 +10,9 @@ cdef extern from "Python.h":
     char *PyOS_double_to_string(double value, char format, int precision, int flags, int *kind) except NULL
 
 cdef enum:
-    SURE_DIGITS = 15  # a fraction of so many is the shortest text of its 64 bits
+    SURE_DIGITS = 15  # a fraction of at most this many is the shortest text of its 64 bits
     WHOLE_DIGITS = 18
-    PRINTED_DIGITS = 7  # so many are before the point in Java, in others there is an exponent
+    PRINTED_DIGITS = 7  # at most this many before the point in Java; longer ones get an exponent
     LONGEST_NUMBER = 100
     EXPONENT_DIGITS = 2
     WITH_POINT = 2  # Py_DTSF_ADD_DOT_0
@@ -33,14 +33,15 @@ cdef inline bint is_digit(uint8_t byte) noexcept:
 
 
 cdef inline bint is_letter_of_escape(uint8_t byte) noexcept:
-    """Return whether Python writes an escape with this behind the backslash: of `"\\nrtbf`."""
+    """Return whether Python writes an escape with this byte after the backslash: of `"\\nrtbf`."""
     return (
         byte == 0x22 or byte == 0x5C or byte == 0x6E or byte == 0x72 or byte == 0x74 or byte == 0x62 or byte == 0x66
     )
 
 
 cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_utf8) noexcept:
-    """Return where the string that was opened before ends, before its quote; NULL where it needs a closer look."""
+    """Return the position of a string's closing quote, given that after its opening one; NULL if not supported
+    here."""
     cdef uint8_t byte
     while at < end:
         byte = at[0]
@@ -61,9 +62,9 @@ cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_u
 cdef const uint8_t *past_number(
     const uint8_t *start, const uint8_t *end, const uint8_t **last, bint is_printed
 ) except? NULL:
-    """Return where a number ends, and where does ``last`` what Python writes, or Java prints, of its text.
+    """Return where a number ends; set ``last`` to the end of the part that Python writes, or Java prints.
 
-    NULL where that is not at the beginning of its text.
+    NULL if that part is not a prefix of its text.
     """
     cdef const uint8_t *first = start + (start[0] == 0x2D)
     cdef const uint8_t *at = first
@@ -101,7 +102,7 @@ cdef const uint8_t *past_number(
 
 
 cdef char *shortest(const uint8_t *start, const uint8_t *end) except NULL:
-    """Return what Python writes of the 64 bits that a number stands for, in memory to be freed."""
+    """Return Python's text of a number's 64-bit float; the caller frees it."""
     cdef char text[LONGEST_NUMBER + 1]
     memcpy(text, start, end - start)
     text[end - start] = 0
@@ -109,7 +110,7 @@ cdef char *shortest(const uint8_t *start, const uint8_t *end) except NULL:
 
 
 cdef bint is_shortest(const uint8_t *start, const uint8_t *end) except -1:
-    """Return whether Python writes a number so."""
+    """Return whether Python writes a number with the same text."""
     cdef char *found = shortest(start, end)
     cdef size_t length = end - start
     try:

@@ -1,6 +1,6 @@
-"""JSON of many rows written anew in one loop, however it is laid out: in order, with members moved, as Java prints it.
+"""Rewrites JSON of many rows in one loop, whatever its layout: in hash order, with members moved, or as Java's text.
 
-Where the loop is not compiled (`hatch_build`), it writes no row.
+Without the compiled loop (`hatch_build`), it writes no row.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ except ImportError:
 _MOST_NAMES = 64
 _COMMA = ord(",")
 _BEHIND = 1 << 31
-"""A place behind every text that a column can hold."""
+"""A position after every text that a column can hold."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """What becomes of the members of maps, whatever they hold, before they are put into a HashMap."""
+    """Changes to the members of maps, whatever they hold, before they are put into a HashMap."""
 
     names: Mapping[str, str | None] = field(default_factory=dict)
-    """The new names of members, None of those that are left out."""
+    """The new names of members, None for removed members."""
     keeps_others: bool = True
-    """Whether others stay as they are; else they are left out."""
+    """Whether other members are kept; else they are removed."""
     added: Mapping[str, Any] = field(default_factory=dict)
-    """Values that are added; they are the same in all maps."""
+    """Members that are added to every map."""
     is_copied: bool = False
-    """Whether that HashMap begins as a copy; else it is made for as many members as there were."""
+    """Whether that HashMap starts as a copy; else its capacity is the original number of members."""
 
 
 class RewrittenColumn(NamedTuple):
-    """The texts of the rows that were written, and masks of these rows and of those that no reader takes for JSON."""
+    """The rewritten texts, and masks of these rows and of those that no reader accepts as JSON."""
 
     texts: Any
     is_written: Any
@@ -50,19 +50,19 @@ class RewrittenColumn(NamedTuple):
 
 
 class Rewriting:
-    """Writes texts anew: all objects in the order of new HashMaps, or those that the texts are with members moved."""
+    """Rewrites texts: with all objects in the order of new HashMaps, or with members of top-level objects moved."""
 
     def __init__(self, moves: Moves | None = None) -> None:
-        """Take what is done to members."""
+        """Store the changes to members."""
         self._rewriter: Rewriter | None = None
         if Rewriter is not None and (moves is None or _can_move(moves)):
             self._rewriter = Rewriter(None if moves is None else _encoded(moves))
 
     def written(self, column: Any, over: Any = None) -> RewrittenColumn:
-        """Return the texts of those rows of a binary or string column that it is sure of.
+        """Return the texts of those rows of a binary or string column that it can certainly rewrite.
 
-        The texts are UTF-8 and what the API writes; those of objects that are put ``over`` the maps, one over each,
-        are that already.
+        The texts are UTF-8, written as by this API. `over` holds objects, written that way already, whose members are
+        put over those of the maps, one for each map.
         """
         rewriter, count, (content, offsets) = self._rewriter, len(column), memory(column)
         if rewriter is None or not len(content):
@@ -81,9 +81,9 @@ class Rewriting:
 
 
 def java_lines(column: Any) -> tuple[Any, Any]:
-    """Return what Java prints of the values of those rows it is sure of, of a string column of JSON without nulls.
+    """Return Java's text for the rows that it can certainly convert, of a string column of JSON without nulls.
 
-    The other result is a mask of these rows.
+    The second result is a mask of these rows.
     """
     count, (content, offsets) = len(column), memory(column)
     if write_lines is None or not len(content):
@@ -96,7 +96,7 @@ def java_lines(column: Any) -> tuple[Any, Any]:
 
 
 def _written(write: Callable[[int, int, int], int], count: int, room: int) -> RewrittenColumn:
-    """Return the texts that were written of some rows."""
+    """Return the rewritten texts of the rows."""
     if room >= _BEHIND:
         return _nothing(count)
     out, ends, states = pa.allocate_buffer(room), pa.allocate_buffer(4 * (count + 1)), np.empty(count, np.uint8)
@@ -110,11 +110,11 @@ def _nothing(count: int) -> RewrittenColumn:
 
 
 def _can_move(moves: Moves) -> bool:
-    """Tell whether the names are not too many, and all that are written are so without escapes."""
+    """Return whether the names are few enough, and none that is written needs escapes."""
     names = [name for name in (*moves.names, *moves.names.values(), *moves.added) if name is not None]
     try:
         "".join([*names, *map(plain_to_json, moves.added.values())]).encode()
-    except UnicodeEncodeError:  # half a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     return len(moves.names) <= _MOST_NAMES and all(plain_to_json(name) == f'"{name}"' for name in names)
 

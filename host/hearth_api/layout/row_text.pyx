@@ -1,6 +1,6 @@
-"""Values of columns written as texts of JSON, row by row in one loop, whatever they are made of.
+"""Writes the values of columns as JSON texts, row by row in one loop, for any nesting.
 
-Columns come as Arrow's own structures (its C data interface), all parts of one with a single call.
+Columns are passed through Arrow's C data interface, all parts of one in a single call.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -35,14 +35,14 @@ cdef struct Piece:
 
 cdef struct Node:
     int kind
-    int first  # of its members; of a text that is known, which one it is
+    int first  # index of its first member; of a known text, its own index
     int count
-    Piece before  # what stands before it in the value that it is a part of
-    Piece null  # without text where there may be none
+    Piece before  # text before it in the enclosing value
+    Piece null  # no text if nulls are not allowed
     PyObject *rare
 
 cdef enum:
-    DIGITS = 20  # and a sign are the longest number of 64 bits
+    DIGITS = 20  # the longest 64-bit number, with its sign
     MOST_BYTES = 0x7FFFFFFF
 
 cdef enum:
@@ -57,11 +57,11 @@ cdef const char *HEX = "0123456789ABCDEF"
 
 
 class _Unwritable(Exception):
-    """A null stands where none may, or the texts are too many for one column."""
+    """A null is not allowed here, or the texts exceed one column."""
 
 
 cdef class _Sheet:
-    """What is written of one column; it grows as it has to."""
+    """The text written for one column, in a growing buffer."""
 
     cdef PyObject *content
     cdef char *begin
@@ -83,7 +83,7 @@ cdef class _Sheet:
         return 0
 
     cdef bytes close(self):
-        """Return what was written, which is not copied."""
+        """Return what was written, without copying."""
         cdef bytes content
         _PyBytes_Resize(&self.content, self.size)
         content = <bytes>self.content
@@ -92,7 +92,7 @@ cdef class _Sheet:
         return content
 
     cdef int value(self, Node *node, Column *column, Py_ssize_t row, Py_ssize_t number) except -1:
-        """Write the value in a row of a column; ``number`` is that of the whole value."""
+        """Write the value in a row of a column; ``number`` is the row of the whole value."""
         cdef Py_ssize_t at = row + column.offset
         cdef const int32_t *ends
         cdef int member
@@ -130,7 +130,7 @@ cdef class _Sheet:
         return self._elements(node, column.children[0], ends[0], ends[1], number)
 
     cdef int packed(self, Node *node, _Row row) except -1:
-        """Write a value that is packed, as it comes (see `row_pack`)."""
+        """Write a packed value, in the order of its parts (see `row_pack`)."""
         cdef int member
         cdef Py_ssize_t size
         cdef double fraction
@@ -156,7 +156,7 @@ cdef class _Sheet:
         return self._integer(row.integer(node.kind))
 
     cdef int _packed_part(self, Node *node, _Row row) except -1:
-        """Write a part of a packed value, before which stands whether it is there."""
+        """Write a part of a packed value, which a presence byte precedes."""
         if row.take(1)[0]:
             return self.packed(node, row)
         if node.null.text is NULL:
@@ -207,7 +207,7 @@ cdef class _Sheet:
         return self._put_bytes(digits + first, DIGITS - first)
 
     cdef int _fraction(self, Node *node, double number) except -1:
-        """Write a number as Java does: Python writes those that have no exponent alike."""
+        """Write a number as Java does: those without exponent are the same in Python."""
         cdef double size = fabs(number)
         cdef char *text
         cdef bytes rare
@@ -305,7 +305,7 @@ cdef class _Sheet:
 
 
 cdef class _Row:
-    """A packed row, of which nothing is read behind its end."""
+    """A packed row; never read past its end."""
 
     cdef const uint8_t *at
     cdef const uint8_t *end
@@ -322,7 +322,7 @@ cdef class _Row:
         return count
 
     cdef const uint8_t *text(self, Py_ssize_t size) except NULL:
-        """Read a text, which may have come from anybody."""
+        """Read an untrusted text."""
         cdef const uint8_t *text = self.take(size)
         cdef Py_ssize_t at = 0
         while at < size and text[at] < 0x80:
@@ -349,11 +349,11 @@ cdef class _Row:
 cdef class RowTexts:
     """Writes columns of values that have the same parts, or packed rows of them (`packed_texts`).
 
-    A part is a tuple of its kind, the bytes that stand for a null (``None`` where there may be none), its members and
-    what writes a ``FLOAT64`` that is not written plainly. Kinds are called as the types of schemas; ``TEXT`` is what is
-    written already. The member of a struct is a tuple of the bytes before it and a part, any other member is a part.
-    The first of a ``MAP`` writes texts. Packed rows may be ``BARE`` texts, without quotes, or ``NOTHING`` but nulls; a
-    whole row for which no bytes stand is null.
+    A part is a tuple of its kind, the bytes for a null (``None`` if nulls are not allowed), its members and the
+    function that writes a special ``FLOAT64``. Kinds are named like the types of schemas; ``TEXT`` is already written
+    text. The member of a struct is a tuple of the bytes before it and a part, any other member is a part. The first of
+    a ``MAP`` writes texts. Packed rows may be ``BARE`` texts, without quotes, or ``NOTHING`` but nulls; a whole row
+    for which no bytes stand is null.
     """
 
     cdef Node *_nodes
@@ -378,7 +378,7 @@ cdef class RowTexts:
         PyMem_Free(self._nodes)
 
     cdef int _put(self, int place, tuple part, int texts) except -1:
-        """Note a part and those in it; returns how many texts there are up to here."""
+        """Record a part and its members; return the number of texts so far."""
         cdef Node *node = &self._nodes[place]
         cdef object null = part[1], members = part[2]
         cdef int number
@@ -403,10 +403,10 @@ cdef class RowTexts:
         return texts
 
     def write(self, object column, list texts):
-        """Return the texts of the rows of a column, and where each ends behind a 0, as 32 bits each; else ``None``.
+        """Return the texts of the rows of a column and their offsets (0 and each end, 32 bits); else ``None``.
 
-        ``texts`` are columns of texts without nulls, in the order of their parts. There are no texts where a value is
-        null that may not be, or they are too many for one column.
+        ``texts`` are columns of texts without nulls, in the order of their parts. Returns ``None`` if a null is not
+        allowed, or the texts exceed one column.
         """
         cdef Column root
         cdef Column *others = <Column *>PyMem_Malloc(max(1, len(texts)) * sizeof(Column))
@@ -448,7 +448,7 @@ cdef class RowTexts:
             PyMem_Free(others)
 
     cdef Py_ssize_t _bytes_of(self, int place, Column *column):
-        """Return how many bytes the texts of a struct hold, without those that are in lists."""
+        """Return the number of bytes in the texts of a struct, without those in lists."""
         cdef Node *node = &self._nodes[place]
         cdef const int32_t *starts
         cdef Py_ssize_t size = 0
@@ -464,10 +464,10 @@ cdef class RowTexts:
 
 
 def packed_texts(list writers, object codes, object order, object column):
-    """Return the texts of packed rows, a binary column, in an order; ``None`` where a value is null that may not be.
+    """Return the texts of packed rows, a binary column, in a given order; ``None`` if a null is not allowed.
 
-    ``codes`` are 32-bit numbers of rows' writers, ``order`` are 64-bit places of rows. The texts are told by their
-    bytes, where each ends behind a 0, as 32 bits each, and a bit for each that is not null, unless none is.
+    ``codes`` are the 32-bit indexes of rows' writers, ``order`` the 64-bit indexes of rows. Returns the bytes of the
+    texts, the offsets (0 and each end, 32 bits), and a validity bit for each text, or none if no text is null.
     """
     cdef const int32_t[::1] code = codes
     cdef const int64_t[::1] places = order
@@ -530,7 +530,7 @@ cdef Piece _FALSE = _piece(b"false")
 
 
 cdef Piece _piece(bytes text):
-    """Return where bytes are that somebody keeps."""
+    """Return the address of bytes that the caller keeps alive."""
     cdef Piece piece
     piece.text, piece.size = PyBytes_AS_STRING(text), len(text)
     return piece

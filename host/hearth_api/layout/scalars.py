@@ -1,4 +1,4 @@
-"""The scalars of many values without schema: cut out of their texts, or given as a column."""
+"""The scalars of many schemaless values: cut out of their texts, or given as a column."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hearth_api.layout.template import Fitting, Template
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
 
-# Numbers that Python, Java and orjson print alike.
+# Numbers that Python, Java and orjson print identically.
 _NUMBER = (
     r"^(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18})|0\.0|-?[1-9][0-9]{0,6}\.(?:0|[0-9]{0,7}[1-9])"
     r"|-?0\.0{0,2}(?:[1-9]|[1-9][0-9]{0,7}[1-9]))$"
 )
-# A fraction that is written without exponent, however many digits it has.
+# A fraction without exponent and with any number of digits.
 _FRACTION = r"^-?(?:[1-9][0-9]{0,6}\.|0\.0{0,2}[1-9])[0-9]{1,20}$"
 _MOST_DIGITS = 18
 _ZERO, _MINUS, _POINT = b"0-."
@@ -37,19 +37,19 @@ _NULL, _TRUE = constant("null"), constant("true")
 
 
 class ScalarPlace(NamedTuple):
-    """Where a scalar stands: the number of its place, and the tag around it."""
+    """The position of a scalar: the index of its place, and its tag."""
 
     number: int
     tag: str | None
 
 
 class ScalarsOfColumn(ScalarColumn):
-    """The values of a column, without the schema that it has."""
+    """The values of a column, without its schema."""
 
     def __init__(self, schema: Schema, column: Any, words: Any = None) -> None:
-        """Take a column of values of a schema, and the piece that has them in words where there is one.
+        """Store a column of values of a schema, and, if known, the piece with their words.
 
-        That has none with an escape, and no null.
+        The piece contains no escapes and no nulls.
         """
         self._schema, self._column, self._words = schema, column, words
 
@@ -59,23 +59,23 @@ class ScalarsOfColumn(ScalarColumn):
 
     @property
     def is_plain(self) -> bool:
-        """Tell it by the schema."""
+        """Return it by the schema."""
         return self._schema.name is None and self._schema.type is not Type.BYTES
 
     @property
     def is_text(self) -> bool:
-        """Tell it by the schema."""
+        """Return it by the schema."""
         return self.is_plain and self._schema.type is Type.STRING
 
     def pieces(self) -> list[Any]:
-        """Return the texts and what is around them, of numbers without having a look at each."""
+        """Return the texts and their quotes or tags; numbers are not examined one by one."""
         pieces = self._pieces()
         if not self._column.null_count:
             return pieces
         return [as_string(join(pieces, len(self._column))).fill_null(_NULL)]
 
     def _pieces(self) -> list[Any]:
-        """Return pieces that are null where there is no value."""
+        """Return pieces that are null where the value is null."""
         schema, column, words = self._schema, self._column, self._words
         if schema.name in _TAGS:
             numbers = column.cast(_PHYSICAL).cast(pa.string()) if words is None else words
@@ -87,31 +87,31 @@ class ScalarsOfColumn(ScalarColumn):
         return [pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())]
 
     def words(self) -> Any:
-        """Return the column, or what has its words already."""
+        """Return the piece with the words if known, else the column."""
         return self._column.fill_null(_NULL) if self._words is None else self._words
 
     def part(self, mask: Any) -> ScalarColumn:
-        """Return a part of the column."""
+        """Return part of the column."""
         words = self._words
         if words is not None:
             words = words.part(mask) if isinstance(words, Spans) else words.filter(pa.array(mask))
         return ScalarsOfColumn(self._schema, self._column.filter(pa.array(mask)), words)
 
     def retold(self, schema: Schema, column: Any) -> ScalarColumn:
-        """Return the column, with the same words where they are known."""
+        """Return the column, with the same words if known."""
         return ScalarsOfColumn(schema, column, self._words)
 
 
 class Scalars(ScalarColumn):
-    """What stands in one place of texts that are laid out alike."""
+    """The content of one place in texts with the same layout."""
 
     def __init__(self, template: Template, fitting: Fitting, place: ScalarPlace) -> None:
-        """Take the texts and the place."""
+        """Store the texts and the place."""
         self.template, self.fitting, self.place, self.tag = template, fitting, place.number, place.tag
         self._opens = fitting.opens(self.place)
 
     def column(self) -> tuple[Schema, Any]:
-        """Return the values; those of tags that numbers stand in are times."""
+        """Return the values; those with a tag for numbers are dates and times."""
         if not isinstance(self._opens, bool):
             others = self.fitting.spans(self.place).part(~self._opens)
             if (others.content[others.starts] != _N).any():
@@ -126,7 +126,7 @@ class Scalars(ScalarColumn):
         return schema, found[1].cast(arrow_type(schema))
 
     def _texts(self, texts: Any) -> Any:
-        """Return texts as they are without escapes, null for the one word, which stands without quotes."""
+        """Return texts without escapes, null for the unquoted word `null`."""
         escaped = self.fitting.escaped(self.place)
         texts = _replaced(texts, escaped, lambda text: strict_json(f'"{text}"'))
         if self._opens is True:
@@ -135,36 +135,36 @@ class Scalars(ScalarColumn):
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether there is no tag."""
+        """Return whether there is no tag."""
         return self.tag is None
 
     @property
     def is_text(self) -> bool:
-        """Tell whether some stand in quotes."""
+        """Return whether some values are quoted."""
         return self._opens is not False and self.is_plain
 
     def pieces(self) -> list[Any]:
-        """Return what stands there, with its quotes and without its tag."""
+        """Return the content of the place, with its quotes and without its tag."""
         return [self.fitting.between(self.place, self.place)]
 
     def words(self) -> Any:
-        """Return what stands there without its quotes, which a null has none of."""
+        """Return the content of the place without its quotes, which a null does not have."""
         if len(self.fitting.escaped(self.place)):
             return self.column()[1].fill_null(_NULL)
         return self.fitting.spans(self.place)
 
     def part(self, mask: Any) -> ScalarColumn:
-        """Return what stands in the place in some of the texts."""
+        """Return the content of the place in some of the texts."""
         return Scalars(self.template, self.fitting.only(mask), ScalarPlace(self.place, self.tag))
 
     def retold(self, schema: Schema, column: Any) -> ScalarColumn:
-        """Return the column, and that its words stand here unless one of them is null or has an escape."""
+        """Return the column with this content as its words, unless one of them is null or has an escape."""
         is_told = not column.null_count and not len(self.fitting.escaped(self.place))
         return ScalarsOfColumn(schema, column, self.fitting.spans(self.place) if is_told else None)
 
 
 def are_scalars(texts: Any) -> Any:
-    """Tell which texts are words of JSON, or numbers that are printed in one way only; None where all are."""
+    """Return which texts are JSON literals, or numbers with a unique printed form; None if all are."""
     content, offsets = memory(texts)
     sizes = np.diff(offsets)
     is_negative = content[offsets[:-1]] == _MINUS
@@ -184,7 +184,7 @@ def are_scalars(texts: Any) -> Any:
 
 
 def _are_words(content: Any, offsets: Any, sizes: Any) -> Any:
-    """Tell which texts are true, false or null, by the last four bytes and the size of each."""
+    """Return which texts are true, false or null, by the last four bytes and the size of each."""
     lasts = np.ndarray((len(content) + 1,), "<u4", bytes(4) + content.tobytes(), strides=(1,))[offsets[1:]]
     are_short = (sizes == 4) & ((lasts == _WORD_TRUE) | (lasts == _WORD_NULL))
     return are_short | ((sizes == 5) & (lasts == _END_OF_FALSE) & (content[offsets[:-1]] == _F))
@@ -195,13 +195,13 @@ def _have_few_digits(texts: Any) -> Any:
 
 
 def _are_shortest(texts: Any) -> Any:
-    """Tell which texts are fractions with many digits, none of which can be left out."""
+    """Return which texts are fractions with many digits, all of them needed."""
     fractions = pc.if_else(pc.match_substring_regex(texts, _FRACTION), texts, pa.scalar(None, pa.string()))
     return pc.equal(fractions.cast(pa.float64()).cast(pa.string()), fractions).fill_null(False)
 
 
 def _typed(texts: Any) -> tuple[Schema, Any]:
-    """Return scalars without quotes as a column, if they are of one kind, nulls apart."""
+    """Return unquoted scalars as a column, if they are of one kind apart from nulls."""
     content, offsets = memory(texts)
     firsts = content[offsets[:-1]]
     nulls = firsts == _N
@@ -219,14 +219,14 @@ def _typed(texts: Any) -> tuple[Schema, Any]:
 
 
 def _escaped(texts: Any) -> Any:
-    """Return texts as they stand between quotes; few of them need a change."""
+    """Return texts in their escaped form; few of them need a change."""
     content, offsets = memory(texts)
     odd = np.flatnonzero((content < 0x20) | (content == _QUOTE) | (content == _BACKSLASH))
     return _replaced(texts, rows_of(odd, offsets), lambda text: plain_to_json(text)[1:-1])
 
 
 def _replaced(texts: Any, rows: Any, change: Callable[[str], str]) -> Any:
-    """Return texts of which those of some rows are changed; an UnlikeError where one cannot be held then."""
+    """Return texts with those of some rows changed; raise an UnlikeError if a column cannot hold the result."""
     try:
         return replaced(texts, rows, change)
     except ValueError as error:

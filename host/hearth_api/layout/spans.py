@@ -1,4 +1,4 @@
-"""Pieces of texts: cut out of columns, and joined to columns, without a loop per row."""
+"""Cuts pieces of text out of columns and joins them to columns, without a loop per row."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOST_BYTES = (1 << 31) - 1
 
 @lru_cache(maxsize=256)
 def constant(text: str) -> Any:
-    """Return a text as Arrow's functions take it.
+    """Return a text as an Arrow scalar.
 
-    Given one of Python's own they look each time whether there is a pandas to ask, which takes them 0.1 ms.
+    Given a Python string, Arrow's functions check each time whether pandas is installed, which takes 0.1 ms.
     """
     return pa.scalar(text, pa.string())
 
 
 def number_type(type_: Any) -> Any:
-    """Return numpy's type of one of Arrow's numbers; before its version 26 Arrow says it only with pandas."""
+    """Return the numpy type of an Arrow number type; before Arrow 26, Arrow's own conversion needs pandas."""
     kind = "f" if pa.types.is_floating(type_) else "u" if pa.types.is_unsigned_integer(type_) else "i"
     return np.dtype(f"{kind}{type_.bit_width // 8}")
 
@@ -34,7 +34,7 @@ def number_type(type_: Any) -> Any:
 def memory(column: Any) -> tuple[Any, Any]:
     """Return the bytes of a binary or string column as numpy array, from its first row to its last, and the offsets.
 
-    There is one offset more than rows, and the first is 0.
+    There is one more offset than rows, and the first is 0.
     """
     _, offsets, data = column.buffers()
     width = np.int64 if column.type in (pa.large_binary(), pa.large_string()) else np.int32
@@ -49,14 +49,14 @@ def memory(column: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Spans:
-    """Texts of rows that stand in a content, a numpy array of bytes, from `starts` to `ends`, and are not copied."""
+    """Texts of rows as ranges from `starts` to `ends` of a numpy array of bytes, not copied."""
 
     content: Any
     starts: Any
     ends: Any
 
     def part(self, mask: Any) -> Spans:
-        """Return those for which a mask is true."""
+        """Return those selected by a mask."""
         return Spans(self.content, self.starts[mask], self.ends[mask])
 
     def column(self) -> Any:
@@ -65,7 +65,7 @@ class Spans:
 
 
 def chosen(texts: Sequence[bytes], places: Any) -> Any:
-    """Return a piece that is one of some texts in each row, told by its place among them; mostly there is but one."""
+    """Return a piece that is, in each row, one of some texts, chosen by its index; usually there is only one text."""
     if len({*texts}) == 1:
         return texts[0]
     content, offsets = memory(pa.array(texts, _BYTES))
@@ -73,7 +73,7 @@ def chosen(texts: Sequence[bytes], places: Any) -> Any:
 
 
 def nulled(column: Any, nulls: Any) -> Any:
-    """Return a column with nulls where an array of booleans says so."""
+    """Return a column with nulls where an array of booleans is true."""
     return pc.if_else(nulls if isinstance(nulls, pa.Array) else pa.array(nulls), pa.scalar(None, column.type), column)
 
 
@@ -95,7 +95,7 @@ def join(pieces: Sequence[Any], length: int) -> Any:
 
 
 def _merged(pieces: Sequence[Any]) -> list[Any]:
-    """Return the pieces with constant ones that follow each other put together."""
+    """Return the pieces with adjacent constants merged."""
     merged: list[Any] = []
     for piece in pieces:
         if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
@@ -106,7 +106,7 @@ def _merged(pieces: Sequence[Any]) -> list[Any]:
 
 
 def _gathered(pieces: Sequence[Any], length: int) -> Any:
-    """Return the pieces joined by one copy of each, which for spans is half of what cutting and joining takes.
+    """Return the pieces joined by copying each once, which for spans takes half as long as cutting and joining.
 
     They are copied piece by piece, so a row ends where its last piece does.
     """
@@ -127,25 +127,25 @@ def _gathered(pieces: Sequence[Any], length: int) -> Any:
 
 
 def _size(starts: Any, ends: Any, length: int) -> int:
-    """Return how many bytes a piece has in all rows together."""
+    """Return the total number of bytes of a piece over all rows."""
     return length * (ends - starts) if isinstance(ends, int) else int((ends - starts).sum())
 
 
 def address_of(content: Any) -> int:
-    """Return where the bytes of a numpy array are."""
+    """Return the address of a numpy array's bytes."""
     address: int = content.__array_interface__["data"][0]
     return address
 
 
 def copied(base: int, edges: Any, size: int) -> Any:
-    """Copy pieces of memory, wherever they lie, `size` bytes together, into one column.
+    """Copy pieces of memory at any addresses, `size` bytes in total, into one column.
 
-    Where a piece begins and ends is told by every two edges, int32 for binary or int64 for large binary, counted from
-    `base`, an address; there is one edge more, which means nothing and is changed. An array of Arrow is a buffer and
+    Every pair of edges, int32 for binary or int64 for large binary, gives the start and the end of a piece relative to
+    the address `base`; one additional edge is a placeholder, which is overwritten. An Arrow array is a buffer with
     offsets into it: here the buffer is all memory from `base` on, and every second element is a piece. `take` copies
-    just those and never reads what lies between (decision 0018). It reserves memory by the mean size of all elements,
-    for which it believes the last offset. That says what the pieces need: with less there it copies them again
-    whenever they outgrow it, and with more to give back the rest (0074).
+    only those and never reads between them (decision 0018). It reserves memory by the mean size of all elements, which
+    it derives from the last offset. That offset is set to what the pieces need: with less, Arrow copies them again
+    whenever they outgrow the buffer, and with more, to give back the rest (0074).
     """
     type_ = pa.large_binary() if edges.dtype == np.int64 else _BYTES
     count = len(edges) // 2
@@ -157,7 +157,7 @@ def copied(base: int, edges: Any, size: int) -> Any:
 
 
 def _where(piece: Any) -> tuple[Any, Any, Any]:
-    """Return the content that a piece stands in, and where in it the piece begins and ends in each row, or in all."""
+    """Return the content of a piece, and its start and end in each row, or in all rows."""
     if isinstance(piece, Spans):
         return piece.content, piece.starts, piece.ends
     if isinstance(piece, bytes):
@@ -167,7 +167,7 @@ def _where(piece: Any) -> tuple[Any, Any, Any]:
 
 
 def _validity(pieces: Sequence[Any]) -> Any:
-    """Return the bits of the rows in which no piece is null, None where that is all of them."""
+    """Return the bits of the rows in which no piece is null, None if there are no nulls."""
     columns = [piece for piece in pieces if isinstance(piece, pa.Array) and piece.null_count]
     if not columns:
         return None
@@ -176,12 +176,12 @@ def _validity(pieces: Sequence[Any]) -> Any:
 
 
 def rows_of(positions: Any, offsets: Any) -> Any:
-    """Return the numbers of the rows that hold the bytes at the given positions, each once."""
+    """Return the distinct numbers of the rows that contain the bytes at the given positions."""
     return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
 
 
 def replaced(column: Any, rows: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a column with a function applied to the texts of some rows, given by their ascending numbers."""
+    """Return a column with a function applied to the texts of some rows, given by ascending numbers."""
     if len(rows) == 0:
         return column
     mask = np.zeros(len(column), bool)
@@ -197,7 +197,7 @@ def as_string(texts: Any) -> Any:
 
 
 def _evens(count: int) -> Any:
-    """Return the first even numbers, so many of them, as an Arrow array."""
+    """Return the first `count` even numbers as an Arrow array."""
     return _even_numbers(1 << count.bit_length()).slice(0, count)
 
 

@@ -1,4 +1,4 @@
-"""Values that stand for many, written for all of them: what stands side by side as before is copied in one piece."""
+"""Writes values that represent many rows; parts that stay adjacent are copied in one piece."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NULL = constant("null")
 
 
 def to_texts(value: Any, count: int) -> Any:
-    """Return a value that stands for so many as a column of their JSON texts; a null is null there."""
+    """Return the JSON texts of a value that represents `count` rows, as a column; a null stays null."""
     if value is None:
         return pa.nulls(count, pa.string())
     pieces = _merged(_pieces(value))
@@ -29,7 +29,7 @@ def to_texts(value: Any, count: int) -> Any:
 
 
 def _pieces(value: Any) -> Iterator[Any]:
-    """Return the constant texts, columns, and scalars as they stand, that make up the text of a value."""
+    """Yield the constant texts, columns, and scalars that make up the text of a value."""
     if isinstance(value, ScalarColumn):
         if not isinstance(value, Scalars):
             yield from value.pieces()
@@ -58,7 +58,7 @@ def _pieces(value: Any) -> Iterator[Any]:
 
 
 class _Stretch:
-    """Places of a text that follow each other as they did, perhaps from its beginning or to its end."""
+    """Adjacent places of a text that keep their order, including its start or end where they reach it."""
 
     def __init__(self, scalars: Scalars) -> None:
         self.scalars, self.first, self.last = scalars, scalars.place, scalars.place
@@ -66,7 +66,7 @@ class _Stretch:
         self.last_place: int | None = self.last
 
     def goes_on(self, literal: bytes, scalars: Scalars) -> bool:
-        """Tell whether a place follows the last one, and what is between them is what was."""
+        """Return whether a place follows the last one, with the same text between them."""
         is_next = scalars.fitting is self.scalars.fitting and scalars.place == self.last + 1
         return is_next and self.scalars.template.literals[scalars.place] == literal
 
@@ -76,7 +76,7 @@ class _Stretch:
 
 
 def _merged(pieces: Iterator[Any]) -> list[Any]:
-    """Return the pieces with constant texts put together, and what stands side by side as before in one stretch."""
+    """Return the pieces with constants merged, and adjacent places merged into stretches."""
     merged: list[Any] = []
     for piece in pieces:
         last = merged[-1] if merged else None

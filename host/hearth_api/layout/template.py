@@ -1,10 +1,10 @@
-"""Texts of JSON that are laid out alike: one of them is the pattern, and the others are cut where it is cut.
+"""JSON texts with the same layout: one is the pattern, and the others are cut at the same places.
 
-A writer of JSON puts the same constant texts around the values of every record. A template holds these texts, learned
-from one text by a `Walker`, and finds the values of many texts at once. A row matches only if its constant texts are
-byte by byte those of the pattern, its quoted values end at the next quote that is not escaped, and nothing is left
-over. Who takes the values still has to prove that an unquoted one is a JSON scalar; then the row is valid JSON with
-the same members in the same order as the pattern.
+A JSON writer puts the same constant texts around the values of every record. A template holds these constants, learned
+from one text by a `Walker`, and finds the values of many texts at once. A row matches only if its constants equal
+those of the pattern byte by byte, its quoted values end at the next unescaped quote, and nothing is left over. The
+caller must still check that an unquoted value is a JSON scalar; then the row is valid JSON with the same members in
+the same order as the pattern.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hearth_api.layout.spans import Spans
 L = TypeVar("L")
 
 FEW = 64
-"""Fewer rows than this are not worth a template: to look takes as long as 60 to 100 rows one by one."""
+"""Fewer rows than this are not worth a template: finding one takes as long as parsing 60 to 100 rows one by one."""
 _AT_MOST = 16
 _QUOTE = 0x22
 _BACKSLASH = 0x5C
@@ -32,19 +32,19 @@ _SCALAR = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
 
 
 def are_few(count: int) -> bool:
-    """Tell whether so many rows are too few to look for templates in them."""
+    """Return whether there are too few rows to look for templates."""
     return count < FEW
 
 
 class NoTemplateError(Exception):
-    """The text is not laid out in a way that others could share."""
+    """The text has a layout that others cannot share."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """The constant texts of a JSON text, and for each of the values between them whether it stands in quotes.
+    """The constants of a JSON text, and whether each of the values between them is quoted.
 
-    One in quotes may be null as well; of None either is taken.
+    A quoted value may also be null; None accepts either.
     """
 
     literals: tuple[bytes, ...]
@@ -52,7 +52,7 @@ class Template:
 
 
 class Walker:
-    """Walks along one JSON text and notes what is constant in it."""
+    """Walks along one JSON text and records its constants."""
 
     def __init__(self, text: bytes) -> None:
         """Start at the beginning."""
@@ -62,13 +62,13 @@ class Walker:
         self._are_quoted: list[bool | None] = []
 
     def template(self) -> Template | None:
-        """Return what was noted, None when there is no value or something after the last one."""
+        """Return the template, None if there is no value or anything after the last one."""
         if not self._are_quoted or self._text[self._at :].strip(b" \t\n\r"):
             return None
         return Template((*self._literals, self._text[self._noted :]), tuple(self._are_quoted))
 
     def scalar(self, is_quoted: Callable[[bytes], bool | None]) -> int:
-        """Walk along a scalar, ask whether the values in its place are quoted, and return which place it is."""
+        """Walk along a scalar, ask whether the values in its place are quoted, and return the index of the place."""
         self._skip_space()
         match = _SCALAR.match(self._text, self._at)
         if match is None:
@@ -79,7 +79,7 @@ class Walker:
         return len(self._literals) - 1
 
     def elements(self) -> Iterator[int]:
-        """Walk along an array, and count its elements, each when it comes next, which the caller walks along."""
+        """Walk along an array, yielding the index of each element, which the caller walks along."""
         self._expect(b"[")
         count = 0
         while not self.finds(b"]"):
@@ -89,7 +89,7 @@ class Walker:
             count += 1
 
     def members(self) -> Iterator[str]:
-        """Walk along an object, and return each name when its value comes next, which the caller walks along."""
+        """Walk along an object, yielding each name before its value, which the caller walks along."""
         self._expect(b"{")
         seen: set[str] = set()
         while not self.finds(b"}"):
@@ -102,7 +102,7 @@ class Walker:
             yield name
 
     def finds(self, mark: bytes, passes: bool = True) -> bool:
-        """Tell whether a mark comes next, and pass it unless it is only looked for."""
+        """Return whether a mark comes next, and skip it if `passes`."""
         self._skip_space()
         is_there = self._text.startswith(mark, self._at)
         self._at += is_there and passes
@@ -130,16 +130,16 @@ class Walker:
 
 @dataclass
 class Known(Generic[L]):
-    """The layouts that texts had of late, a few of them, the newest last."""
+    """The most recent layouts, the newest last."""
 
     layouts: list[L] = field(default_factory=list)
 
     def tried(self, left: Any, learn: Callable[[], L | None], worth: int = 1) -> Iterator[L]:
-        """Return the known layouts, and learn others from rows that none of them fits, as long as that is worth it.
+        """Yield the known layouts, then learn others from rows that none of them fits, while that is worthwhile.
 
-        `left` tells for every row whether none has fitted yet, and is kept up to date by the caller; `learn` returns
-        the layout of one of these, None when it has none that others could share. A layout that fits fewer rows than
-        `worth` is forgotten: that of others is looked for each time, and is soon learned again.
+        `left` is true for every row that no layout has fitted yet, kept up to date by the caller; `learn` returns the
+        layout of one of these rows, None if others cannot share it. A layout that fits fewer rows than `worth` is
+        forgotten: trying it each time costs more than learning it again.
         """
         count = int(np.count_nonzero(left))
         for layout in list(self.layouts):
@@ -162,10 +162,10 @@ class Known(Generic[L]):
 
 
 class Payloads:
-    """Many JSON texts, one after the other in memory, and what every template needs to know of them."""
+    """Many JSON texts, contiguous in memory, with the positions that every template needs."""
 
     def __init__(self, content: Any, offsets: Any) -> None:
-        """Take the bytes as numpy array, and the offsets of the rows, one more than there are rows."""
+        """Store the bytes as numpy array, and the offsets of the rows, one more than there are rows."""
         self.content = content
         self.starts = offsets[:-1]
         self.ends = offsets[1:]
@@ -175,12 +175,12 @@ class Payloads:
             self.backslashes = np.flatnonzero(content == _BACKSLASH)
             quotes = _unescaped(quotes, self.backslashes, self.starts)
         self.first_quotes = _firsts(quotes, self.starts, self.ends)
-        # A row that is cut short asks for quotes behind the last one.
+        # A truncated row looks for quotes after the last one.
         self.quotes = np.append(quotes, (len(content), len(content)))
         self.numbers = np.arange(len(self.starts))
 
     def part(self, rows: Any) -> Payloads:
-        """Return those of the rows that are told by their ascending numbers; they keep these."""
+        """Return the rows with the given ascending numbers; they keep their numbers."""
         if len(rows) == len(self):
             return self
         part = copy(self)
@@ -193,12 +193,12 @@ class Payloads:
         return len(self.starts)
 
     def following(self, byte: int, at: Any) -> Any:
-        """Return for every row where a byte is next, from the given position on; behind them all where it is not."""
+        """Return for every row where a byte occurs next, from a position on; one after all rows if nowhere."""
         places = np.append(np.flatnonzero(self.content == byte), len(self.content))
         return places[np.searchsorted(places[:-1], at)]
 
     def have(self, literal: bytes, at: Any) -> Any:
-        """Tell for every row whether its content at the given position, one per row, is the literal."""
+        """Return for every row whether its content at the given position, one per row, is the literal."""
         count = len(at)
         if not literal:
             return True
@@ -206,7 +206,7 @@ class Payloads:
         if places <= 0:
             return False
         windows: Any = np.ndarray((places,), f"V{len(literal)}", self.content, strides=(1,))
-        # Not take(): it would first copy all windows into one piece.
+        # Not take(): it would first copy all windows into one array.
         found = windows[np.minimum(at, places - 1)].tobytes()
         if found == literal * count:
             return True
@@ -216,23 +216,23 @@ class Payloads:
 
 @dataclass
 class Cut:
-    """The values of the payloads that fit a template; of rows that do not, the entries mean nothing."""
+    """The values of the payloads that fit a template; entries of other rows are meaningless."""
 
     fits: Any
-    """For every row whether it fits."""
+    """Whether each row fits."""
     spans: list[tuple[Any, Any]]
-    """For every place the position of the first byte of the values, without quotes, and of the byte after the last."""
+    """The start and end positions of the values in each place, without quotes."""
     opens: list[Any]
-    """For every place which of the values begin with a quote: an array, or one answer for all."""
+    """Which of the values in each place start with a quote: an array, or one boolean for all."""
     wholes: list[tuple[Any, Any]]
-    """For every place the spans of the values as they stand in the text: with quotes, null as a word."""
+    """The spans of the values in each place with their quotes; null as a literal."""
 
 
 class Fitting:
-    """Some of the rows that fit a template, and what stands in its places."""
+    """Some of the rows that fit a template, with the contents of its places."""
 
     def __init__(self, payloads: Payloads, found: Cut, fits: Any) -> None:
-        """Take what is true of the rows that are meant."""
+        """Store the rows selected by the mask."""
         self._payloads, self._cut = payloads, found
         self._places = np.flatnonzero(fits)
         self._are_all = len(self._places) == len(payloads)
@@ -245,7 +245,7 @@ class Fitting:
         return len(self._places)
 
     def only(self, sure: Any) -> Fitting:
-        """Return those of the rows of which something is true, the very same for the same mask."""
+        """Return the rows selected by a mask; the same mask object gives the same result object."""
         if self._part is None or self._part[0] is not sure:
             fits = np.zeros(len(self._payloads), bool)
             fits[self._places[sure]] = True
@@ -253,15 +253,15 @@ class Fitting:
         return self._part[1]
 
     def texts(self, place: int) -> Any:
-        """Return what stands in a place, without quotes, as a binary column."""
+        """Return the contents of a place, without quotes, as a binary column."""
         return self.spans(place).column()
 
     def spans(self, place: int) -> Spans:
-        """Return what stands in a place, without quotes."""
+        """Return the contents of a place, without quotes."""
         return Spans(self._payloads.content, *self._mine(self._cut.spans[place]))
 
     def opens(self, place: int) -> Any:
-        """Return which of the rows have a quote in a place: an array, or one answer for all."""
+        """Return which of the rows have a quote in a place: an array, or one boolean for all."""
         opens = self._cut.opens[place]
         return opens if isinstance(opens, bool) or self._are_all else _answer(opens[self._places])
 
@@ -274,7 +274,7 @@ class Fitting:
         return np.flatnonzero(np.searchsorted(backslashes, ends) > np.searchsorted(backslashes, starts))
 
     def between(self, first: int | None, last: int | None) -> Spans:
-        """Return the texts from the beginning of one place to the end of another; without one, to that of the row."""
+        """Return the texts from the start of one place to the end of another; None is the start or end of the row."""
         starts = self._of_rows(self._payloads.starts if first is None else self._cut.wholes[first][0])
         ends = self._of_rows(self._payloads.ends if last is None else self._cut.wholes[last][1])
         return Spans(self._payloads.content, starts, ends)
@@ -306,7 +306,7 @@ def cut(template: Template, payloads: Payloads) -> Cut:
 def _cut_place(
     payloads: Payloads, result: Cut, is_quoted: bool | None, at: Any, quote: Any, after: bytes
 ) -> tuple[Any, Any]:
-    """Note where the values of a place are; return where they end, and how many quotes are before that."""
+    """Record the positions of a place's values; return where they end, and the number of quotes before that."""
     opens: Any = False
     if is_quoted is not False:
         opens = payloads.content.take(at, mode="clip") == _QUOTE
@@ -328,10 +328,10 @@ def _cut_place(
 
 
 def _bare_end(payloads: Payloads, result: Cut, opens: Any, at: Any, quote: Any, after: bytes) -> Any:
-    """End unquoted values where the constant text after them begins.
+    """End unquoted values at the following constant.
 
-    That is known by its first quote, or between elements of an array by its first byte, which is none of a scalar.
-    Without a comma in it nothing comes next, and it ends with the row.
+    It is found by its first quote, or between elements of an array by its first byte, which no scalar contains. A
+    constant without a comma is the last, and the value ends with the row.
     """
     lead = after.find(b'"')
     following = payloads.quotes.take(quote, mode="clip")
@@ -346,12 +346,12 @@ def _bare_end(payloads: Payloads, result: Cut, opens: Any, at: Any, quote: Any, 
 
 
 def _answer(each: Any) -> Any:
-    """Return answers, one per row, or the one that all of them are."""
+    """Return booleans, one per row, or a single one if all are equal."""
     return True if each.all() else each if each.any() else False
 
 
 def _firsts(quotes: Any, starts: Any, ends: Any) -> Any:
-    """Return for every row the number of its first quote, quickly when all rows have as many."""
+    """Return for every row the index of its first quote, quickly if all rows have equally many."""
     each, rest = divmod(len(quotes), max(len(starts), 1))
     if each and not rest:
         firsts = np.arange(0, len(quotes), each)
@@ -361,7 +361,7 @@ def _firsts(quotes: Any, starts: Any, ends: Any) -> Any:
 
 
 def _unescaped(quotes: Any, backslashes: Any, starts: Any) -> Any:
-    """Leave out the quotes that an odd number of backslashes stands before."""
+    """Return the quotes that an even number of backslashes precedes."""
     is_last = np.append(np.diff(backslashes) != 1, True)
     ends = np.flatnonzero(is_last)
     lengths = np.diff(ends, prepend=-1)

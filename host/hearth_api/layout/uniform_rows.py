@@ -1,10 +1,10 @@
-"""Rows without schema that share one layout, changed as one value with a `ScalarColumn` in the place of each scalar.
+"""Schemaless rows of one layout, changed as one value with a `ScalarColumn` in place of each scalar.
 
-A column without schema holds JSON texts, and most of those of one topic have the same members in the same order.
-`Layouts` finds the rows that differ in their scalars alone. What is done to a value, its members moved, renamed or
-left out, is then done to one value for all of them, and `stretch.to_texts` writes it for all. Arrays that have as many
-elements are laid out alike, too. Rows that are like few others are in no group, nor are those with numbers that
-another writer of JSON would print in another way: they are read one by one.
+A schemaless column holds JSON texts, and most of those of one topic have the same members in the same order. `Layouts`
+finds the rows that differ only in their scalars. A change to a value, such as moving, renaming or dropping members, is
+then applied to one value for all of them, and `stretch.to_texts` writes the texts of all. Arrays with equally many
+elements have the same layout, too. Rows that resemble few others are in no group, nor are those with numbers that
+another JSON writer would print differently: they are processed one by one.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from hearth_api.layout.template import (
 _DEEPEST = 20
 _MOST_SKIPPED = 31
 _WORTH_IT = 4
-"""Where so many times the rows that are alike are fewer than all, it is not worth while to look for them."""
+"""If the grouped rows times this number are fewer than all rows, searching for groups is not worthwhile."""
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """How texts are laid out: their template, and the value they hold, with a place for each scalar."""
+    """The layout of texts: their template, and their value with a place for each scalar."""
 
     template: Template
     value: Any
@@ -48,51 +48,50 @@ class _Layout:
 
 @dataclass(frozen=True)
 class UniformRows:
-    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them."""
+    """Rows with the same layout: their numbers, ascending, and the value that represents all of them."""
 
     rows: Any
     value: Any
 
     def part(self, mask: Any) -> UniformRows:
-        """Return the rows for which a mask is true."""
+        """Return the rows selected by a mask."""
         return UniformRows(self.rows[mask], _part(self.value, mask))
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """A column without schema, and groups of its rows that are known to be laid out alike, none of them null.
+    """A schemaless column with known groups of rows of the same layout, none of them null.
 
-    Who has made a column many rows at a time knows this, and who changes it next is spared the search. It goes with
-    the column in a batch, within one process.
+    Code that produces a column many rows at a time knows its groups, and saves the next step the search. It
+    accompanies the column in a batch, within one process.
     """
 
     column: Any
     groups: Sequence[UniformRows] = ()
 
     def of(self, column: Any) -> Sequence[UniformRows]:
-        """Return the groups where this is the column they are of, and no part of it."""
+        """Return the groups if this is the same column, and not part of it."""
         return self.groups if _address(column) == _address(self.column) else ()
 
 
 class Layouts:
-    """Finds the rows of columns that are laid out alike, and remembers how rows were."""
+    """Finds the rows of columns with the same layout, and remembers recent layouts."""
 
     def __init__(self, are_foreign: bool = False) -> None:
-        """Tell whether others wrote the texts.
+        """Set whether the texts come from other JSON writers.
 
-        Then an object such as `{"@bytes": ...}` is none of the scalars that JSON lacks, and what is escaped in a
-        text is written anew.
+        If so, an object such as `{"@bytes": ...}` is not a tagged scalar, and escaped texts are written again.
         """
         self._are_foreign = are_foreign
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
     def groups(self, texts: Any, allowed: Any = None, known: Sequence[UniformRows] = ()) -> Iterator[UniformRows]:
-        """Return groups of the rows of a column of JSON texts; of other texts `allowed` tells which may be in one.
+        """Yield groups of the rows of a column of JSON texts; for foreign texts, `allowed` selects candidate rows.
 
-        Of such a text all has been proved then but that it is UTF-8 without control characters. What is `known` comes
-        first, and where that is most of the rows it is all. After columns in which hardly any rows are alike some
-        others are not looked at, the more the more often that was so.
+        Rows in a group are proved to be JSON, except that their texts are UTF-8 without control characters. `known`
+        groups come first; if they hold most of the rows, no others are searched. After columns with hardly any groups,
+        some columns are skipped, the more the more often that happened.
         """
         left = np.ones(len(texts), bool) if allowed is None else allowed.copy()
         for group in known:
@@ -124,7 +123,7 @@ class Layouts:
         self._skipping = self._misses
 
     def _learned(self, texts: Any, left: Any) -> _Layout | None:
-        """Return the layout of one of the texts that are left, if it was not known."""
+        """Return the layout of one of the remaining texts, if it is new."""
         rows = np.flatnonzero(left)
         chosen = (int(rows[place]) for place in (0, len(rows) // 2, -1))
         found = (_learned(texts[row].as_py(), not self._are_foreign) for row in chosen)
@@ -132,31 +131,31 @@ class Layouts:
 
 
 class GroupedParts:
-    """Columns of rows here and there, which make up one column without schema; of some it is known what they hold."""
+    """Parts of one schemaless column, each for some rows, with the known groups."""
 
     def __init__(self, count: int) -> None:
-        """Begin a column of so many rows."""
+        """Start a column of `count` rows."""
         self._count = count
         self._parts: list[tuple[Any, Any]] = []
         self._groups: list[UniformRows] = []
 
     def add(self, rows: Any, column: Any) -> None:
-        """Take the column of some rows, given by their ascending numbers."""
+        """Add the column of some rows, given by ascending numbers."""
         self._parts.append((rows, column))
 
     def add_alike(self, group: UniformRows, column: Any) -> None:
-        """Take the column of rows that are laid out alike."""
+        """Add the column of rows with the same layout."""
         self.add(group.rows, column)
         if not column.null_count:
             self._groups.append(group)
 
     def grouped(self) -> Grouped:
-        """Return the column, and what is known of it."""
+        """Return the column with its known groups."""
         return Grouped(in_rows(self._count, self._parts), self._groups)
 
 
 def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
-    """Return one column of columns of some rows each, given by their numbers, which make up so many together."""
+    """Return one column of `count` rows, composed of columns for the rows with the given numbers."""
     parts = [part for part in parts if len(part[0])]
     if len(parts) == 1:
         return parts[0][1]
@@ -167,7 +166,7 @@ def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _part(value: Any, mask: Any) -> Any:
-    """Return what stands for those of many values for which a mask is true."""
+    """Return the value that represents the rows selected by a mask."""
     if isinstance(value, ScalarColumn):
         return value.part(mask)
     if type(value) is dict:
@@ -176,13 +175,13 @@ def _part(value: Any, mask: Any) -> Any:
 
 
 def _address(column: Any) -> tuple[Any, ...]:
-    """Return what is the same for columns that share all their memory."""
+    """Return a key that is equal for columns that share all their memory."""
     places = (None if buffer is None else buffer.address for buffer in column.buffers())
     return len(column), column.offset, *places
 
 
 def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:
-    """Return the layout of a text, None when others could not share it."""
+    """Return the layout of a text, None if others cannot share it."""
     learner = _Learner(text.encode() if isinstance(text, str) else text, knows_tags)
     try:
         value = learner.value(0)
@@ -193,7 +192,7 @@ def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:
 
 
 class _Learner(Walker):
-    """Walks along the text of a value without schema."""
+    """Walks along the text of a schemaless value."""
 
     def __init__(self, text: bytes, knows_tags: bool) -> None:
         super().__init__(text)
@@ -224,7 +223,7 @@ class _Learner(Walker):
 
 
 def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool) -> Any:
-    """Return a value with scalars in their places."""
+    """Return a value with scalars in its places."""
     if isinstance(value, ScalarPlace):
         is_rewritten = are_foreign and len(fitting.escaped(value.number))
         scalars = Scalars(template, fitting, value)
@@ -235,7 +234,7 @@ def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool)
 
 
 def _sure(template: Template, payloads: Payloads) -> Fitting:
-    """Return the rows that fit, and in which each value without quotes is a scalar that all print alike."""
+    """Return the rows that fit and whose unquoted values are scalars that all writers print identically."""
     found = cut(template, payloads)
     fitting = Fitting(payloads, found, found.fits)
     sure = np.ones(len(fitting), bool)

@@ -1,6 +1,6 @@
-"""Regular expressions as Java writes them, which is how Kafka Connect's configurations write them.
+"""Java's regular expressions, which Kafka Connect's configurations use.
 
-They are translated into Python's own kind once, so matching runs at full speed: `expression` translates, `syntax`
-holds the grammar on top of `bracket` (classes) and `reader` (escapes), `charset` the named sets, `replacement`
-what replaces a match.
+They are translated once to Python's, so matching runs at full speed: `expression` is the entry point, `syntax` holds
+the grammar on top of `bracket` (classes) and `reader` (escapes), `charset` the named sets, `replacement` the
+replacement of matches.
 """

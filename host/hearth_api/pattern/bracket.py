@@ -1,4 +1,4 @@
-"""Classes in brackets: unions, inner classes, `&&` and the negation of it all."""
+"""Character classes in brackets: unions, nested classes, intersection with `&&`, and negation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hearth_api.pattern.reader import Reader
 
 
 class BracketReader(Reader):
-    """Reads classes; what Python's have no form for becomes look-ahead and alternatives."""
+    """Reads character classes; lookahead and alternatives replace forms that Python lacks."""
 
     def bracketed(self) -> str:
-        """Read a class, its bracket already taken: unions, inner classes, `&&` and the negation of it all."""
+        """Read a class after its opening bracket: unions, nested classes, `&&`, and negation of the whole."""
         negated = self.peek() == "^"
         if negated:
             self.take()

@@ -1,7 +1,6 @@
 """Sets of characters as Java's regular expressions name them: `\\p{Alpha}`, `[a-z&&[^b]]`.
 
-A *fragment* is what stands between the brackets of a Python class; an *expression* matches one
-character.
+A *fragment* is the content of a Python class in brackets; an *expression* matches one character.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 LINE_ENDS = r"\n\r\x85\u2028\u2029"
 ANY = r"[\s\S]"
-# Escapes that stand for a set, as fragments; a capital letter stands for the rest.
+# Escapes for sets, as fragments; the capital letter is the complement.
 SETS = {
     "d": r"\d",
     "w": r"\w",
@@ -58,7 +57,7 @@ _CATEGORIES = {"L", "M", "N", "P", "S", "Z", "C"} | {
 
 
 def expression(fragment: str, negated: bool = False) -> str:
-    """Return the class that holds a fragment."""
+    """Return the class with a fragment as content."""
     if not fragment:
         return ANY if negated else "(?!)"
     return f"[{'^' if negated else ''}{fragment}]"
@@ -84,7 +83,7 @@ def complement(member: str) -> str:
 
 
 def property_fragment(name: str) -> str | None:
-    """Return the characters of `\\p{NAME}` as a fragment, `None` when the name is not known."""
+    """Return the characters of `\\p{NAME}` as a fragment, `None` if the name is unknown."""
     if name in _POSIX:
         return _POSIX[name]
     if name in _PREDICATES:
@@ -95,7 +94,7 @@ def property_fragment(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def _ranges(name: str) -> str:
-    """Return the ranges of a property, found by asking every code point once."""
+    """Return the ranges of a property, found by testing every code point once."""
     has: Callable[[str], bool]
     has = _PREDICATES.get(name) or (lambda char: unicodedata.category(char).startswith(name))
     ranges: list[str] = []

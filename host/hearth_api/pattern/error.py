@@ -1,4 +1,4 @@
-"""What is raised for a regular expression that is none."""
+"""The error for an invalid regular expression."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from hearth_api.errors import ConfigError
 
 
 class PatternError(ConfigError):
-    """A regular expression, or what replaces its matches, is wrong; the message is the one Java gives.
+    """A regular expression or a replacement is invalid; the message is Java's.
 
-    Made from Java's description and, for expressions, the expression and the index the description is
-    about.
+    Its arguments are Java's description and, for expressions, the expression and the index of the error.
     """
 
     code = "config.pattern"
 
     def __str__(self) -> str:
-        """Word it as Java's PatternSyntaxException does, with a mark below the index."""
+        """Return the message of Java's PatternSyntaxException, with a marker under the index."""
         what, text, index = (*self.args, None, None)[:3]
         if text is None:
             return str(what)

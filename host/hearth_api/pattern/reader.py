@@ -1,4 +1,4 @@
-"""Reading an expression character by character, and what a backslash means in and outside brackets."""
+"""Reads an expression character by character, with its escapes in and outside brackets."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _CODES = {
 
 
 class Reader:
-    """Stands at a place in the expression; each method consumes what it is named after."""
+    """A position in the expression; each method consumes what its name says."""
 
     def __init__(self, text: str, original: str) -> None:
-        """Begin at the start of `text`; messages show the `original`."""
+        """Start at the beginning of `text`; messages show `original`."""
         self.text = text
         self.original = original
         self.at = 0
@@ -49,7 +49,7 @@ class Reader:
         return True
 
     def set_escape(self) -> tuple[str, bool] | None:
-        """Read an escape that stands for a set: its fragment, and whether all other characters are meant."""
+        """Read an escape for a set; return its fragment and whether it is negated."""
         char = self.peek()
         if char and char.lower() in SETS:
             self.take()
@@ -73,7 +73,7 @@ class Reader:
         return fragment
 
     def char_escape(self) -> str:
-        """Read an escape that stands for one character."""
+        """Read an escape for one character."""
         char = self.take()
         if not char:
             self.fail("Unexpected internal error", len(self.text))

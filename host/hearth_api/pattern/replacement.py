@@ -1,4 +1,4 @@
-"""What replaces a match, as Java writes it: `$1`, `${name}`, and a backslash before a literal character."""
+"""Replacements of matches in Java's syntax: `$1`, `${name}`, and a backslash before a literal character."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Replacement = Callable[["re.Match[str]"], str]
 def compile_replacement(text: str, pattern: re.Pattern[str]) -> Replacement:
     """Return a Java replacement, with `$1`, `${name}` and `\\` before a literal character, for `pattern.sub`.
 
-    A group that took no part gives the empty text. `$12` means group 1 and a 2 where there is no group
-    12. Raises `PatternError` with Java's message at once, where Java waits for the first match.
+    A group that did not match gives the empty text. `$12` means group 1 followed by a 2 if there is no group 12.
+    Raises `PatternError` with Java's message at once, where Java waits for the first match.
     """
     parts = list(_replacement_parts(text, pattern))
 
@@ -29,7 +29,7 @@ _PART = re.compile(r"\\(?P<literal>.?)|\$(?:\{(?P<name>\w*)(?P<closed>\}?)|(?P<n
 
 
 def _replacement_parts(text: str, pattern: re.Pattern[str]) -> list[str | tuple[str | int]]:
-    """Return literal texts and, as tuples of one, the groups to put between them."""
+    """Return literal texts and, as 1-tuples, the groups to insert between them."""
     parts: list[str | tuple[str | int]] = []
     for match in _PART.finditer(text):
         if match["literal"] is not None:
@@ -57,7 +57,7 @@ def _name(name: str, closed: bool, pattern: re.Pattern[str]) -> str:
         raise PatternError("named capturing group is missing trailing '}'")
     if name[0].isdigit():
         raise PatternError(f"capturing group name {{{name}}} starts with digit character")
-    if name not in pattern.groupindex or name.startswith("_"):  # which no name of Java's does
+    if name not in pattern.groupindex or name.startswith("_"):  # Java's names never do
         raise PatternError(f"No group with name {{{name}}}")
     return name
 

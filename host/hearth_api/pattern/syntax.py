@@ -1,4 +1,4 @@
-"""The grammar of Java's regular expressions, read once from left to right and written as Python's."""
+"""The grammar of Java's regular expressions, translated to Python's in one pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ANCHORS = {
     "A": r"\A",
     "b": r"\b",
     "B": r"\B",
-    "G": r"\A",  # the end of the last match, which is the start for a first one
+    "G": r"\A",  # the end of the last match; the start for the first one
     "z": r"\Z",
     "Z": rf"(?=(?:\r\n|[{LINE_ENDS}])?\Z)",
     "R": rf"(?:\r\n|[\x0b\f{LINE_ENDS}])",
@@ -23,13 +23,13 @@ _FLAGS = re.compile(r"\(\?([idmsuxU]*)(?:-([idmsuxU]*))?\)")
 _FLAG_LETTERS = tuple("idmsuxU-")
 _ATOMIC = re.compile(r"\(\?>|[*+?}]\+")
 _ATOMIC_SINCE = (3, 11)
-"""The first Python that has atomic groups."""
+"""The first Python version with atomic groups."""
 OWN_GROUP = "_own"
-"""Begins the name of a group that is none of the user's, which before Python 3.11 stands for an atomic group."""
+"""Prefix of the names of groups that emulate atomic groups before Python 3.11."""
 
 
 def translate(text: str) -> str:
-    """Return a Java regular expression as a Python one; `PatternError` with Java's message if it is none."""
+    """Return a Java regular expression as a Python one; an invalid one raises `PatternError` with Java's message."""
     return _Translator(_QUOTED.sub(_unquote, text), text).whole()
 
 
@@ -45,12 +45,12 @@ def _is_digit(char: str) -> bool:
 
 
 class _Translator(BracketReader):
-    """Reads one expression; each method returns Python's form of what it read."""
+    """Translates one expression; each method returns Python's form of what it read."""
 
     def __init__(self, text: str, original: str) -> None:
         super().__init__(text, original)
         self.groups: list[str | None] = []
-        """What each group goes by in a reference, None for its number."""
+        """The name by which each group is referenced, None for its number."""
         self.names: set[str] = set()
         self.own_groups = 0
         self.has_own_groups = sys.version_info < _ATOMIC_SINCE and _ATOMIC.search(text) is not None
@@ -62,7 +62,7 @@ class _Translator(BracketReader):
         return translated
 
     def alternatives(self) -> str:
-        """Read up to the end of the group; flags set inside it end with it and hold across its bars."""
+        """Read up to the end of the group; flags set inside it hold across alternatives until then."""
         before = self.flags
         out: list[str] = []
         opened: list[str] = []
@@ -89,7 +89,7 @@ class _Translator(BracketReader):
         return self.set_flags(match[1], match[2] or "")
 
     def set_flags(self, added: str, removed: str) -> str:
-        """Return the start of a group in which flags hold; dots and blanks are translated and need none."""
+        """Return the start of a group with flags; those for dots and blanks are translated instead."""
         if "U" in added:
             self.fail("Pattern is not supported, flag U", self.at - 1)
         self.flags = (self.flags | set(added)) - set(removed)
@@ -114,7 +114,7 @@ class _Translator(BracketReader):
         return char if char in tuple("^$") else re.escape(char)
 
     def nothing(self) -> str:
-        """Read no atom before a counted repetition, which Java takes as the empty text repeated."""
+        """Read an empty atom before a counted repetition, as Java does."""
         if not _is_digit(self.peek(1)):
             self.fail("Illegal repetition", self.at + 1)
         return ""
@@ -130,9 +130,9 @@ class _Translator(BracketReader):
         return self.atomic(inner) if opening == "(?>" else f"{opening}{inner})"
 
     def atomic(self, inner: str) -> str:
-        """Return what matches as `inner` does at first, and in no other way later.
+        """Return a group that matches `inner` as it first matches, without backtracking into it.
 
-        A look-ahead is never entered again, so before Python 3.11 what it has found is matched as a text.
+        A lookahead is never backtracked into, so before Python 3.11 a backreference matches what a lookahead captured.
         """
         if not self.has_own_groups:
             return f"(?>{inner})"
@@ -141,13 +141,13 @@ class _Translator(BracketReader):
         return f"(?:(?=(?P<{name}>{inner}))(?P={name}))"
 
     def numbered_opening(self) -> str:
-        # Groups of our own change the numbers of the user's, but not names.
+        # The emulation groups shift the user's group numbers, but not names.
         name = f"_{len(self.groups) + 1}" if self.has_own_groups else None
         self.groups.append(name)
         return "(" if name is None else f"(?P<{name}>"
 
     def group_opening(self) -> str:
-        """Read what follows the bracket, such as `?:`, `?<name>` or `?i:`."""
+        """Read the group type after the parenthesis, such as `?:`, `?<name>` or `?i:`."""
         self.take()
         if self.peek() in tuple(":=!>"):
             return f"(?{self.take()}"
@@ -193,7 +193,7 @@ class _Translator(BracketReader):
             quantifier = self.take()
         else:
             return atom
-        # Python repeats no anchor, unless it stands in a group.
+        # Python cannot repeat an anchor outside a group.
         repeated = f"(?:{atom}){quantifier}"
         if self.peek() == "+":
             self.take()
@@ -227,7 +227,7 @@ class _Translator(BracketReader):
         return number
 
     def escape(self) -> str:
-        """Read an escape outside brackets, its backslash already taken."""
+        """Read an escape outside brackets, after its backslash."""
         char = self.peek()
         if char in _ANCHORS:
             self.take()
@@ -251,7 +251,7 @@ class _Translator(BracketReader):
         return f"(?P={name})"
 
     def reference(self) -> str:
-        """Read a group's number; more digits belong to it only while there is such a group."""
+        """Read a group number; further digits belong to it only if such a group exists."""
         number = int(self.take())
         while _is_digit(self.peek()) and number * 10 + int(self.peek()) <= len(self.groups):
             number = number * 10 + int(self.take())

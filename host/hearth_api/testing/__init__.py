@@ -1,8 +1,8 @@
-"""The author's test kit: a plugin is tried with no host, no Kafka and no Spark.
+"""The test kit for plugin authors: runs a plugin without host, Kafka or Spark.
 
-`acceptance_tests` is the standard suite: one call makes the tests that every plugin of its type has to pass, and
-`hearth bundle verify` tries the same rules. `SourceRun` and `SinkRun` call a connector and its tasks as a host does,
-for tests of one's own. The memory contexts are what a task is given there; they can be used alone.
+`acceptance_tests` is the standard suite: one call creates the tests that every plugin of its type must pass; `hearth
+bundle verify` checks the same rules. `SourceRun` and `SinkRun` call a connector and its tasks as a host does, for an
+author's own tests. The memory contexts are the contexts of those tasks; they can be used alone.
 """
 
 from hearth_api.testing.acceptance import CONTRACT, Verdict, acceptance_tests, check_plugin

@@ -1,4 +1,4 @@
-"""The standard suite: every rule for a plugin of its type, as tests of an author's or as a list of outcomes."""
+"""The standard suite: every rule for a plugin of its type, as test cases or as a list of results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hearth_api.testing.value_rule import CONVERTER, PREDICATE, TRANSFORMATION
 from hearth_api.transformation import Predicate, Transformation
 
 CONTRACT = 1
-"""The number of the contract that the rules are; it grows when a plugin that passed may pass no more."""
+"""The version of the contract; it increases when a plugin that passed may now fail."""
 
 _RULES = (
     (SourceConnector, SOURCE),
@@ -31,7 +31,7 @@ _RULES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one rule; `fault` is empty where the plugin keeps it, else says how it does not."""
+    """The result of one rule; `fault` is empty if the plugin keeps it, else it describes the violation."""
 
     rule: str
     says: str
@@ -50,11 +50,11 @@ def acceptance_tests(
 ) -> type[unittest.TestCase]:
     """Return the standard suite for a plugin, a test for each rule: `OrdersTest = acceptance_tests(Orders, {...})`.
 
-    pytest and unittest find it in a test file. `config` are settings that work, or a function that makes the world
-    they need and returns them, called for each test; without it only what needs no settings is tried. A source is
-    asked for `count` records, which have to be in its world; a sink is given `records`, or a few texts, and
-    `read_back` returns, for a configuration, the values that are in the other system then. Transformations and
-    predicates are given `records`, a converter `values`, pairs of a schema (or None) and a value. No call may take
+    pytest and unittest find it in a test file. `config` holds working settings, or is a function that prepares the
+    external system and returns them, called for each test; without it only rules that need no settings are tested. A
+    source must return `count` records, which its external system must contain; a sink receives `records`, or a few
+    texts, and `read_back` returns, for a configuration, the values then in the external system. Transformations and
+    predicates receive `records`, a converter `values`, pairs of a schema (or None) and a value. No call may take
     longer than `seconds`.
     """
     sample = Sample(plugin, config, records, values, count, seconds, read_back)
@@ -63,7 +63,7 @@ def acceptance_tests(
 
 
 def check_plugin(sample: Sample) -> Iterator[Verdict]:
-    """Try a plugin and yield what came of each rule; whatever it raises is a fault of it."""
+    """Check a plugin and yield the result of each rule; any exception it raises is a fault."""
     for rule in rules_for(sample.plugin):
         if not rule.is_tried_with(sample):
             continue
@@ -71,14 +71,14 @@ def check_plugin(sample: Sample) -> Iterator[Verdict]:
             rule.check(sample)
         except Violation as error:
             yield Verdict(rule.name, rule.says, str(error))
-        except Exception as error:  # noqa: BLE001 - it is somebody's plugin
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             yield Verdict(rule.name, rule.says, "".join(traceback.format_exception_only(type(error), error)).strip())
         else:
             yield Verdict(rule.name, rule.says)
 
 
 def rules_for(plugin: type) -> list[AcceptanceRule]:
-    """Return the rules for plugins of a class: those of its type, and for a type without any those of all plugins."""
+    """Return the rules for a plugin class: those of its type, or those of all plugins if its type has none."""
     return next((rules.all for kind, rules in _RULES if issubclass(plugin, kind)), PLUGIN.all)
 
 

@@ -1,4 +1,4 @@
-"""Rules of the contract: what a plugin has to do, each with a name that stays, and what it is tried with."""
+"""Rules of the plugin contract, each with a stable name, and the samples to check them with."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 class Violation(AssertionError):
-    """A plugin breaks a rule; the text says how, and what to do about it."""
+    """A plugin breaks a rule; the message says how, and how to fix it."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A plugin and what it is tried with; see `acceptance_tests`."""
+    """A plugin and the data to check it with; see `acceptance_tests`."""
 
     plugin: type
     config: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None
@@ -32,35 +32,35 @@ class Sample:
     read_back: Callable[[Mapping[str, str]], Iterable[Any]] | None = None
 
     def settings(self) -> dict[str, str]:
-        """Return the configuration to try the plugin with, a new one where it is made anew each time."""
+        """Return the configuration to check the plugin with, calling the function if it is one."""
         found = self.config() if callable(self.config) else self.config
         return dict(found or {})
 
 
 @dataclass(frozen=True)
 class AcceptanceRule:
-    """One rule: its name, what it says, and the function that tries a plugin."""
+    """One rule: its name, its statement, and the function that checks a plugin."""
 
     name: str
     says: str
     check: Callable[[Sample], None] = field(repr=False)
     needs: tuple[str, ...] = ()
-    """The parts of a sample without which it cannot be tried."""
+    """The parts of a sample that the check requires."""
 
     def is_tried_with(self, sample: Sample) -> bool:
-        """Return whether a sample has what the rule needs."""
+        """Return whether a sample has what the rule requires."""
         return all(getattr(sample, name) not in (None, ()) for name in self.needs)
 
 
 class AcceptanceRules:
-    """The rules for plugins of one type, in the order in which they were declared."""
+    """The rules for plugins of one type, in the order of declaration."""
 
     def __init__(self, *others: AcceptanceRules) -> None:
-        """Begin with the rules of others."""
+        """Start with the rules of others."""
         self.all: list[AcceptanceRule] = [rule for each in others for rule in each.all]
 
     def rule(self, *needs: str) -> Callable[[Callable[[Sample], None]], Callable[[Sample], None]]:
-        """Add a function to the rules, under its own name; the first line of its docstring is what it says."""
+        """Add a function to the rules under its name; the first line of its docstring is the rule's statement."""
 
         def add(check: Callable[[Sample], None]) -> Callable[[Sample], None]:
             says = (check.__doc__ or "").strip().partition("\n")[0]
@@ -77,17 +77,17 @@ def require(condition: object, text: str) -> None:
 
 
 class Caller:
-    """One thread that makes the calls of a plugin, and can be given up when one of them does not return."""
+    """Calls a plugin on a single thread, and abandons the thread if a call does not return."""
 
     def __init__(self, seconds: float) -> None:
-        """Bound every call by so many seconds."""
+        """Limit every call to a number of seconds."""
         self.seconds = seconds
         self.is_stuck = False
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="plugin", daemon=True).start()
 
     def call(self, what: str, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a call returns, or raise what it raises; a `Violation` if it does neither in time."""
+        """Return or raise the outcome of a call; raise a `Violation` if it does not finish in time."""
         answer: Future[T] = Future()
 
         def run() -> None:
@@ -107,7 +107,7 @@ class Caller:
         return answer.result()
 
     def end(self) -> None:
-        """Let the thread end when it has made the calls it was given."""
+        """Let the thread end after the calls it was given."""
         self._calls.put(None)
 
     def _serve(self) -> None:

@@ -1,4 +1,4 @@
-"""What connectors and their tasks have to do: split work, keep to offsets, write what they are given, and stop."""
+"""Rules for connectors and tasks: split work, respect offsets, write all records, and stop."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from hearth_api.validation import validate_value
 SOURCE, SINK = AcceptanceRules(PLUGIN), AcceptanceRules(PLUGIN)
 
 PROMPTLY = 2.0
-"""Seconds in which a task that is told to stop has to have stopped."""
+"""The number of seconds within which a task must stop."""
 _MANY = 3
 _PLAIN = (str, int, float, bool, bytes, type(None))
 
 
 @SOURCE.rule()
 def task_class_is_a_source_task(sample: Sample) -> None:
-    """task_class() returns a SourceTask, also before start(), of which instances can be made without arguments."""
+    """task_class() returns a SourceTask, even before start(), that can be instantiated without arguments."""
     _check_task_class(sample, SourceTask)
 
 
 @SINK.rule()
 def task_class_is_a_sink_task(sample: Sample) -> None:
-    """task_class() returns a SinkTask, also before start(), of which instances can be made without arguments."""
+    """task_class() returns a SinkTask, even before start(), that can be instantiated without arguments."""
     _check_task_class(sample, SinkTask)
 
 
 @SOURCE.rule("config")
 def source_splits_its_work(sample: Sample) -> None:
-    """task_configs(n) returns at most n mappings of texts, and the same ones again when nothing has changed."""
+    """task_configs(n) returns at most n mappings of texts, and the same ones again if nothing has changed."""
     with SourceRun(sample.plugin, sample.settings(), max_tasks=0, seconds=sample.seconds) as run:
         _check_task_configs(run)
 
 
 @SINK.rule("config")
 def sink_splits_its_work(sample: Sample) -> None:
-    """task_configs(n) returns at most n mappings of texts, and the same ones again when nothing has changed."""
+    """task_configs(n) returns at most n mappings of texts, and the same ones again if nothing has changed."""
     with SinkRun(sample.plugin, sample.settings(), [], max_tasks=0, seconds=sample.seconds) as run:
         _check_task_configs(run)
 
 
 @SOURCE.rule("config")
 def records_fit_their_schemas(sample: Sample) -> None:
-    """Every record has a topic, and keys and values that fit the schemas beside them."""
+    """Every record has a topic, and a key and a value that fit their schemas."""
     with _source_run(sample) as run:
         for record in run.take(sample.count):
             _check_record(record)
@@ -68,12 +68,12 @@ def offsets_can_be_stored(sample: Sample) -> None:
                 is_plain = isinstance(value, dict) and all(
                     isinstance(name, str) and isinstance(each, _PLAIN) for name, each in value.items()
                 )
-                require(is_plain, f"{what} is {value!r}: nothing else can be stored and given back")
+                require(is_plain, f"{what} is {value!r}: only texts, numbers, booleans, bytes and None can be stored")
 
 
 @SOURCE.rule("config")
 def source_goes_on_where_offsets_say(sample: Sample) -> None:
-    """A task that starts with the offset of a record never returns that record, nor one before it."""
+    """A task that starts with the offset of a record never returns that record or an earlier one."""
     config = sample.settings()
     with SourceRun(sample.plugin, config, seconds=sample.seconds) as run:
         first = run.take(sample.count)
@@ -87,7 +87,7 @@ def source_goes_on_where_offsets_say(sample: Sample) -> None:
 
 @SOURCE.rule("config")
 def source_task_stops_promptly(sample: Sample) -> None:
-    """poll() and stop() return soon even if there is nothing more to read."""
+    """poll() and stop() return soon, even if there is nothing left to read."""
     run = _source_run(sample)
     with run:
         run.take(1)
@@ -100,7 +100,7 @@ def source_task_stops_promptly(sample: Sample) -> None:
 
 @SOURCE.rule("config")
 def source_takes_acknowledgements(sample: Sample) -> None:
-    """commit_record() and commit() return, whether a record was written or left out."""
+    """commit_record() and commit() return, whether a record was written or skipped."""
     with _source_run(sample) as run:
         for record in run.take(1):
             run.tasks[0].commit_record(record, None)
@@ -109,7 +109,7 @@ def source_takes_acknowledgements(sample: Sample) -> None:
 
 @SOURCE.rule("config")
 def columns_hold_the_same_records(sample: Sample) -> None:
-    """poll_batch() of a BatchSourceTask returns what poll() does, and goes on where offsets say as well."""
+    """poll_batch() of a BatchSourceTask returns the records of poll(), and resumes from offsets as well."""
     if not _is_in_columns(sample):
         return
     config = sample.settings()
@@ -132,7 +132,7 @@ def columns_hold_the_same_records(sample: Sample) -> None:
 
 @SINK.rule("config")
 def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
-    """put() takes records, and none at all; pre_commit() returns nothing beyond what was put."""
+    """put() accepts records and an empty collection; pre_commit() returns no offset beyond the records put."""
     with _sink_run(sample) as run:
         run.put([])
         run.put(_records(sample))
@@ -141,7 +141,7 @@ def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
 
 @SINK.rule("config")
 def sink_takes_records_again(sample: Sample) -> None:
-    """Records that were put before may come again, as they do after a crash."""
+    """put() accepts records again that it has received before, as after a crash."""
     for _ in range(2):
         with _sink_run(sample) as run:
             run.put(_records(sample))
@@ -161,13 +161,13 @@ def sink_task_stops_promptly(sample: Sample) -> None:
 
 @SINK.rule("config", "read_back")
 def what_is_committed_is_there(sample: Sample) -> None:
-    """The values of all records are in the other system, in their order, once pre_commit() has returned."""
+    """The values of all records are in the external system, in order, once pre_commit() has returned."""
     _check_written(sample)
 
 
 @SINK.rule("config")
 def sink_takes_columns(sample: Sample) -> None:
-    """put_batch() of a BatchSinkTask takes batches, and none at all; pre_commit() returns nothing beyond them."""
+    """put_batch() of a BatchSinkTask accepts batches and an empty list; pre_commit() returns no offset beyond them."""
     if not _is_in_columns(sample):
         return
     with _sink_run(sample, in_columns=True) as run:
@@ -178,13 +178,13 @@ def sink_takes_columns(sample: Sample) -> None:
 
 @SINK.rule("config", "read_back")
 def what_came_in_columns_is_there(sample: Sample) -> None:
-    """What was given to put_batch() of a BatchSinkTask is in the other system once pre_commit() has returned."""
+    """The values given to put_batch() of a BatchSinkTask are in the external system once pre_commit() has returned."""
     if _is_in_columns(sample):
         _check_written(sample, in_columns=True)
 
 
 def _is_in_columns(sample: Sample) -> bool:
-    """Return whether the tasks of a connector have a form for columns."""
+    """Return whether the tasks of a connector support batches."""
     from hearth_api.batch import BatchSinkTask, BatchSourceTask
 
     return issubclass(sample.plugin().task_class(), (BatchSourceTask, BatchSinkTask))
@@ -196,10 +196,10 @@ def _check_written(sample: Sample, in_columns: bool = False) -> None:
     with SinkRun(sample.plugin, config, _partitions(records), seconds=sample.seconds, in_columns=in_columns) as run:
         run.put(records)
         run.pre_commit()
-        assert sample.read_back is not None, "the rule is tried with it only"
+        assert sample.read_back is not None, "the rule requires read_back"
         found = list(sample.read_back(config))
     wanted = [each.value for each in records]
-    require(_stand_in_order(wanted, found), f"put: {wanted!r}; found: {found!r}")
+    require(_is_subsequence(wanted, found), f"put: {wanted!r}; found: {found!r}")
 
 
 def _source_run(sample: Sample) -> SourceRun:
@@ -239,7 +239,7 @@ def _check_task_configs(run: SourceRun | SinkRun) -> None:
                 isinstance(each, str) for pair in config.items() for each in pair
             )
             require(is_text, f"task_configs() returned {config!r}: keys and values are texts")
-        require(found == run.task_configs(most), "task_configs() returns others each time, which restarts all tasks")
+        require(found == run.task_configs(most), "task_configs() changes with each call, which restarts all tasks")
 
 
 def _check_record(record: SourceRecord) -> None:
@@ -257,9 +257,9 @@ def _check_record(record: SourceRecord) -> None:
 
 def _check_promptly(started: float) -> None:
     seconds = time.monotonic() - started
-    require(seconds <= PROMPTLY, f"it took {seconds:.1f} s to stop; wake what waits when stop() is called")
+    require(seconds <= PROMPTLY, f"it took {seconds:.1f} s to stop; wake waiting threads in stop()")
 
 
-def _stand_in_order(wanted: list[Any], found: list[Any]) -> bool:
+def _is_subsequence(wanted: list[Any], found: list[Any]) -> bool:
     rest = iter(found)
     return all(any(each == other for other in rest) for each in wanted)

@@ -1,8 +1,8 @@
-"""What a task is given in a test, with no host and no broker.
+"""Contexts of tasks in a test, without host or broker.
 
-A test makes a task, gives it one of these contexts with `initialize`, starts it and calls what the host would call.
-A context answers from memory and keeps what the task asked of it. It promises nothing of a host's timing: no call
-comes by itself, nothing is committed, and what the task asks for has no effect but to be remembered.
+A test creates a task, passes it one of these contexts with `initialize`, starts it and makes the host's calls. A
+context answers from memory and records the task's requests. It simulates no timing of a host: it makes no calls,
+commits nothing, and requests have no effect except to be recorded.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from hearth_api.record import SinkRecord, TopicPartition
 from hearth_api.task import ErrantRecordReporter, OffsetStorageReader, SinkTaskContext, SourceTaskContext
 
 Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""Source partitions, each with the offset after the last record that was committed."""
+"""Source partitions, each with the offset after the last committed record."""
 
 
 class MemoryOffsetStorageReader(OffsetStorageReader):
-    """Knows the offsets it was given."""
+    """Returns the offsets it was given."""
 
     def __init__(self, offsets: Offsets = ()) -> None:
-        """Take pairs of a source partition and its offset, as in the records of an earlier run."""
+        """Store pairs of a source partition and its offset, as in the records of an earlier run."""
         self._offsets = [(dict(partition), dict(offset)) for partition, offset in offsets]
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the last offset given for a source partition, None when there is none."""
+        """Return the last offset given for a source partition, None if there is none."""
         return next((dict(offset) for known, offset in reversed(self._offsets) if known == partition), None)
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Return the offset of each partition, in the order asked."""
+        """Return the offset of each partition, in the requested order."""
         return [self.offset(partition) for partition in partitions]
 
 
 class MemorySourceTaskContext(SourceTaskContext):
-    """The context of a source task that goes on from offsets given to it, or begins when there are none."""
+    """The context of a source task that resumes from the given offsets, or starts at the beginning."""
 
     def __init__(self, config: Mapping[str, str] | None = None, offsets: Offsets = ()) -> None:
-        """Take the task's configuration and what an earlier run has committed."""
+        """Store the task's configuration and the committed offsets of an earlier run."""
         self._config = dict(config or {})
         self._reader = MemoryOffsetStorageReader(offsets)
 
@@ -52,14 +52,14 @@ class MemorySourceTaskContext(SourceTaskContext):
 
 
 class MemoryErrantRecordReporter(ErrantRecordReporter):
-    """Keeps the records that a task reports, in `reported`."""
+    """Collects the records that a task reports, in `reported`."""
 
     def __init__(self) -> None:
         """Start with none."""
         self.reported: list[tuple[SinkRecord, BaseException]] = []
 
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
-        """Keep the record with its error; the future is done at once."""
+        """Store the record with its error; the future is done at once."""
         self.reported.append((record, error))
         done: Future[None] = Future()
         done.set_result(None)
@@ -67,10 +67,10 @@ class MemoryErrantRecordReporter(ErrantRecordReporter):
 
 
 class MemorySinkTaskContext(SinkTaskContext):
-    """The context of a sink task; what the task asked for stands in its attributes.
+    """The context of a sink task; its attributes hold the task's requests.
 
-    `rewound` holds the offsets it wants to read next, `timeout_ms` the wait before the next put (None = as the host
-    does by itself), `paused` the partitions it wants nothing of, `commits_requested` how often it asked for a commit.
+    `rewound` holds the offsets to read next, `timeout_ms` the wait before the next put (None = the host's default),
+    `paused` the paused partitions, `commits_requested` the number of requested commits.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MemorySinkTaskContext(SinkTaskContext):
         assignment: Iterable[TopicPartition] = (),
         reporter: ErrantRecordReporter | None = None,
     ) -> None:
-        """Take the task's configuration, the partitions it holds, and where bad records go, if they go anywhere."""
+        """Store the task's configuration, its partitions, and the reporter of bad records, if any."""
         self._config = dict(config or {})
         self._assignment = set(assignment)
         self._reporter = reporter
@@ -93,7 +93,7 @@ class MemorySinkTaskContext(SinkTaskContext):
         return dict(self._config)
 
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None, /) -> None:
-        """Note where the task wants to read next."""
+        """Record the offsets to read next."""
         if isinstance(partition, TopicPartition):
             assert offset is not None, "one partition comes with its offset"
             self.rewound[partition] = offset
@@ -101,19 +101,19 @@ class MemorySinkTaskContext(SinkTaskContext):
             self.rewound.update(partition)
 
     def timeout(self, timeout_ms: int) -> None:
-        """Note how long the task wants to wait."""
+        """Record the requested wait."""
         self.timeout_ms = timeout_ms
 
     def assignment(self) -> set[TopicPartition]:
-        """Return the partitions the task holds."""
+        """Return the partitions of the task."""
         return set(self._assignment)
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Note partitions the task wants nothing of."""
+        """Record paused partitions."""
         self.paused |= set(partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Note partitions the task wants to read again."""
+        """Record resumed partitions."""
         self.paused -= set(partitions)
 
     def request_commit(self) -> None:
@@ -121,5 +121,5 @@ class MemorySinkTaskContext(SinkTaskContext):
         self.commits_requested += 1
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """Return where bad records go."""
+        """Return the reporter of bad records."""
         return self._reporter

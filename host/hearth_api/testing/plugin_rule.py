@@ -1,4 +1,4 @@
-"""What every plugin has to do, of whatever type: be made, tell its version and its settings, and check them."""
+"""Rules for all plugins: construct them, read their version and settings, and validate settings."""
 
 from __future__ import annotations
 
@@ -20,58 +20,60 @@ _NUMBERS = (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.DOUBLE
 
 @PLUGIN.rule()
 def is_made_without_arguments(sample: Sample) -> None:
-    """Two instances can be made, one after the other, without arguments."""
+    """The class can be instantiated twice without arguments."""
     sample.plugin()
     sample.plugin()
 
 
 @PLUGIN.rule()
 def version_is_stated(sample: Sample) -> None:
-    """It states a version: a text, the same each time."""
+    """version() returns a text, the same each time."""
     plugin = sample.plugin()
     version = plugin.version()
     require(isinstance(version, str), f"version() returned {version!r}: return a text such as '1.0.0'")
-    require(version == plugin.version() == sample.plugin().version(), "version() returns another text each time")
+    require(version == plugin.version() == sample.plugin().version(), "version() returns a different text each time")
     if issubclass(sample.plugin, Connector):
         require(version not in ("", UNDEFINED_VERSION), "version() is not defined: return a text such as '1.0.0'")
 
 
 @PLUGIN.rule()
 def config_is_a_definition(sample: Sample) -> None:
-    """Its settings are a ConfigDef, the same each time, in which every dependent key exists."""
+    """config() returns a ConfigDef, the same each time, in which every dependent key exists."""
     definition = _definition(sample)
-    require(definition.names == _definition(sample).names, "config() returns other keys each time")
+    require(definition.names == _definition(sample).names, "config() returns different keys each time")
     require(not definition.undefined_dependents(), f"not defined: {', '.join(definition.undefined_dependents())}")
 
 
 @PLUGIN.rule()
 def keys_are_documented(sample: Sample) -> None:
-    """Every key has a text that says what it is for."""
+    """Every key has documentation."""
     bare = [name for name, key in _definition(sample).keys.items() if not (key.doc or "").strip()]
     require(not bare, f"without documentation: {', '.join(bare)}; give define() or key() a doc")
 
 
 @PLUGIN.rule()
 def missing_settings_are_told_not_raised(sample: Sample) -> None:
-    """A check of no settings at all returns, with a message for exactly the keys that have to be given."""
-    told = {value.name for value in _validated(sample, {}) if value.error_messages}
+    """Validating no settings returns, with an error message for exactly the required keys."""
+    invalid = {value.name for value in _validated(sample, {}) if value.error_messages}
     required = {name for name, key in _definition(sample).keys.items() if not key.has_default}
     required.discard(CONVERTER_TYPE_CONFIG)
-    require(required <= told, f"a configuration without {', '.join(sorted(required - told))} is found good")
+    require(required <= invalid, f"a configuration without {', '.join(sorted(required - invalid))} passes validation")
 
 
 @PLUGIN.rule()
 def wrong_types_are_told_not_raised(sample: Sample) -> None:
-    """A text where a number belongs is a message of that key, and no exception."""
+    """A text for a numeric key gives an error message of that key, and no exception."""
     numbers = [name for name, key in _definition(sample).keys.items() if key.type in _NUMBERS]
     found = _validated(sample, {**sample.settings(), **dict.fromkeys(numbers, _NO_NUMBER)})
-    told = {value.name for value in found if value.error_messages}
-    require(set(numbers) <= told, f"{_NO_NUMBER!r} is found good for {', '.join(sorted(set(numbers) - told))}")
+    invalid = {value.name for value in found if value.error_messages}
+    require(
+        set(numbers) <= invalid, f"{_NO_NUMBER!r} passes validation for {', '.join(sorted(set(numbers) - invalid))}"
+    )
 
 
 @PLUGIN.rule("config")
 def sample_settings_are_good(sample: Sample) -> None:
-    """The settings it is tried with pass its own check."""
+    """The sample settings pass the plugin's own validation."""
     wrong = [text for value in _validated(sample, sample.settings()) for text in value.error_messages]
     require(not wrong, "; ".join(wrong))
 
@@ -86,7 +88,7 @@ def _definition(sample: Sample) -> ConfigDef:
 def _validated(sample: Sample, settings: dict[str, str]) -> list[ConfigValue]:
     plugin = sample.plugin()
     if isinstance(plugin, Converter):
-        settings = {CONVERTER_TYPE_CONFIG: str(ConverterType.VALUE), **settings}  # which it adds when it is configured
+        settings = {CONVERTER_TYPE_CONFIG: str(ConverterType.VALUE), **settings}  # added by configure()
     if not isinstance(plugin, Connector):
         return _definition(sample).validate(settings)
     found: Any = plugin.validate(settings)

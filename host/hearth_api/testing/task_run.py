@@ -1,4 +1,4 @@
-"""Runs of connectors in memory: every call that a host would make, in its order, and none of its machinery."""
+"""Runs connectors in memory: makes all calls of a host, in its order, without its processes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _PAUSE = 0.01
 
 
 class MemoryConnectorContext(SourceConnectorContext, SinkConnectorContext):
-    """The context of a connector; `requests` counts the reconfigurations asked for, `errors` what it reported."""
+    """The context of a connector; `requests` counts requested reconfigurations, `errors` holds reported errors."""
 
     def __init__(self, offsets: Offsets = ()) -> None:
-        """Take what an earlier run has committed."""
+        """Store the committed offsets of an earlier run."""
         self._reader = MemoryOffsetStorageReader(offsets)
         self.requests = 0
         self.errors: list[BaseException] = []
@@ -46,7 +46,7 @@ class MemoryConnectorContext(SourceConnectorContext, SinkConnectorContext):
         self.requests += 1
 
     def raise_error(self, error: BaseException) -> None:
-        """Keep the error."""
+        """Store the error."""
         self.errors.append(error)
 
     def offset_storage_reader(self) -> OffsetStorageReader:
@@ -55,14 +55,14 @@ class MemoryConnectorContext(SourceConnectorContext, SinkConnectorContext):
 
 
 class MemoryRun(Generic[AnyTask]):
-    """A connector and its tasks, from start to stop, for a `with` statement.
+    """Runs a connector and its tasks from start to stop, as a context manager.
 
-    The connector's calls come on one thread, those of each task on another, each bounded by `seconds`. Without
-    `max_tasks` it has none, nor is it asked for any.
+    All calls to the connector come on one thread, those to each task on another, each limited to `seconds`. With
+    `max_tasks` 0 there are no tasks, and `task_configs` is not called.
     """
 
     def __init__(self, kind: type[Connector], config: Mapping[str, str], max_tasks: int, seconds: float) -> None:
-        """Take what to run; nothing is called yet."""
+        """Store what to run; makes no calls."""
         self.kind = kind
         self.config = dict(config)
         self.max_tasks = max_tasks
@@ -74,7 +74,7 @@ class MemoryRun(Generic[AnyTask]):
         self._is_started = False
 
     def __enter__(self: AnyRun) -> AnyRun:
-        """Start the connector, ask it for its tasks and start them; what was started is stopped if one fails."""
+        """Start the connector, call `task_configs` and start the tasks; stop everything again if one fails."""
         try:
             self._start()
         except BaseException:
@@ -87,11 +87,11 @@ class MemoryRun(Generic[AnyTask]):
         self.stop()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Ask the connector that runs how it would split its work."""
+        """Return how the running connector would split its work."""
         return self.caller.call("task_configs()", self.connector.task_configs, max_tasks)
 
     def stop(self) -> None:
-        """Stop the tasks and then the connector; a second time, and where a call did not return, nothing is done."""
+        """Stop the tasks and then the connector; repeated calls, and calls after one that hung, do nothing."""
         stops: list[tuple[str, Callable[[], None]]] = [
             ("the task's stop()", partial(self._stop_task, task)) for task in self.tasks
         ]
@@ -126,10 +126,10 @@ class MemoryRun(Generic[AnyTask]):
 
 
 class SourceRun(MemoryRun[SourceTask]):
-    """A run of a source connector, which goes on where `offsets` say.
+    """A run of a source connector that resumes from `offsets`.
 
-    `committed` has the offset of every record that was taken, as if Kafka had acknowledged each. `in_columns` has the
-    batches of a `BatchSourceTask` asked for, and makes records of them.
+    `committed` holds the offset of every record taken, as if Kafka had acknowledged each. `in_columns` calls
+    `poll_batch` of a `BatchSourceTask` and converts the batches to records.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class SourceRun(MemoryRun[SourceTask]):
         seconds: float = 10.0,
         in_columns: bool = False,
     ) -> None:
-        """Take the connector, its configuration and what an earlier run has committed."""
+        """Store the connector, its configuration and the committed offsets of an earlier run."""
         super().__init__(kind, config, max_tasks, seconds)
         self.in_columns = in_columns
         self.committed = [(dict(partition), dict(offset)) for partition, offset in offsets]
         self.connector_context = MemoryConnectorContext(self.committed)
 
     def poll(self) -> list[SourceRecord]:
-        """Poll each task once and return what came, in the order of the tasks."""
+        """Poll each task once and return the records, in the order of the tasks."""
         found: list[SourceRecord] = []
         for task, caller in zip(self.tasks, self._callers):
             records = caller.call("poll_batch()", _polled_in_columns, task) if self.in_columns else NotImplemented
@@ -163,10 +163,10 @@ class SourceRun(MemoryRun[SourceTask]):
         return found
 
     def take(self, count: int) -> list[SourceRecord]:
-        """Poll until so many records have come and return just these; their offsets count as committed.
+        """Poll until a number of records has arrived and return exactly these; their offsets count as committed.
 
-        Raises a `Violation` when they have not come in time. What more a poll returned is not committed, as where a
-        host is killed.
+        Raises a `Violation` if they do not arrive in time. Further records of the last poll are not committed, as
+        after a killed host.
         """
         found: list[SourceRecord] = []
         deadline = time.monotonic() + self.caller.seconds
@@ -177,7 +177,7 @@ class SourceRun(MemoryRun[SourceTask]):
             polled = self.poll()
             found += polled
             if not polled:
-                time.sleep(_PAUSE)  # one that does not wait itself must not keep a processor busy
+                time.sleep(_PAUSE)  # a poll() that does not block must not busy-wait
         taken = found[:count]
         self.committed += [
             (dict(each.source_partition), dict(each.source_offset))
@@ -192,9 +192,9 @@ class SourceRun(MemoryRun[SourceTask]):
 
 
 class SinkRun(MemoryRun[SinkTask]):
-    """A run of a sink connector, all of whose partitions belong to its first task.
+    """A run of a sink connector whose first task has all partitions.
 
-    `in_columns` gives the records to a `BatchSinkTask` as batches.
+    `in_columns` passes the records to a `BatchSinkTask` as batches.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class SinkRun(MemoryRun[SinkTask]):
         seconds: float = 10.0,
         in_columns: bool = False,
     ) -> None:
-        """Take the connector, its configuration, and the partitions that its first task is given."""
+        """Store the connector, its configuration, and the partitions of its first task."""
         super().__init__(kind, config, max_tasks, seconds)
         self.in_columns = in_columns
         self.partitions = set(partitions)
@@ -214,7 +214,7 @@ class SinkRun(MemoryRun[SinkTask]):
         self._positions: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def put(self, records: Sequence[SinkRecord]) -> None:
-        """Give the task records; the same again after a RetriableError, as a host does."""
+        """Put records; repeat with the same records after a RetriableError, as a host does."""
         require(self.tasks, "task_configs(1) returned no task")
         deadline = time.monotonic() + self.caller.seconds
         while True:
@@ -222,7 +222,7 @@ class SinkRun(MemoryRun[SinkTask]):
                 self._put(list(records))
                 break
             except RetriableError as error:
-                require(time.monotonic() < deadline, f"put() goes on asking to be called again: {error}")
+                require(time.monotonic() < deadline, f"put() keeps raising RetriableError: {error}")
                 time.sleep(_PAUSE)
         for each in records:
             assert each.original_kafka_partition is not None, "a record that was read has a partition"
@@ -238,7 +238,7 @@ class SinkRun(MemoryRun[SinkTask]):
         self._callers[0].call("put()", self.tasks[0].put, records)
 
     def pre_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Ask the task what may be committed of what it was given, and return that."""
+        """Return the result of the task's pre_commit."""
         found = self._callers[0].call("pre_commit()", self.tasks[0].pre_commit, dict(self._positions))
         for place, offset in found.items():
             known = self._positions.get(place)
@@ -261,12 +261,12 @@ class SinkRun(MemoryRun[SinkTask]):
 def _polled(task: SourceTask) -> list[SourceRecord] | None:
     try:
         return task.poll()
-    except RetriableError:  # which a host logs, and asks again
+    except RetriableError:  # a host logs it and polls again
         return None
 
 
 def _polled_in_columns(task: SourceTask) -> Any:
-    """Return the records of the batches that a task returns, or what else it returned."""
+    """Return the records of the batches that a task returns, or any other result unchanged."""
     from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
 
     assert isinstance(task, BatchSourceTask), f"{type(task).__name__} has no form for columns"
@@ -291,7 +291,7 @@ def _polled_in_columns(task: SourceTask) -> Any:
 
 
 def _put_in_columns(task: SinkTask, batches: list[Any]) -> bool:
-    """Give a task batches; returns whether it took them, and does not want records."""
+    """Put batches; return whether the task accepted them rather than request records."""
     from hearth_api.batch import BatchSinkTask
 
     assert isinstance(task, BatchSinkTask), f"{type(task).__name__} has no form for columns"

@@ -1,4 +1,4 @@
-"""What transformations, predicates and converters have to do with the records and values they are given."""
+"""Rules for transformations, predicates and converters with their records and values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOPIC = "acceptance"
 
 @TRANSFORMATION.rule("config")
 def records_come_out_as_records(sample: Sample) -> None:
-    """apply() returns a record of the same class, or None, whose keys and values fit their schemas."""
+    """apply() returns a record of the same class, or None; its key and value fit their schemas."""
     step = _configured(sample)
     for record in _records(sample):
         found = _answer(step.apply, record)
@@ -33,7 +33,7 @@ def records_come_out_as_records(sample: Sample) -> None:
 
 @TRANSFORMATION.rule("config")
 def given_records_stay_as_they_are(sample: Sample) -> None:
-    """apply() changes no record it is given, for it may be given the same one again."""
+    """apply() does not change the given record, which may be passed to it again."""
     step = _configured(sample)
     for record in _records(sample):
         before = repr(record)
@@ -44,20 +44,20 @@ def given_records_stay_as_they_are(sample: Sample) -> None:
 
 @PREDICATE.rule("config")
 def records_are_told_apart(sample: Sample) -> None:
-    """test() answers true or false, the same each time, and changes no record."""
+    """test() returns true or false, the same each time, and does not change the record."""
     step = _configured(sample)
     for record in _records(sample):
         before = repr(record)
         found = _answer(step.test, record)
         require(found is None or isinstance(found, bool), f"test() returned {found!r}: return True or False")
-        require(_answer(step.test, record) == found, "test() answers otherwise the second time")
+        require(_answer(step.test, record) == found, "test() returns a different result the second time")
         require(repr(record) == before, f"test() changed the record it was given: {before} to {record!r}")
     step.close()
 
 
 @CONVERTER.rule("config")
 def values_come_back(sample: Sample) -> None:
-    """What from_connect_data() writes, to_connect_data() reads as the same value, with the same schema or none."""
+    """to_connect_data() reads the value that from_connect_data() wrote, with the same schema or none."""
     converter = _configured_converter(sample)
     for schema, value in _values(sample):
         data = converter.from_connect_data(_TOPIC, schema, value)
@@ -73,7 +73,7 @@ def values_come_back(sample: Sample) -> None:
 
 @CONVERTER.rule("config")
 def bytes_of_others_raise_connect_errors(sample: Sample) -> None:
-    """Bytes that it cannot read raise a DataError, which errors.tolerance is for, and nothing else."""
+    """Unreadable bytes raise a DataError, which errors.tolerance handles, and nothing else."""
     converter = _configured_converter(sample)
     for data in (b"", b"\x00", b"\xff\xfe{", b"{"):
         _answer(lambda each: converter.to_connect_data(_TOPIC, each), data)
@@ -93,14 +93,14 @@ def _configured_converter(sample: Sample) -> Any:
 
 
 def _answer(function: Any, argument: Any) -> Any:
-    """Return what a call returns, None where it refuses as plugins may; anything else it raises is a violation."""
+    """Return the result of a call, None if it raises an allowed error; any other exception is a violation."""
     try:
         return function(argument)
     except ConnectError:
         return None
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        raise Violation(f"{argument!r} raised {what}; raise a DataError for what cannot be worked on") from error
+        raise Violation(f"{argument!r} raised {what}; raise a DataError for unsupported data") from error
 
 
 def _records(sample: Sample) -> Sequence[ConnectRecord]:

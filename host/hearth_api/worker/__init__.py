@@ -1,8 +1,8 @@
-"""Plugins of a worker rather than of a connector: for its secrets, its Kafka clients and its REST API.
+"""Plugins of a worker rather than of a connector: for secrets, Kafka clients and the REST API.
 
-`config_provider` resolves variables in configurations, `token_provider` makes tokens by which clients log in, `policy`
-decides which settings of Kafka clients a connector may override, `rest_extension` adds to the REST API and reads the
-state of the cluster (`cluster`).
+`config_provider` resolves variables in configurations, `token_provider` supplies tokens for client logins, `policy`
+decides which Kafka client settings a connector may override, `rest_extension` extends the REST API and reads the state
+of the cluster (`cluster`).
 """
 
 from hearth_api.worker.cluster import ClusterState, ConnectorHealth, StateInfo

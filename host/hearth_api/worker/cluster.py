@@ -1,4 +1,4 @@
-"""What REST extensions may learn about the connectors of a cluster, follows Kafka's package `health`."""
+"""The state of a cluster's connectors for REST extensions; follows Kafka's package `health`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hearth_api.worker.policy import ConnectorType
 class StateInfo:
     """The state of one connector or task.
 
-    `state` is `RUNNING`, `PAUSED`, `STOPPED`, `FAILED`, `UNASSIGNED` or `RESTARTING`, `worker_id` the
-    host and port of the worker in charge; `trace` tells why it failed.
+    `state` is `RUNNING`, `PAUSED`, `STOPPED`, `FAILED`, `UNASSIGNED` or `RESTARTING`, `worker_id` the host and port of
+    the worker that runs it; `trace` is the traceback of a failure.
     """
 
     state: str
@@ -24,7 +24,7 @@ class StateInfo:
 
 @dataclass(frozen=True)
 class ConnectorHealth:
-    """The states of a connector and of its tasks by number, as they were when asked for."""
+    """The states of a connector and of its tasks by number, at the time of the call."""
 
     name: str
     connector_state: StateInfo
@@ -33,23 +33,22 @@ class ConnectorHealth:
 
 
 class ClusterState(ABC):
-    """Answers about the connectors of the cluster, follows Kafka's `ConnectClusterState`.
+    """Reports on the connectors of the cluster; follows Kafka's `ConnectClusterState`.
 
-    Provided by the host; callable from any thread. Answers are snapshots: a connector listed a moment
-    ago may be gone.
+    Provided by the host; callable from any thread. Results are snapshots: a listed connector may already be gone.
     """
 
     @abstractmethod
     def connectors(self) -> list[str]:
-        """Return the names of all connectors that are configured now."""
+        """Return the names of all currently configured connectors."""
 
     @abstractmethod
     def connector_health(self, name: str) -> ConnectorHealth:
-        """Return the states of a connector and its tasks; `NotFoundError` if there is none."""
+        """Return the states of a connector and its tasks; raise `NotFoundError` if there is none."""
 
     @abstractmethod
     def connector_config(self, name: str) -> dict[str, str]:
-        """Return a connector's stored configuration, variables unresolved; `NotFoundError` if none."""
+        """Return a connector's stored configuration, variables unresolved; raise `NotFoundError` if there is none."""
 
     @abstractmethod
     def kafka_cluster_id(self) -> str:

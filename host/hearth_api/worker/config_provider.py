@@ -1,4 +1,4 @@
-"""Config providers: they fill the variables of a configuration, `${provider:path:key}`."""
+"""Config providers resolve variables in a configuration, `${provider:path:key}`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from hearth_api.plugin import ConnectPlugin
 
 @dataclass(frozen=True)
 class ConfigData:
-    """What a provider answers, follows Kafka's `ConfigData`.
+    """The result of a provider; follows Kafka's `ConfigData`.
 
-    `data` holds the values found, a missing key was not found. `ttl` is for how many milliseconds they
-    are valid; `None` means until further notice. When it ends, connectors that use the values are
-    restarted, unless their `config.action.reload` is `none`.
+    `data` holds the values found, without missing keys. `ttl` is their validity in milliseconds; `None` means
+    unlimited. When it expires, connectors that use the values restart, unless their `config.action.reload` is `none`.
     """
 
     data: Mapping[str, str]
@@ -24,29 +23,28 @@ class ConfigData:
 
 
 class ConfigProvider(ConnectPlugin, ABC):
-    """Looks up values, mostly secrets, when a configuration is used, follows Kafka's `ConfigProvider`.
+    """Looks up values, mostly secrets, when a configuration is used; follows Kafka's `ConfigProvider`.
 
-    Named by the worker's `config.providers`; one instance serves all connectors of a worker. Only what
-    it returns is replaced, once and without looking for variables in the answer; configurations are
-    stored and shown unresolved.
+    The worker's `config.providers` names it; one instance serves all connectors of a worker. The result replaces the
+    variable once and is not searched for variables; configurations are stored and shown unresolved.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the settings below `config.providers.NAME.param.`; called once, when the worker starts.
+        """Read the settings under `config.providers.NAME.param.`; called once, when the worker starts.
 
-        An exception keeps the worker from starting.
+        An exception prevents the worker from starting.
         """
 
     @abstractmethod
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return the values of `keys` at `path`, or all values there when `keys` is `None`.
+        """Return the values of `keys` at `path`, or all values there if `keys` is `None`.
 
-        Called whenever a configuration is validated and whenever a connector or task starts, once for what
-        starts together, possibly by several threads at once. `path` is the empty text for
-        `${provider:key}`. Keys that are not found are left out: their variables stay as they are. Raise
-        `ConfigError` when the path may not or cannot be read. The host keeps no answer for another start.
+        Called whenever a configuration is validated and whenever connectors or tasks start, once for those that start
+        together, possibly from several threads at once. `path` is the empty text for `${provider:key}`. Omit keys that
+        are not found: their variables stay unresolved. Raise `ConfigError` if the path is forbidden or unreadable. The
+        host does not cache the result for another start.
         """
 
     def close(self) -> None:
-        """Release what the provider holds; called once, when the worker stops, not after a kill."""
+        """Release the provider's resources; called once, when the worker stops, not after a kill."""

@@ -1,4 +1,4 @@
-"""Policies on which settings of its Kafka clients a connector may override."""
+"""Policies for the Kafka client settings that connectors may override."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hearth_api.plugin import ConnectPlugin
 
 
 class ConnectorType(str, Enum):
-    """The two kinds of connectors, and what there is instead of one; the value is what REST shows.
+    """The kinds of connectors; the value is what REST shows.
 
-    The kind of a connector whose plugin is not there, or not any more, is `UNKNOWN`.
+    The kind is `UNKNOWN` if the connector's plugin is not installed.
     """
 
     SOURCE = "source"
@@ -23,7 +23,7 @@ class ConnectorType(str, Enum):
     UNKNOWN = "unknown"
 
     def __str__(self) -> str:
-        """Return the text REST shows."""
+        """Return the text that REST shows."""
         return self.value
 
 
@@ -35,17 +35,17 @@ class ClientType(str, Enum):
     ADMIN = "admin"
 
     def __str__(self) -> str:
-        """Return the text that begins the prefix."""
+        """Return the text that starts the prefix."""
         return self.value
 
 
 @dataclass(frozen=True)
 class ConnectorClientConfigRequest:
-    """What a connector wants to override for one client, follows Kafka's class of that name.
+    """The settings a connector wants to override for one client; follows Kafka's class of that name.
 
-    `client_props` are the keys below `producer.override.`, `consumer.override.` or `admin.override.`
-    without that prefix, variables resolved. `connector_class` is the class name from the configuration:
-    the class itself is never imported where a policy runs.
+    `client_props` are the keys under `producer.override.`, `consumer.override.` or `admin.override.` without that
+    prefix, variables resolved. `connector_class` is the class name from the configuration: the class itself is never
+    imported where a policy runs.
     """
 
     connector_name: str
@@ -56,24 +56,23 @@ class ConnectorClientConfigRequest:
 
 
 class ConnectorClientConfigOverridePolicy(ConnectPlugin, ABC):
-    """Says which client settings connectors may override, follows KIP-458.
+    """Decides which client settings connectors may override; follows KIP-458.
 
-    Named by the worker's `connector.client.config.override.policy`; one instance serves all connectors.
+    The worker's `connector.client.config.override.policy` names it; one instance serves all connectors.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the worker's whole configuration; called once, when the worker starts."""
+        """Read the worker's whole configuration; called once, when the worker starts."""
 
     @abstractmethod
     def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
-        """Return one `ConfigValue` per key of the request, with a message for each that is not allowed.
+        """Return one `ConfigValue` per key of the request, with a message for each key that is not allowed.
 
-        Called when a connector is validated and before its clients are made, once per client type,
-        possibly by several threads at once. Kafka's own wording is `The 'NAME' policy does not allow
-        'KEY' to be overridden in the connector configuration.` Any message keeps the connector from
-        being created or started.
+        Called when a connector is validated and before its clients are created, once per client type, possibly from
+        several threads at once. Kafka's message is `The 'NAME' policy does not allow 'KEY' to be overridden in the
+        connector configuration.` Any message prevents the connector from being created or started.
         """
 
     def close(self) -> None:
-        """Release what the policy holds; called once, when the worker stops, not after a kill."""
+        """Release the policy's resources; called once, when the worker stops, not after a kill."""

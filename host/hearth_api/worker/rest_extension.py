@@ -1,4 +1,4 @@
-"""REST extensions: they add resources to the host's HTTP API and look at every request to it."""
+"""REST extensions add resources and request filters to the host's HTTP API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RestRequest:
 
 @dataclass(frozen=True)
 class RestResponse:
-    """The answer to a request; give `content-type` in the headers when there is a body."""
+    """The response to a request; set `content-type` in the headers if there is a body."""
 
     status: int = 200
     body: bytes = b""
@@ -33,37 +33,35 @@ class RestResponse:
 
 
 RestHandler = Callable[[RestRequest], RestResponse]
-"""Answers the requests to one resource, possibly on several threads at once."""
+"""Handles the requests to one resource, possibly on several threads at once."""
 
 RestFilter = Callable[[RestRequest], "RestResponse | None"]
-"""Looks at a request before any resource does: `None` lets it pass, a response ends it (such as 401)."""
+"""Sees a request before any resource does: `None` lets it pass, a response ends it (such as 401)."""
 
 
 class RestExtensionContext(ABC):
-    """What an extension registers with, follows Kafka's `ConnectRestExtensionContext` (KIP-285).
+    """Registers an extension's resources and filters; follows Kafka's `ConnectRestExtensionContext` (KIP-285).
 
-    Provided by the host; to be used during `register` only, except the cluster state, which stays
-    usable. Plain requests and responses take the place of JAX-RS, so an extension depends on no web
-    framework.
+    Provided by the host; use it only during `register`, except for the cluster state, which stays usable. Plain
+    requests and responses replace JAX-RS, so an extension depends on no web framework.
     """
 
     @abstractmethod
     def add_resource(self, method: str, path: str, handler: RestHandler) -> None:
         """Serve a path such as `/audit/{name}`, whose parts in braces become `path_params`.
 
-        The host's own resources win: registering one of them again is logged and ignored. A
-        `ConnectError` raised by the handler becomes the host's usual error answer, any other exception
-        status 500.
+        The host's own resources take precedence: registering one of them again is logged and ignored. A `ConnectError`
+        raised by the handler becomes the host's usual error response, any other exception status 500.
         """
 
     @abstractmethod
     def add_filter(self, request_filter: RestFilter) -> None:
-        """Let a filter see every request to a resource, also to the host's own and those of other extensions.
+        """Let a filter see every request to a resource, including the host's own and those of other extensions.
 
-        It comes once the path, the method and the media types were found good, as in Kafka Connect: an
-        unknown path is answered with 404 and never shown. Filters run in the order they were added, possibly
-        on several threads at once; requests of other workers of the cluster pass through them as well, those
-        to `admin.listeners`, where there are any, do not. What a filter raises ends the request with an error.
+        It runs after the path, the method and the media types have been accepted, as in Kafka Connect: an unknown path
+        returns 404 without reaching a filter. Filters run in the order they were added, possibly on several threads at
+        once. Requests from other workers of the cluster pass through them as well; requests to `admin.listeners`, if
+        configured, do not. An exception in a filter ends the request with an error.
         """
 
     @abstractmethod
@@ -72,24 +70,24 @@ class RestExtensionContext(ABC):
 
 
 class RestExtension(ConnectPlugin, ABC):
-    """Adds to the HTTP API of a worker, follows Kafka's `ConnectRestExtension` (KIP-285).
+    """Extends the HTTP API of a worker; follows Kafka's `ConnectRestExtension` (KIP-285).
 
-    Named by the worker's `rest.extension.classes`; one instance per worker. One that is installed with the
-    host runs in the host; one of a bundle runs in a process of its own beside it, which is begun anew, with
-    `configure` and `register`, when it has ended or hung: so state belongs in files or services.
+    The worker's `rest.extension.classes` names it; one instance per worker. An extension installed with the host runs
+    in the host; one from a bundle runs in a separate process, which restarts, calling `configure` and `register`,
+    after it exits or hangs: keep state in files or services.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the worker's whole configuration; called once, before `register`."""
+        """Read the worker's whole configuration; called once, before `register`."""
 
     @abstractmethod
     def register(self, context: RestExtensionContext) -> None:
         """Add resources and filters.
 
-        Called once, after the host's own resources exist and before requests are served. An exception
-        keeps the worker from starting.
+        Called once, after the host's own resources exist and before requests are served. An exception prevents the
+        worker from starting.
         """
 
     def close(self) -> None:
-        """Release what the extension holds; called once, when the worker stops, not after a kill."""
+        """Release the extension's resources; called once, when the worker stops, not after a kill."""

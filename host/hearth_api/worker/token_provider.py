@@ -1,4 +1,4 @@
-"""Token providers: they log Kafka clients in with tokens (SASL/OAUTHBEARER)."""
+"""Token providers supply tokens for Kafka client logins (SASL/OAUTHBEARER)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hearth_api.plugin import ConnectPlugin
 
 @dataclass(frozen=True)
 class OAuthBearerToken:
-    """What a client shows a broker, follows Kafka's interface of that name.
+    """A token that a client presents to a broker; follows Kafka's interface of that name.
 
-    `lifetime_ms` is when the token ends, in milliseconds since 1970. `principal` names who logs in, and may be empty.
-    `extensions` are SASL extensions (RFC 7628), by letters as names.
+    `lifetime_ms` is when the token expires, in milliseconds since 1970. `principal` names the user, and may be empty.
+    `extensions` are SASL extensions (RFC 7628); their names consist of letters.
     """
 
     value: str = field(repr=False)
@@ -25,28 +25,28 @@ class OAuthBearerToken:
 
 
 class TokenProvider(ConnectPlugin, ABC):
-    """Makes or fetches tokens, as a login callback handler of Kafka's does (`AuthenticateCallbackHandler`).
+    """Creates or fetches tokens, like a Kafka login callback handler (`AuthenticateCallbackHandler`).
 
-    A client names it by `sasl.login.callback.handler.class`. It runs on the host, which hands its tokens to the
+    A client's `sasl.login.callback.handler.class` names it. It runs on the host, which passes its tokens to the
     clients of the tasks; one instance serves all clients with the same settings.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Take the client's settings and the options of its login module; called once, before the first token.
+        """Read the client's settings and its login module's options; called once, before the first token.
 
-        `configs` holds `bootstrap.servers` and the client's keys that begin with `sasl.`, without `sasl.jaas.config`,
-        whose options are `options`. An exception keeps the client from starting.
+        `configs` holds `bootstrap.servers` and the client's `sasl.` keys, except `sasl.jaas.config`, whose options are
+        `options`. An exception prevents the client from starting.
         """
 
     @abstractmethod
     def token(self) -> OAuthBearerToken:
         """Return a token that is valid now.
 
-        Called by one thread at a time, first when a client wants to log in, and again when three quarters of the
-        token's life have passed. An exception is logged and the call repeated; clients keep the token that they have
-        until it ends. The host gives up a call that takes longer than 30 seconds.
+        Called by one thread at a time, first when a client logs in, and again after three quarters of the token's
+        lifetime. If it raises, the host logs the exception and repeats the call; clients keep their token until it
+        expires. The host abandons a call that takes longer than 30 seconds.
         """
 
     def close(self) -> None:
-        """Release what the provider holds; called once, when the host stops, not after a kill."""
+        """Release the provider's resources; called once, when the host stops, not after a kill."""
