@@ -38,7 +38,7 @@ def decimals(scale: int) -> st.SearchStrategy[decimal.Decimal]:
     return UNSCALED.map(lambda unscaled: decimal.Decimal(unscaled).scaleb(-scale, context))
 
 
-# Strategies are made once: hypothesis looks through every new one before it draws from it.
+# Strategies are created once: hypothesis validates every new one before drawing from it.
 _VERSIONS, _SCALES, _FLAGS = st.integers(0, 9), st.integers(-3, 5), st.booleans()
 _NAMES = st.lists(NAME, max_size=3, unique=True)
 
@@ -46,7 +46,7 @@ _NAMES = st.lists(NAME, max_size=3, unique=True)
 @cache
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2, key: bool = False) -> Schema:
-    """Return schemas of every kind; those for keys of maps hold values Python can hash."""
+    """Return schemas of every kind; those for map keys have values that Python can hash."""
     builder = draw(_builders(depth, key))
     if not key and draw(_FLAGS):
         builder.optional()
@@ -166,4 +166,4 @@ ALIKE: st.SearchStrategy[st.SearchStrategy[Any]] = st.recursive(
     ),
     max_leaves=4,
 )
-"""Strategies, each for values without schema that are laid out alike: the same members, scalars of mostly one kind."""
+"""Strategies for schemaless values of one layout each: the same members, scalars of mostly one kind."""

@@ -1,4 +1,4 @@
-"""Schema builders check what they are told."""
+"""Schema builders check their arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_builder_collects_every_part() -> None:
     assert built == Schema(Type.INT32, True, 3, "n", 2, "d", {"a": "b"})
 
 
-def test_builders_are_taken_for_schemas() -> None:
+def test_builders_are_accepted_as_schemas() -> None:
     """Inner schemas need no call of build()."""
     inner = SchemaBuilder.array(SchemaBuilder.map(SchemaBuilder.string(), SchemaBuilder.int32()))
     schema = SchemaBuilder.struct().field("a", inner).build()
@@ -25,7 +25,7 @@ def test_builders_are_taken_for_schemas() -> None:
 
 
 def test_part_is_set_once() -> None:
-    """A second, different value for a part is a mistake of the author."""
+    """Setting a different value for a part is a mistake of the author."""
     builder = SchemaBuilder.int32().name("a").name("a")
     with pytest.raises(SchemaBuilderError, match="name has already been set"):
         builder.name("b")
@@ -43,13 +43,13 @@ def test_part_is_set_once() -> None:
     ],
 )
 def test_default_must_fit(builder: SchemaBuilder, default: Any) -> None:
-    """A default is a value of the schema like any other."""
+    """A default must be a value of the schema."""
     with pytest.raises(SchemaBuilderError, match="Invalid default value"):
         builder.default(default)
 
 
-def test_fields_belong_to_structs_and_have_names_of_their_own() -> None:
-    """Only structs have fields, each with another name."""
+def test_fields_need_a_struct_and_a_unique_name() -> None:
+    """Only structs have fields, with distinct names."""
     with pytest.raises(SchemaBuilderError, match="Cannot create fields on type INT32"):
         SchemaBuilder.int32().field("a", INT32_SCHEMA)
     with pytest.raises(SchemaBuilderError, match="Cannot create field because of field name duplication a"):
@@ -59,7 +59,7 @@ def test_fields_belong_to_structs_and_have_names_of_their_own() -> None:
 
 
 def test_inner_schemas_are_required() -> None:
-    """Arrays and maps are built with the schemas of what is in them."""
+    """Arrays and maps need the schemas of their elements."""
     missing: Any = None
     with pytest.raises(SchemaBuilderError, match="valueSchema cannot be null"):
         SchemaBuilder.array(missing)

@@ -45,11 +45,11 @@ class Idle(Connector):
 
 
 class IdleSource(Idle, SourceConnector):
-    """Is a source connector."""
+    """An idle source connector."""
 
 
 class IdleSink(Idle, SinkConnector):
-    """Is a sink connector."""
+    """An idle sink connector."""
 
 
 def test_validation_follows_the_definition() -> None:
@@ -73,13 +73,13 @@ def test_connector_without_a_definition_is_told_so() -> None:
 
 
 def test_reconfiguration_stops_and_starts() -> None:
-    """A connector that does not care is simply started anew with the changed configuration."""
+    """A connector that does not override it restarts with the changed configuration."""
     connector = Idle()
     connector.reconfigure({"n": "2"})
     assert connector.calls == ["stop", ("start", {"n": "2"})]
 
 
-def test_source_connector_promises_nothing_it_did_not_say() -> None:
+def test_source_connector_promises_nothing_by_default() -> None:
     """Exactly once is unknown, boundaries are unsupported, offsets are not checked."""
     connector = IdleSource()
     assert connector.exactly_once_support({}) is None
@@ -88,5 +88,5 @@ def test_source_connector_promises_nothing_it_did_not_say() -> None:
 
 
 def test_sink_connector_does_not_claim_to_have_checked_offsets() -> None:
-    """REST tells users whether the connector itself looked at their request."""
+    """REST tells users whether the connector itself checked their request."""
     assert IdleSink().alter_offsets({}, {}) is False

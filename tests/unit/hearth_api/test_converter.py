@@ -1,4 +1,4 @@
-"""Converters start from the one key Kafka Connect gives them all."""
+"""Converters extend the one key that Kafka Connect defines for all."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def test_converter_type_is_required_and_one_of_three() -> None:
 
 
 def test_each_definition_is_a_new_one() -> None:
-    """A converter adds its own keys without touching anybody else's."""
+    """A converter adds its keys without affecting others."""
     assert converter_config_def() is not converter_config_def()

@@ -1,4 +1,4 @@
-"""The author API is documented completely, for it is read by people who see nothing else."""
+"""The author API is documented completely, since its readers see nothing else."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ DOCUMENTED = dict(documented())
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_everything_exported_says_what_it_does_in_a_sentence(name: str) -> None:
-    """Each docstring begins with one full sentence; an overriding method may leave it to its base."""
+def test_exported_names_have_a_docstring_sentence(name: str) -> None:
+    """Each docstring starts with one full sentence; an overriding method may inherit its base's."""
     thing = DOCUMENTED[name]
     doc = thing.__doc__ if inspect.isclass(thing) else inspect.getdoc(thing)
     assert doc

@@ -1,4 +1,4 @@
-"""Errors carry facts, a stable code and a hint, through pickling as well."""
+"""Errors have facts, a stable code and a hint, which survive pickling."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hearth_api import ConfigError, ConnectError, DataError, SchemaBuilderError,
     ],
 )
 def test_config_errors_read_as_kafkas(error: ConfigError, text: str) -> None:
-    """REST clients see Kafka's wording of a wrong configuration value."""
+    """REST clients see Kafka's message for an invalid configuration value."""
     assert str(error) == text
 
 
 def test_error_survives_pickling() -> None:
-    """A stage process hands its errors on with facts, code and hint."""
+    """A stage process sends its errors with facts, code and hint."""
     error = ConfigError("k", 5, "too much", code="config.range", hint="use less")
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.code, copy.hint) == (str(error), "config.range", "use less")
 
 
 def test_code_comes_from_the_class_unless_given() -> None:
-    """Every error has a dotted code, most of them that of their class."""
+    """Every error has a dotted code, usually that of its class."""
     assert DataError("x").code == "data.invalid"
     assert SchemaBuilderError("x").code == "data.schema"
     assert ConnectError("x", code="disk.full").code == "disk.full"
@@ -46,8 +46,8 @@ def test_code_comes_from_the_class_unless_given() -> None:
         (0, tuple(f"name {number:02}" for number in range(21)), "Order has no field 0, it has 'name 00', "),
     ],
 )
-def test_a_name_that_is_not_there(name: object, names: tuple[str, ...], text: str) -> None:
-    """The error is Python's and the host's at once, and names what comes near."""
+def test_unknown_name_error_suggests_names(name: object, names: tuple[str, ...], text: str) -> None:
+    """It is a KeyError and a DataError, and lists the nearest names."""
     error = pickle.loads(pickle.dumps(UnknownNameError("Order", "field", name, names)))
     assert isinstance(error, KeyError)
     assert isinstance(error, DataError)

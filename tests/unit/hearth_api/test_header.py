@@ -1,4 +1,4 @@
-"""Headers keep their order and may have the same name."""
+"""Headers keep their order, and names may repeat."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def headers() -> Headers:
 
 
 def test_names_may_repeat(headers: Headers) -> None:
-    """The newest of a name is found first, all of them in order."""
+    """The newest header of a name is found first, all of them in order."""
     last = headers.last_with_name("a")
     assert last == Header("a", STRING_SCHEMA, "3")
     assert [header.value for header in headers.all_with_name("a")] == ["1", "3"]
@@ -40,21 +40,21 @@ def test_names_may_repeat(headers: Headers) -> None:
     assert len(headers) == 3
 
 
-def test_remove_takes_all_of_a_name(headers: Headers) -> None:
-    """Removing a name leaves the others."""
+def test_remove_drops_all_headers_of_a_name(headers: Headers) -> None:
+    """Headers of other names remain."""
     assert keys(headers.remove("a")) == ["b"]
     assert not headers.clear()
 
 
 def test_retain_latest_keeps_one_per_name(headers: Headers) -> None:
-    """Of each name, or of the given one, only the newest is left, in its place."""
+    """Only the newest header of every name, or of the given one, remains in its place."""
     assert keys(headers.duplicate().retain_latest()) == ["b", "a"]
     assert keys(headers.duplicate().retain_latest("b")) == ["a", "b", "a"]
     assert keys(headers.retain_latest("a")) == ["b", "a"]
 
 
 def test_apply_replaces_or_removes(headers: Headers) -> None:
-    """A function sees every header of a name and may drop it."""
+    """The function receives every header of a name and may drop it."""
     headers.apply(lambda header: header.rename("c") if header.value == "1" else None, "a")
     assert keys(headers) == ["c", "b"]
 
@@ -73,19 +73,19 @@ def test_value_must_fit_its_schema(value: Any) -> None:
         Headers().add("a", INT32_SCHEMA, value)
 
 
-def test_schemaless_values_are_taken_as_they_are() -> None:
-    """Without schema there is nothing to check."""
+def test_schemaless_values_are_unchecked() -> None:
+    """Without a schema nothing is checked."""
     assert Headers().add("a", None, object).last_with_name("a") is not None
 
 
 def test_shortcuts_set_the_schema() -> None:
-    """The short forms know the type."""
+    """The short methods set the schema."""
     headers = Headers().add_int("i", 1).add_float("f", 1.5).add_bytes("b", b"x")
     assert [header.schema for header in headers][:2] == [INT64_SCHEMA, FLOAT64_SCHEMA]
 
 
-def test_struct_brings_its_schema() -> None:
-    """A struct without schema answers with its own."""
+def test_struct_without_schema_uses_its_own() -> None:
+    """The header's schema is the struct's."""
     schema = SchemaBuilder.struct().build()
     assert Header("a", None, Struct(schema)).schema == schema
 
@@ -105,7 +105,7 @@ def test_equal_headers_have_equal_hashes(headers: Headers) -> None:
 
 
 def _changed(act: str, name: str, number: int, own: Headers, model: list[Header]) -> list[Header]:
-    """Do to headers what is done to a list of the same, and return that."""
+    """Apply an act to headers and to the model list, and return the list."""
     if act == "add_string":
         own.add_string(name, str(number))
         return [*model, Header(name, STRING_SCHEMA, str(number))]
@@ -128,8 +128,8 @@ def _changed(act: str, name: str, number: int, own: Headers, model: list[Header]
     return model
 
 
-def test_what_was_added_is_the_same_whenever_somebody_looks() -> None:
-    """Against a list, any acts in any order, looks between them, and copies that go their own way."""
+def test_headers_behave_like_a_list_whenever_read() -> None:
+    """Compared with a list, for any acts in any order, with reads in between and independent copies."""
     chance = random.Random(10)
     acts = ["add_string", "add_string", "add_string", "add_int", "add", "remove", "apply", "clear", "look", "look"]
     for _ in range(300):
@@ -146,7 +146,7 @@ def test_what_was_added_is_the_same_whenever_somebody_looks() -> None:
 
 
 def test_headers_are_read_by_name(headers: Headers) -> None:
-    """The value of the newest header of a name, whoever looked before; a name that none has is a KeyError."""
+    """The value of the newest header of a name, whether read before or not; an unknown name is a KeyError."""
     names = {header.key for header in headers}
     for name in names:
         assert name in headers
@@ -162,7 +162,7 @@ def test_headers_are_read_by_name(headers: Headers) -> None:
         Headers()["nobody"]
 
 
-def test_a_header_of_null_is_there() -> None:
+def test_header_with_null_value_is_found() -> None:
     """Its value is None, which a default does not replace."""
     headers = Headers().add("a", None, None)
     assert "a" in headers

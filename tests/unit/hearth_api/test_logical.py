@@ -1,4 +1,4 @@
-"""Logical types turn Python values into plain Connect values and back."""
+"""Logical types convert Python values to plain Connect values and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.hearth_api.strategy import MOMENTS, TIMES, decimals
 
 @given(st.integers(-5, 40).flatmap(lambda scale: st.tuples(st.just(scale), decimals(scale))))
 def test_decimals_keep_every_digit(pair: tuple[int, decimal.Decimal]) -> None:
-    """A decimal of any length comes back with its scale."""
+    """A decimal of any length round-trips with its scale."""
     scale, value = pair
     schema = Decimal.schema(scale)
     back = Decimal.to_logical(schema, Decimal.from_logical(schema, value))
@@ -47,15 +47,15 @@ def test_decimal_schema_needs_a_scale(parameters: dict[str, str] | None) -> None
         Decimal.scale(Schema(Type.BYTES, name=Decimal.LOGICAL_NAME, parameters=parameters))
 
 
-def test_not_a_number_is_no_decimal() -> None:
+def test_nan_is_not_a_decimal() -> None:
     """Java's decimals have neither NaN nor Infinity."""
     with pytest.raises(DataError, match="not a number"):
         Decimal.from_logical(Decimal.schema(0), decimal.Decimal("NaN"))
 
 
 @given(st.dates(), TIMES, MOMENTS)
-def test_moments_come_back(day: dt.date, time: dt.time, moment: dt.datetime) -> None:
-    """Days, times and moments of whole milliseconds survive."""
+def test_dates_and_times_round_trip(day: dt.date, time: dt.time, moment: dt.datetime) -> None:
+    """Dates, times and timestamps of whole milliseconds are unchanged."""
     assert Date.to_logical(Date.SCHEMA, Date.from_logical(Date.SCHEMA, day)) == day
     assert Time.to_logical(Time.SCHEMA, Time.from_logical(Time.SCHEMA, time)) == time
     assert Timestamp.to_logical(Timestamp.SCHEMA, Timestamp.from_logical(Timestamp.SCHEMA, moment)) == moment
@@ -70,13 +70,13 @@ def test_units_are_days_and_milliseconds() -> None:
 
 
 def test_zones_are_converted() -> None:
-    """A moment in any zone is the same moment."""
+    """A timestamp is the same instant in any zone."""
     zone = dt.timezone(dt.timedelta(hours=2))
     assert Timestamp.from_logical(Timestamp.SCHEMA, dt.datetime(1970, 1, 1, 2, tzinfo=zone)) == 0
 
 
 def test_day_has_no_time() -> None:
-    """A moment that is not midnight is refused as a day, in Kafka Connect's words."""
+    """A timestamp other than midnight is refused as a date, with Kafka Connect's message."""
     with pytest.raises(DataError, match="should not have any time fields set to non-zero values"):
         Date.from_logical(Date.SCHEMA, dt.datetime(2020, 1, 1, 1))
 
@@ -88,15 +88,15 @@ def test_time_lies_within_a_day(millis: int) -> None:
         Time.to_logical(Time.SCHEMA, millis)
 
 
-def test_years_python_cannot_hold_are_data_errors() -> None:
-    """Moments before year 1 and after year 9999 are bad data, not a crash."""
+def test_years_outside_pythons_range_raise_data_errors() -> None:
+    """Dates before year 1 and after year 9999 are bad data, not a crash."""
     with pytest.raises(DataError, match="outside of the years 1 to 9999"):
         Timestamp.to_logical(Timestamp.SCHEMA, 1 << 62)
     with pytest.raises(DataError, match="outside of the years 1 to 9999"):
         Date.to_logical(Date.SCHEMA, -(1 << 31))
 
 
-def test_schema_must_be_that_of_the_type() -> None:
-    """Converting by the wrong schema is a mistake that is told."""
+def test_schema_of_another_type_is_refused() -> None:
+    """Converting with the wrong schema raises an error."""
     with pytest.raises(DataError, match="Requested conversion of Date object but the schema does not match"):
         Date.from_logical(INT32_SCHEMA, dt.date(2020, 1, 1))

@@ -1,4 +1,4 @@
-"""Numbers are read, cut and rounded as Java does it."""
+"""Numbers are parsed, truncated and rounded as in Java."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hearth_api.number import narrow, parse_decimal
     ["", "+", "-", ".", "1_000", "NaN", "Infinity", "0x10", "1f", "1L", "1e", "1e+", "+-1", " 1", "1 ", "\U0001d7cf",
      "1e2147483648", "1e99999999999", "0.1e-2147483648"],
 )  # fmt: skip
-def test_texts_java_refuses_are_no_numbers(text: str) -> None:
-    """Python would read some of them, and Kafka Connect takes them for texts."""
+def test_texts_java_refuses_are_not_numbers(text: str) -> None:
+    """Python would parse some of them, and Kafka Connect treats them as strings."""
     assert parse_decimal(text) is None
 
 
@@ -30,7 +30,7 @@ def test_texts_java_refuses_are_no_numbers(text: str) -> None:
      ("1.50", "1.50"), ("-1E-3", "-0.001"), ("-0.0", "0.0"), ("1e2147483647", "1E+2147483647")],
 )  # fmt: skip
 def test_numbers_keep_their_scale(text: str, number: str) -> None:
-    """Trailing zeros and exponents stay, a minus before zero does not."""
+    """Trailing zeros and exponents remain, a minus before zero does not."""
     found = parse_decimal(text)
     assert found is not None
     assert found.as_tuple() == Decimal(number).as_tuple()
@@ -48,13 +48,13 @@ def test_longs_are_cut_as_in_java(number: int | float | Decimal, long: int) -> N
 
 
 def test_wrapping_keeps_the_low_bits() -> None:
-    """A byte is what is left of a number in eight bits."""
+    """A byte is the low eight bits of a number."""
     assert [wrap(number, 8) for number in (127, 128, 300, -129)] == [127, -128, 44, 127]
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**39), max_value=10**39))
 def test_decimals_become_the_nearest_float(number: Decimal) -> None:
-    """Rounding happens once: no other 32-bit float is nearer."""
+    """It is rounded once: no other 32-bit float is nearer."""
     found = decimal_to_float32(number)
     if math.isinf(found):
         assert abs(number) >= Decimal("3.4028235677973366e38")

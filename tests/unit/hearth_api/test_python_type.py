@@ -1,4 +1,4 @@
-"""Schemas of Python's types."""
+"""Schemas of Python types."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ class Node:
     ],
 )
 def test_each_type_has_its_schema(kind: Any, expected: Schema) -> None:
-    """A type that is read again gives the same schema."""
+    """Reading a type again gives an equal schema."""
     assert Schema.of(kind) == expected
     assert Schema.of(kind) is Schema.of(kind)
 
 
 def test_a_dataclass_is_a_struct_of_its_name() -> None:
-    """Fields are those of the class, in order; defaults that are the same each time are those of the schema."""
+    """Fields are those of the class, in order; constant defaults become schema defaults."""
     line = (
         SchemaBuilder.struct().name("Line").field("article", STRING_SCHEMA).field("price", Decimal.schema(2))
         .field("count", SchemaBuilder.int64().default(1)).build()
@@ -141,7 +141,7 @@ def test_a_dataclass_is_a_struct_of_its_name() -> None:
 
 
 def test_an_instance_is_a_struct() -> None:
-    """It becomes one with all that stands in it, and its dict the same one."""
+    """Its values become a struct, and its dict an equal one."""
     order = Order(Id(1), MOMENT, [Line("a", Number(2))], {"city": "Ulm"}, key=UUID(int=7))
     struct = Struct.of(Schema.of(Order), order)
     assert struct.to_dict() == {
@@ -153,7 +153,7 @@ def test_an_instance_is_a_struct() -> None:
 
 
 def test_the_scale_of_a_default() -> None:
-    """A decimal's default says how many digits there are."""
+    """A decimal's default determines the scale."""
 
     @dataclass
     class Priced:
@@ -163,8 +163,8 @@ def test_the_scale_of_a_default() -> None:
     assert Schema.of(Priced).fields[0].schema == Decimal.builder(3).default(Number("0.000")).build()
 
 
-def test_a_class_inside_of_itself() -> None:
-    """Its schema holds itself, and a struct is made as deep as Python's stack goes."""
+def test_recursive_class_has_a_recursive_schema() -> None:
+    """Structs can be created as deep as Python's stack allows."""
     schema = Schema.of(Node)
     assert Struct.of(schema, Node(1, Node(2))).to_dict() == {"value": 1, "next": {"value": 2, "next": None}}
     deep: dict[str, Any] = {"value": 0}
@@ -175,7 +175,7 @@ def test_a_class_inside_of_itself() -> None:
 
 
 @pytest.mark.parametrize("kind", [list, object, Any, int | str, tuple[int, str], dict[str, object]])
-def test_a_type_without_schema(kind: Any) -> None:
+def test_type_without_schema_is_refused(kind: Any) -> None:
     """The error names the type, and is a DataError."""
     with pytest.raises(SchemaBuilderError, match="which no schema stands for") as caught:
         Schema.of(kind)
@@ -183,8 +183,8 @@ def test_a_type_without_schema(kind: Any) -> None:
     assert "Annotated" in (caught.value.hint or "")
 
 
-def test_an_annotation_that_cannot_be_read() -> None:
-    """A name that the class's module does not have is told."""
+def test_unresolvable_annotation_is_refused() -> None:
+    """The error names what the class's module does not define."""
 
     @dataclass
     class Wrong:

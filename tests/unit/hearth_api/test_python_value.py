@@ -1,4 +1,4 @@
-"""Values in the classes that schemas have for them."""
+"""Values are converted to the classes that schemas use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hearth_api.python_value import fitted, members, plain_of
 
 
 class Colour(Enum):
-    """Texts, but for one member."""
+    """Text members, except for one."""
 
     RED = "red"
     BLUE = 2
@@ -57,7 +57,7 @@ class Level(IntEnum):
     ],
 )
 def test_a_value_gets_the_class_of_its_schema(schema: Schema, value: Any, expected: Any) -> None:
-    """What does not fit stays as it is."""
+    """A value that does not fit is unchanged."""
     made = fitted(schema, value, Struct.of)
     assert (made, type(made)) == (expected, type(expected))
 
@@ -68,14 +68,14 @@ def test_nothing_is_rounded() -> None:
         fitted(Decimal.schema(2), Number("1.555"), Struct.of)
 
 
-def test_members_of_mappings_alone() -> None:
-    """A class has members no more than a list has."""
+def test_only_mappings_and_dataclass_instances_have_members() -> None:
+    """A class or a list has none."""
     assert members(MappingProxyType({"a": 1})) == {"a": 1}
     assert members([("a", 1)]) is members(int) is None
 
 
 def test_plain_values_stay() -> None:
-    """Only what holds others is made anew, for nobody may change those of a record."""
+    """Only containers are copied, since those of a record must not change."""
     inner = [1]
     assert plain_of({"a": inner}) == {"a": [1]}
     assert plain_of(inner) is not inner

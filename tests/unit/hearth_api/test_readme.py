@@ -1,4 +1,4 @@
-"""What the author API's README shows does what it says."""
+"""The examples in the author API's README work."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ README = Path(__file__).parents[3] / "host" / "hearth_api" / "README.md"
 
 
 def ran(words: str) -> dict[str, Any]:
-    """Run the block that holds the words, and return its names."""
+    """Run the code block that contains the words, and return its names."""
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
     (found,) = [block for block in blocks if words in block]
     names: dict[str, Any] = {"__name__": __name__}
-    exec(compile(found, str(README), "exec", dont_inherit=True), names)  # it is the README's own
+    exec(compile(found, str(README), "exec", dont_inherit=True), names)  # the README is trusted
     return names
 
 
@@ -28,7 +28,7 @@ def test_structs_and_headers() -> None:
 
 
 def test_a_source_in_columns() -> None:
-    """It goes on where its offset says, and its batches are its records."""
+    """It resumes from its offset, and its batches equal its records."""
     task = ran("class TableTask")["TableTask"]()
     task.initialize(MemorySourceTaskContext(offsets=[({"table": "fruit"}, {"id": 41})]))
     task.start({})

@@ -1,4 +1,4 @@
-"""Records are changed by copies."""
+"""Records are changed by copying."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def test_parts_may_be_given_in_the_order_of_javas_new_record() -> None:
 
 
 def test_copy_has_headers_of_its_own() -> None:
-    """Headers are changed in place, so two records never share them."""
+    """Headers are mutable, so two records never share them."""
     record = source_record()
     record.new_record().headers.clear()
     assert len(record.headers) == 1
 
 
-def test_unknown_part_is_a_mistake() -> None:
-    """A misspelt part is told, not ignored."""
+def test_unknown_part_is_refused() -> None:
+    """A misspelt part raises."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'valeu'"):
         source_record().new_record(valeu=1)  # type: ignore[call-arg]
 
 
 def test_sink_record_remembers_where_it_was_read() -> None:
-    """Offsets are committed by the original topic and partition, whatever became of the record."""
+    """Offsets are committed by the original topic and partition, however the record was changed."""
     record = SinkRecord("t", 1, None, None, None, "v", 7, 8, TimestampType.CREATE_TIME)
     changed = record.new_record(topic="u", kafka_partition=5)
     assert (changed.topic, changed.kafka_partition) == ("u", 5)
@@ -56,7 +56,7 @@ def test_sink_record_remembers_where_it_was_read() -> None:
 
 
 def test_headers_appear_when_asked_for() -> None:
-    """A record without headers costs nothing and still can be given some."""
+    """A record creates its Headers on first access."""
     record = SourceRecord(None, None, "t")
     assert not record.has_headers
     record.headers.add_string("a", "b")
@@ -64,7 +64,7 @@ def test_headers_appear_when_asked_for() -> None:
 
 
 def test_equality_covers_every_part() -> None:
-    """Equal records have equal parts and equal hashes; empty headers are no headers."""
+    """Equal records have equal parts and hashes; empty headers equal no headers."""
     record, other = source_record(), source_record()
     assert record == other
     assert hash(record) == hash(other)
@@ -86,10 +86,10 @@ def test_topic_partition_reads_as_kafkas() -> None:
     ],
 )
 def test_copy_has_every_part(record: SourceRecord | SinkRecord) -> None:
-    """Also a class of a plugin's own; parts are named as the constructor names them."""
+    """Also for a plugin's subclass; parts have the constructor's names."""
 
     class Own(type(record)):  # type: ignore[misc]
-        """A record that knows more."""
+        """A record with further attributes."""
 
     own = Own(**record._state())
     assert own.new_record()._state() == record._state()
@@ -99,7 +99,7 @@ def test_copy_has_every_part(record: SourceRecord | SinkRecord) -> None:
     assert not record.new_record(headers=None).has_headers
 
 
-def test_original_place_that_is_taken_away_is_the_present_one() -> None:
-    """As if the record were made with none."""
+def test_removed_original_place_defaults_to_the_current_one() -> None:
+    """As if the record were created without one."""
     record = SinkRecord("t", 1, None, None, None, "x", 5).new_record(topic="u", original_topic=None)
     assert (record.original_topic, record.original_kafka_partition) == ("u", 1)

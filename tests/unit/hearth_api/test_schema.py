@@ -1,4 +1,4 @@
-"""Schemas are immutable and equal when everything in them is."""
+"""Schemas are immutable and equal if all parts are equal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_copies_equal_their_original(schema: Schema) -> None:
     ],
 )
 def test_every_part_counts_for_equality(other: Schema) -> None:
-    """Two schemas that differ in one part only are different."""
+    """Schemas that differ in one part are different."""
     assert other != INT32_SCHEMA
     assert Schema(Type.INT32) == INT32_SCHEMA
 
@@ -55,7 +55,7 @@ def test_schema_cannot_be_changed() -> None:
 
 
 def test_parts_of_other_types_are_refused() -> None:
-    """Asking a schema for what its type does not have is an error with Kafka's words."""
+    """Reading a part that the type lacks raises with Kafka's message."""
     with pytest.raises(DataError, match="Cannot list fields on non-struct type"):
         _ = INT32_SCHEMA.fields
     with pytest.raises(DataError, match="Cannot look up fields on non-struct type"):

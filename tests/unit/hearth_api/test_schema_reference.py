@@ -1,4 +1,4 @@
-"""Schemas that hold themselves are compared, copied, told and kept in columns like any others, and end."""
+"""Recursive schemas are compared, copied, serialized and stored in columns like any others, and terminate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hearth_api.java import schema_from_text, schema_to_text
 
 
 def node(name: str | None = "Node", value: Schema = INT64_SCHEMA) -> Schema:
-    """Return the schema of nodes that have a next one and children, by place and by name."""
+    """Return the schema of nodes with a next node, and children in a list and a map."""
     builder = SchemaBuilder.struct().name(name)
     children = SchemaBuilder.array(builder.itself()).optional().build()
     named = SchemaBuilder.map(STRING_SCHEMA, builder.itself(optional=True)).optional().build()
@@ -35,7 +35,7 @@ def node(name: str | None = "Node", value: Schema = INT64_SCHEMA) -> Schema:
 
 
 def chain(schema: Schema, *numbers: int) -> Struct:
-    """Return nodes of which each is the next of the one before."""
+    """Return a chain of nodes, each the next of the previous one."""
     struct = Struct(schema).put("value", numbers[0])
     inner = schema.field("next")
     assert inner is not None
@@ -55,8 +55,8 @@ TREE.put("children", [chain(reference(NODE, "children").value_schema or NODE, 4,
 TREE.put("named", {"a": None, "b": chain(reference(NODE, "named").value_schema or NODE, 6)})
 
 
-def test_a_reference_has_what_its_struct_has() -> None:
-    """But for being optional, which is its own."""
+def test_reference_has_the_attributes_of_its_struct() -> None:
+    """Except for its own optionality."""
     inner = reference(NODE)
     assert isinstance(inner, SchemaReference)
     assert (inner.name, inner.optional, inner.doc, inner.version, inner.default) == ("Node", True, None, None, None)
@@ -72,8 +72,8 @@ def test_a_reference_has_what_its_struct_has() -> None:
 
 
 @pytest.mark.parametrize("name", ["Node", None])
-def test_copies_and_texts_of_it_are_equal_to_it(name: str | None) -> None:
-    """Pickled, copied, or as JSON text, which names what was there before instead of going on for ever."""
+def test_copies_of_a_recursive_schema_are_equal(name: str | None) -> None:
+    """Pickled, copied, or as JSON text, which refers to earlier structs instead of recursing endlessly."""
     schema = node(name)
     for other in (node(name), pickle.loads(pickle.dumps(schema)), copy.deepcopy(schema)):
         assert other == schema
@@ -86,8 +86,8 @@ def test_copies_and_texts_of_it_are_equal_to_it(name: str | None) -> None:
     assert copy.deepcopy(TREE) == TREE
 
 
-def test_what_differs_anywhere_is_another_schema() -> None:
-    """In the struct, in what is its own, or in there being a reference at all."""
+def test_any_difference_makes_another_schema() -> None:
+    """In the struct, in the reference's own attributes, or in being a reference at all."""
     assert node() != node("Other")
     assert reference(node()) != reference(node("Other"))
     assert reference(node(value=STRING_SCHEMA)) != reference(NODE)
@@ -97,7 +97,7 @@ def test_what_differs_anywhere_is_another_schema() -> None:
 
 
 def test_a_reference_can_be_changed_like_any_schema() -> None:
-    """As long as that is its own it stays one."""
+    """It stays a reference if only its own attributes change."""
     inner = reference(NODE)
     assert isinstance(inner, SchemaReference)
     assert inner.replaced(optional=False).is_reference
@@ -108,8 +108,8 @@ def test_a_reference_can_be_changed_like_any_schema() -> None:
     assert (named.name, named.optional, named.fields) == ("Other", True, NODE.fields)
 
 
-def test_columns_hold_what_holds_itself() -> None:
-    """The first struct as a struct, those inside of it as texts, and a reference alone as well."""
+def test_columns_hold_recursive_structs() -> None:
+    """The outer struct as a struct, the inner ones as texts, and a reference alone as well."""
     values = [TREE, None, chain(NODE, 7)]
     column = values_to_column(NODE, values)
     assert column_to_values(NODE, column) == values
@@ -122,7 +122,7 @@ def test_columns_hold_what_holds_itself() -> None:
 
 
 def test_a_struct_that_is_not_built_yet_has_no_fields() -> None:
-    """And nothing but a struct can hold itself."""
+    """Only a struct can refer to itself."""
     with pytest.raises(DataError, match="before it is built"):
         _ = SchemaBuilder.struct().itself().fields
     with pytest.raises(SchemaBuilderError, match="Only a struct can hold itself, not type INT8"):
@@ -131,8 +131,8 @@ def test_a_struct_that_is_not_built_yet_has_no_fields() -> None:
         schema_from_text('{"type":"struct","reference":3}')
 
 
-def test_structs_that_all_hold_each_other_are_compared_soon() -> None:
-    """Each pair is compared once, however many ways lead to it."""
+def test_mutually_recursive_structs_are_compared_quickly() -> None:
+    """Each pair is compared once, however many paths lead to it."""
 
     def all_in_all(depth: int) -> Schema:
         builders = [SchemaBuilder.struct().name(f"N{number}") for number in range(depth)]
@@ -159,8 +159,8 @@ def test_structs_that_all_hold_each_other_are_compared_soon() -> None:
     [Struct.validate, hash, str, repr, copy.deepcopy, pickle.dumps, lambda struct: struct == _deep()],
     ids=["validate", "hash", "str", "repr", "deepcopy", "pickle", "equality"],
 )
-def test_what_is_nested_too_deep_is_an_error_and_not_the_end(use: Callable[[Struct], Any]) -> None:
-    """Compiled code has a stack as well, which nobody counts: there each level has to pass through Python's."""
+def test_too_deep_nesting_raises_instead_of_crashing(use: Callable[[Struct], Any]) -> None:
+    """Compiled code does not check the C stack, so each level must pass through a Python frame."""
     deep = _deep()
     with pytest.raises(RecursionError):
         use(deep)

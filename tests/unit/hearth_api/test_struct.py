@@ -60,7 +60,7 @@ def test_put_checks_the_value() -> None:
 
 
 class Level(IntEnum):
-    """Numbers of a class of their own."""
+    """An enumeration of numbers."""
 
     HIGH = 3
 
@@ -76,8 +76,8 @@ class Level(IntEnum):
         (Timestamp.SCHEMA, dt.datetime(2020, 2, 3, tzinfo=dt.timezone.utc)),
     ],
 )
-def test_put_takes_what_fits(schema: Schema | SchemaBuilder, value: Any) -> None:
-    """Also a value of a class below the usual one, and a named schema's."""
+def test_put_accepts_fitting_values(schema: Schema | SchemaBuilder, value: Any) -> None:
+    """Also instances of subclasses, and named schemas."""
     struct = Struct(SchemaBuilder.struct().field("f", schema).build())
     assert struct.put("f", value).get("f") == value
 
@@ -92,14 +92,14 @@ def test_put_takes_what_fits(schema: Schema | SchemaBuilder, value: Any) -> None
         (Timestamp.SCHEMA, dt.datetime(2020, 2, 3), "without time zone"),
     ],
 )
-def test_put_refuses_what_is_nearly_right(schema: Schema | SchemaBuilder, value: Any, text: str) -> None:
-    """Being of a class that nearly always fits is not all that is asked for."""
+def test_put_refuses_nearly_fitting_values(schema: Schema | SchemaBuilder, value: Any, text: str) -> None:
+    """The right class alone is not sufficient."""
     with pytest.raises(DataError, match=text):
         Struct(SchemaBuilder.struct().field("f", schema).build()).put("f", value)
 
 
-def test_struct_in_a_struct_is_looked_at_when_it_is_put() -> None:
-    """It has to be complete and of the schema, which need not be the very same object."""
+def test_nested_struct_is_checked_by_put() -> None:
+    """It must be complete and of an equal schema, which may be another object."""
     outer = SchemaBuilder.struct().field("s", SCHEMA).build()
     with pytest.raises(DataError, match='null used for required field: "c"'):
         Struct(outer).put("s", Struct(SCHEMA))
@@ -110,8 +110,8 @@ def test_struct_in_a_struct_is_looked_at_when_it_is_put() -> None:
     assert Struct(outer).put("s", twin).get_struct("s") is twin
 
 
-def test_list_that_was_changed_is_looked_at_again() -> None:
-    """What was put did fit, but a list or a map in it may have been changed since."""
+def test_changed_list_is_checked_again() -> None:
+    """A list or a map that fitted when put may have changed since."""
     inner = SchemaBuilder.struct().field("list", SchemaBuilder.array(INT32_SCHEMA)).build()
     numbers: list[Any] = [1]
     struct = Struct(inner).put("list", numbers)
@@ -123,15 +123,15 @@ def test_list_that_was_changed_is_looked_at_again() -> None:
         Struct(outer).put("s", struct)
 
 
-def test_a_field_stands_for_its_name() -> None:
-    """Who walks through the fields of a schema need not take their names."""
+def test_field_object_is_accepted_as_a_name() -> None:
+    """Code that iterates over fields need not read their names."""
     _, _, field = SCHEMA.fields
     assert Struct(SCHEMA).put(field, "x").get(field) == "x"
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, 40])
 def test_a_field_is_found_by_its_text(count: int) -> None:
-    """Whatever object that is, and however many fields there are."""
+    """For any string object, and any number of fields."""
     names = [f"field {number}" for number in range(count)]
     builder = SchemaBuilder.struct()
     for name in names:
@@ -145,7 +145,7 @@ def test_a_field_is_found_by_its_text(count: int) -> None:
 
 
 def test_unknown_fields_are_refused() -> None:
-    """Both reading and writing a field need one of that name."""
+    """Reading and writing a field need an existing name."""
     with pytest.raises(DataError, match="x is not a valid field name"):
         Struct(SCHEMA).put("x", 1)
     with pytest.raises(DataError, match="x is not a valid field name"):
@@ -155,7 +155,7 @@ def test_unknown_fields_are_refused() -> None:
 
 
 def test_typed_getters_check_the_type() -> None:
-    """A typed getter is refused on a field of another type."""
+    """A typed getter raises for a field of another type."""
     with pytest.raises(DataError, match="Field 'b' is not of type INT32"):
         Struct(SCHEMA).get_int32("b")
 
@@ -181,7 +181,7 @@ def test_typed_getters_return_what_was_put() -> None:
 
 
 def test_validation_asks_for_values_without_default() -> None:
-    """A struct is complete when every field has a value, may be null or has a default."""
+    """A struct is complete if every field has a value, is optional or has a default."""
     with pytest.raises(DataError, match='null used for required field: "c"'):
         Struct(SCHEMA).validate()
     Struct(SCHEMA).put("c", "x").validate()
@@ -211,8 +211,8 @@ def test_struct_needs_a_struct_schema() -> None:
 
 
 @given(st.data())
-def test_a_struct_reads_as_the_mapping_that_get_makes(data: st.DataObject) -> None:
-    """Its mapping holds what `get` returns, and what is made of it, its dict or raw values holds the same."""
+def test_struct_reads_like_a_mapping(data: st.DataObject) -> None:
+    """It returns what `get` returns, and copies built from its dict or raw values equal it."""
     schema = data.draw(schemas().filter(lambda schema: schema.type is Type.STRUCT))
     struct = data.draw(values(schema.replaced(optional=False, default=None)))
     model = {field.name: struct.get(field) for field in schema.fields}
@@ -234,7 +234,7 @@ def test_a_struct_reads_as_the_mapping_that_get_makes(data: st.DataObject) -> No
 
 
 def test_a_struct_stays_a_value_of_its_own_kind() -> None:
-    """It is no Mapping and no dict, whatever asks takes it for a struct; and it is true even without fields."""
+    """It is not a Mapping or a dict; and it is true even without fields."""
     empty = Struct(SchemaBuilder.struct().build())
     assert not [kind for kind in (Mapping, Sequence, dict) if isinstance(empty, kind)]
     assert empty
@@ -246,7 +246,7 @@ def test_a_struct_stays_a_value_of_its_own_kind() -> None:
 
 
 def test_a_struct_is_made_of_names_and_values() -> None:
-    """They are put one by one; the other fields are unset, and nobody asks for them yet."""
+    """They are put one by one; other fields are unset, and may still be missing."""
     struct = Struct(SCHEMA, b=None, c="x")
     assert struct.raw_values() == (None, None, "x")
     assert struct["a"] == 4
@@ -260,7 +260,7 @@ def test_a_struct_is_made_of_names_and_values() -> None:
 
 
 def test_a_struct_of_a_mapping_is_whole() -> None:
-    """Mappings in it become structs at any depth; what is missing, too much or wrong is told."""
+    """Nested mappings become structs; missing, unknown and invalid members raise."""
     outer = SchemaBuilder.struct().field("all", SchemaBuilder.map(STRING_SCHEMA, SchemaBuilder.array(SCHEMA))).build()
     struct = Struct.of(outer, MappingProxyType({"all": {"k": ({"c": "x"}, Struct(SCHEMA, c="y"))}}))
     assert struct == Struct(outer, all={"k": [Struct(SCHEMA, c="x"), Struct(SCHEMA, c="y")]})
@@ -277,8 +277,8 @@ def test_a_struct_of_a_mapping_is_whole() -> None:
         Struct.of(INT32_SCHEMA, {})
 
 
-def test_what_a_programmer_sees_of_a_struct() -> None:
-    """The name of its schema and its values as they were put, also those of structs in it."""
+def test_repr_of_a_struct() -> None:
+    """It shows the name of the schema and the values as put, including nested structs."""
     inner = SchemaBuilder.struct().name("Inner").field("x", OPTIONAL_STRING_SCHEMA).build()
     outer = SchemaBuilder.struct().field("i", inner).field("n", INT64_SCHEMA).build()
     assert repr(Struct(outer, i=Struct(inner))) == "Struct(i=Struct(Inner, x=None), n=None)"

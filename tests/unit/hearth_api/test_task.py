@@ -1,4 +1,4 @@
-"""Tasks have the defaults Kafka Connect's have."""
+"""Tasks have Kafka Connect's defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hearth_api import (
 
 
 class Lines(SinkTask):
-    """Notes what it is asked to flush."""
+    """Records the flushed offsets."""
 
     def __init__(self) -> None:
         self.flushed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
@@ -57,7 +57,7 @@ def test_pre_commit_flushes_and_commits_everything_given() -> None:
 
 
 def test_hooks_of_tasks_do_nothing_unless_overridden() -> None:
-    """Partitions, commits and acknowledgements need no answer."""
+    """The hooks for partitions, commits and acknowledgements are optional."""
     sink, source = Lines(), Nothing()
     sink.open([])
     sink.close([])

@@ -1,4 +1,4 @@
-"""Texts of values are Java's."""
+"""Values have Java's text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hearth_api.number import narrow
     ],
 )  # fmt: skip
 def test_doubles_print_as_in_java(value: float, text: str) -> None:
-    """Small and large numbers get an exponent, and there is always a digit after the point."""
+    """Small and large numbers have an exponent, and there is always a digit after the point."""
     assert double_text(value) == text
 
 
@@ -39,13 +39,13 @@ def test_doubles_print_as_in_java(value: float, text: str) -> None:
     ],
 )  # fmt: skip
 def test_floats_print_as_in_java(value: float, text: str) -> None:
-    """A 32-bit float gets the fewest digits that tell it from its neighbours."""
+    """A 32-bit float has the fewest digits that distinguish it from its neighbours."""
     assert float_text(value) == text
 
 
 @given(st.floats(allow_nan=False), st.floats(width=32, allow_nan=False))
 def test_texts_read_back_as_the_same_number(double: float, single: float) -> None:
-    """No digit that matters is lost."""
+    """No significant digit is lost."""
     assert float(double_text(double)) == double
     assert narrow(float(float_text(single))) == single
 
@@ -58,12 +58,12 @@ def test_texts_read_back_as_the_same_number(double: float, single: float) -> Non
     ],
 )  # fmt: skip
 def test_other_values_print_as_their_java_class_does(value: Any, text: str) -> None:
-    """This is what the string converter writes."""
+    """The string converter writes these texts."""
     assert java_text(value) == text
 
 
-def test_schema_tells_small_floats() -> None:
-    """Python does not know 32-bit floats; the schema does, inside of containers, too."""
+def test_schema_distinguishes_32_bit_floats() -> None:
+    """Python has no 32-bit floats; the schema identifies them, including inside containers."""
     inner = narrow(1.1)
     assert java_text({"a": [inner]}) == "{a=[1.100000023841858]}"
     schema = SchemaBuilder.map(SchemaBuilder.string(), SchemaBuilder.array(FLOAT32_SCHEMA)).build()
@@ -81,8 +81,8 @@ def test_schema_tells_small_floats() -> None:
         (dt.time(1, 2, 3), "Thu Jan 01 01:02:03 UTC 1970"),
     ],
 )
-def test_moments_print_as_javas_date(value: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Java has one class for days, times and moments, printed in the machine's zone."""
+def test_dates_and_times_print_as_javas_date(value: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java has one class for dates, times and timestamps, printed in the machine's time zone."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     assert java_text(value) == text

@@ -1,4 +1,4 @@
-"""A value fits its schema, or the error says where it does not."""
+"""A value fits its schema, or the error says why not."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ LIMITS = [(INT8_SCHEMA, 7), (INT16_SCHEMA, 15), (INT32_SCHEMA, 31), (INT64_SCHEM
 
 @given(st.data())
 def test_fitting_values_pass(data: st.DataObject) -> None:
-    """Whatever a schema describes passes."""
+    """Every value that a schema describes passes."""
     schema = data.draw(schemas())
     validate_value(schema, data.draw(values(schema)))
 
 
 @pytest.mark.parametrize(("schema", "bits"), LIMITS)
 def test_integers_have_a_range(schema: Schema, bits: int) -> None:
-    """The least and the greatest number of a type pass, their neighbours do not."""
+    """The minimum and maximum of a type pass, their neighbours do not."""
     for value in (-(1 << bits), (1 << bits) - 1):
         validate_value(schema, value)
     for value in (-(1 << bits) - 1, 1 << bits):
@@ -75,8 +75,8 @@ def test_integers_have_a_range(schema: Schema, bits: int) -> None:
         (INT32_SCHEMA, None, "Invalid value: null used for required value, schema type: INT32"),
     ],
 )
-def test_misfits_are_named(schema: Schema, value: Any, text: str) -> None:
-    """The message says what was found, what was expected and where."""
+def test_error_names_value_and_place(schema: Schema, value: Any, text: str) -> None:
+    """The message names what was found, what was expected, and where."""
     with pytest.raises(DataError) as error:
         validate_value(schema, value)
     assert text in str(error.value)
@@ -91,14 +91,14 @@ def test_struct_must_have_the_schema_itself() -> None:
 
 
 def test_inner_structs_are_complete() -> None:
-    """A struct inside of a value must have its required fields, too."""
+    """A struct inside a value must have its required fields, too."""
     inner = SchemaBuilder.struct().field("a", INT32_SCHEMA).build()
     with pytest.raises(DataError, match='null used for required field: "a"'):
         validate_value(SchemaBuilder.array(inner).build(), [Struct(inner)])
 
 
 def test_logical_values_pass() -> None:
-    """Days, times, moments and decimals are given as Python has them."""
+    """Dates, times, timestamps and decimals have Python's classes."""
     validate_value(Decimal.schema(1), decimal.Decimal("1.5"))
     validate_value(Date.SCHEMA, dt.date(2020, 1, 1))
     validate_value(Time.SCHEMA, dt.time(1))
@@ -116,7 +116,7 @@ ANYTHING = st.sampled_from(
 
 
 def fault(schema: Schema, *values: Any) -> str | None:
-    """Return what is wrong with the first of several values that does not fit, wherever it stands."""
+    """Return the error of the first value that does not fit, at any position."""
     for value in values:
         try:
             validate_value(schema, value)
@@ -126,8 +126,8 @@ def fault(schema: Schema, *values: Any) -> str | None:
 
 
 @given(INNER, st.lists(ANYTHING, max_size=4))
-def test_many_values_are_judged_like_each_of_them(schema: Schema, values: list[Any]) -> None:
-    """What is looked at together, in an array or a map, is refused for what one of them is refused for by itself."""
+def test_collections_are_validated_like_single_values(schema: Schema, values: list[Any]) -> None:
+    """An array or a map is refused for the reason for which one of its values is refused alone."""
     alone = fault(schema, *values)
     assert fault(SchemaBuilder.array(schema).build(), values) == alone
     assert fault(SchemaBuilder.map(INT64_SCHEMA, schema).build(), dict(enumerate(values))) == alone

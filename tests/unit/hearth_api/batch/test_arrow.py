@@ -1,4 +1,4 @@
-"""Arrow is loaded by its first use and not before."""
+"""Arrow is loaded on first use and not before."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ assert "pyarrow" in sys.modules and "array" in vars(arrow)
 """
 
 
-def test_the_first_use_loads_it_and_is_remembered() -> None:
-    """What looks at a module, as tools and the import system do, is no use of it."""
+def test_first_use_loads_arrow_and_caches_the_name() -> None:
+    """Inspecting the module, as tools and the import system do, does not load it."""
     path = ":".join(filter(None, sys.path))
     ended = subprocess.run([sys.executable, "-c", LATE], env={"PYTHONPATH": path}, capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr.decode()
 
 
-def test_it_has_what_pyarrow_has_and_nothing_else() -> None:
-    """The error of a wrong name is Python's own."""
+def test_module_has_exactly_pyarrows_names() -> None:
+    """A wrong name raises Python's usual error."""
     assert arrow.RecordBatch is pa.RecordBatch
     assert arrow.compute is pyarrow.compute
     with pytest.raises(AttributeError, match="nonsense"):

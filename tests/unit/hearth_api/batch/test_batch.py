@@ -1,4 +1,4 @@
-"""Batches are immutable and carry their attributes through Arrow."""
+"""Batches are immutable and keep their attributes in Arrow IPC."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ MOMENTS = EPOCH + 5 * MILLISECOND, EPOCH + 6 * MILLISECOND
 
 @pytest.fixture
 def batch() -> Batch:
-    """Provide three rows with two columns."""
+    """Return three rows with two columns."""
     columns = {"value": pa.array(["a", "b", "c"]), "row": pa.array([0, 1, 2], pa.int32())}
     return Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_pydict(columns))
 
 
 def test_columns_may_be_missing(batch: Batch) -> None:
-    """A missing column is None and stands for nulls."""
+    """A missing column is None and means nulls."""
     assert batch.column("key") is None
     assert batch.column("value").to_pylist() == ["a", "b", "c"]
     assert batch.num_rows == len(batch) == 3
 
 
 def test_columns_are_set_added_and_dropped(batch: Batch) -> None:
-    """The old batch stays as it is."""
+    """The original batch is unchanged."""
     changed = batch.with_columns(value=pa.array([1, 2, 3]), key=pa.array(["x", "y", "z"]), row=None)
     assert changed.data.schema.names == ["value", "key"]
     assert batch.data.schema.names == ["value", "row"]
@@ -55,7 +55,7 @@ def test_columns_are_set_added_and_dropped(batch: Batch) -> None:
 
 
 def test_rows_are_chosen(batch: Batch) -> None:
-    """All columns follow the rows."""
+    """All columns are filtered with the rows."""
     assert batch.filter(pa.array([True, False, True])).column("row").to_pylist() == [0, 2]
     assert batch.slice(1).column("value").to_pylist() == ["b", "c"]
     assert batch.slice(1, 1).column("value").to_pylist() == ["b"]
@@ -78,7 +78,7 @@ def test_attributes_travel_with_the_data(
     timestamp_type: TimestampType,
     original_topic: str | None,
 ) -> None:
-    """What Arrow IPC carries is the whole batch."""
+    """Arrow IPC carries the whole batch."""
     data = pa.RecordBatch.from_pydict({"value": pa.array(["x"])})
     batch = Batch(topic, key_schema, value_schema, data, source_partition, timestamp_type, original_topic)
     sink = pa.BufferOutputStream()
@@ -107,7 +107,7 @@ NAMED = (
 
 
 def test_a_batch_of_a_table_is_that_of_its_records() -> None:
-    """Columns that are keys, timestamps and offsets stay in the value."""
+    """Columns for keys, timestamps and offsets stay in the value."""
     headers = [Headers().add_string("h", "x"), None]
     batch = Batch.of_arrow(
         "t", TABLE, name="Named", key="name", timestamp="at", offsets="id", source_partition={"p": 1}, headers=headers
@@ -130,24 +130,24 @@ def test_a_batch_of_a_table_is_that_of_its_records() -> None:
 
 
 class Frame:
-    """Somebody else's table, as polars and pandas have them."""
+    """A foreign table, like those of polars and pandas."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return its rows."""
+        """Return the rows."""
         return TABLE.__arrow_c_stream__(requested_schema)
 
 
 class Piece:
-    """Somebody else's record batch."""
+    """A foreign record batch."""
 
     def __arrow_c_array__(self, requested_schema: object = None) -> object:
-        """Return its rows."""
+        """Return the rows."""
         return TABLE.to_batches()[0].__arrow_c_array__(requested_schema)
 
 
 @pytest.mark.parametrize("table", [Frame(), Piece(), TABLE.to_batches()[0], TABLE.slice(0, 1), TABLE.slice(2)])
-def test_whatever_arrow_reads_is_a_table(table: Any) -> None:
-    """And comes back as one, in Connect's types."""
+def test_any_arrow_source_is_accepted_as_a_table(table: Any) -> None:
+    """It converts back to a table with Connect's types."""
     expected = table if isinstance(table, pa.Table) else TABLE
     batch = Batch.of_arrow("t", table, name="Named")
     assert batch.value_schema == NAMED
@@ -173,8 +173,8 @@ def test_keys_and_offsets_of_several_columns() -> None:
     assert timed.column("source_offset").to_pylist() == ['{"at":5}', '{"at":6}']
 
 
-def test_what_no_batch_can_be_made_of() -> None:
-    """Columns that are not there, no times, of other lengths."""
+def test_invalid_tables_are_refused() -> None:
+    """Missing columns, no timestamps, unequal lengths."""
     wrong: tuple[dict[str, Any], ...] = (
         {"key": "idd"}, {"key": ["id", "idd"]}, {"offsets": "idd"}, {"timestamp": "idd"},
     )  # fmt: skip

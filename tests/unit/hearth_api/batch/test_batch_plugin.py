@@ -1,4 +1,4 @@
-"""What batch methods say of rows that failed."""
+"""Failed rows in batch methods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hearth_execution.failure import ErrorInfo
 
 
 def test_an_error_without_frames_keeps_its_words_and_causes() -> None:
-    """Nothing of a batch is held by it."""
+    """It does not keep the batch alive."""
     try:
         try:
             int("x")

@@ -1,4 +1,4 @@
-"""Records become batches and come back in order."""
+"""Records become batches and back, in order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OFFSETS = st.none() | st.dictionaries(
 
 
 def fitting(schema: Schema | None) -> st.SearchStrategy[Any]:
-    """Return values of a schema, or of none, and null."""
+    """Return values of a schema or without one, and null."""
     return st.none() | (SCHEMALESS if schema is None else values(schema))
 
 
@@ -55,7 +55,7 @@ def headers(draw: st.DrawFn) -> Header:
 
 @st.composite
 def source_records(draw: st.DrawFn) -> list[SourceRecord]:
-    """Return records of a few topics, schemas and partitions, often alike."""
+    """Return records of a few topics, schemas and partitions, often the same."""
     kinds = draw(st.lists(st.tuples(SCHEMAS, SCHEMAS, st.sampled_from("tu"), OFFSETS), min_size=1, max_size=3))
     records = []
     for key_schema, value_schema, topic, partition in draw(st.lists(st.sampled_from(kinds), max_size=5)):
@@ -86,7 +86,7 @@ def sink_records(draw: st.DrawFn) -> list[SinkRecord]:
 
 
 def parts(record: SourceRecord | SinkRecord) -> Any:
-    """Return everything in a record, comparable with NaN in it."""
+    """Return all parts of a record, comparable even with NaN."""
     extra = [(header.key, header.schema, deep_key(header.value)) for header in record.headers]
     names = ("source_partition", "source_offset", "kafka_offset", "timestamp_type", "original_topic",
              "original_kafka_partition", "original_kafka_offset")  # fmt: skip
@@ -98,20 +98,20 @@ def parts(record: SourceRecord | SinkRecord) -> Any:
 
 
 def sent(batches: list[Batch]) -> list[Batch]:
-    """Return the batches as the other end of a pipe sees them."""
+    """Return batches after a round trip through serialization."""
     return [Batch.from_arrow(batch.to_arrow()) for batch in batches]
 
 
 @given(source_records())
 def test_source_records_come_back(records: list[SourceRecord]) -> None:
-    """No record, no part of it and no place in the order is lost."""
+    """No record, no part of it and no position is lost."""
     back = [record for batch in sent(records_to_batches(records)) for record in batch_to_source_records(batch)]
     assert list(map(parts, back)) == list(map(parts, records))
 
 
 @given(sink_records())
 def test_sink_records_come_back(records: list[SinkRecord]) -> None:
-    """A sink sees the same records, with the place each was read from."""
+    """A sink sees the same records, with their original positions."""
     back = [record for batch in sent(records_to_batches(records)) for record in batch_to_sink_records(batch)]
     assert list(map(parts, back)) == list(map(parts, records))
 
@@ -128,8 +128,8 @@ def test_batch_ends_where_something_changes() -> None:
 
 
 @given(source_records())
-def test_records_of_one_kind_come_together_each_with_its_place(records: list[SourceRecord]) -> None:
-    """However they alternate: no record is lost, none is with another kind, and each knows where it stood."""
+def test_records_of_one_kind_are_grouped_with_their_indexes(records: list[SourceRecord]) -> None:
+    """However they alternate: no record is lost or in another kind, and each has its index."""
     batches = sent(records_by_kind(records))
     back: dict[int, SourceRecord] = {}
     for batch in batches:
@@ -144,8 +144,8 @@ def test_records_of_one_kind_come_together_each_with_its_place(records: list[Sou
 
 
 @given(source_records())
-def test_of_records_that_only_have_a_name_all_but_values_is_there(records: list[SourceRecord]) -> None:
-    """Values are there as well, unless they are structs that can neither change nor fail to become a column."""
+def test_names_only_keeps_everything_but_values(records: list[SourceRecord]) -> None:
+    """Values are kept, too, unless they are structs that can neither change nor fail to become a column."""
 
     def named(batch: Batch) -> list[Any]:
         return [parts(each.new_record(value_schema=None, value=None)) for each in batch_to_source_records(batch)]
@@ -157,8 +157,8 @@ def test_of_records_that_only_have_a_name_all_but_values_is_there(records: list[
             assert (short.value_schema, whole.value_schema.type) == (None, Type.STRUCT)
 
 
-def test_a_struct_that_may_change_is_no_mere_name() -> None:
-    """Nor is one whose values are made others for a column, nor what is no struct of the schema."""
+def test_names_only_keeps_mutable_structs() -> None:
+    """As well as structs whose values are converted for a column, and values that are not structs of the schema."""
     plain = SchemaBuilder.struct().field("a", STRING_SCHEMA).build()
     listed = SchemaBuilder.struct().field("a", SchemaBuilder.array(STRING_SCHEMA).build()).build()
     dated = SchemaBuilder.struct().field("a", Timestamp.SCHEMA).build()
@@ -181,8 +181,8 @@ def test_a_struct_that_may_change_is_no_mere_name() -> None:
         is_left_out(outer, struct)
 
 
-def test_a_kind_is_known_by_what_it_is_and_not_by_its_objects() -> None:
-    """A task makes a map of its source partition for each record; true is not 1, which Python takes it for."""
+def test_kinds_are_compared_by_value() -> None:
+    """A task creates a new source partition map for each record; true is not 1, unlike in Python."""
     names = ["a", "b", 1, "a", True, "b", 1]
     batches = records_by_kind([SourceRecord({"p": name}, None, "".join("t"), value="x") for name in names])
     assert [(batch.source_partition, batch.column("row").to_pylist()) for batch in batches] == [
@@ -192,7 +192,7 @@ def test_a_kind_is_known_by_what_it_is_and_not_by_its_objects() -> None:
 
 
 def test_kinds_of_the_same_schemas_are_parts_of_the_same_columns() -> None:
-    """Many topics in a poll cost little more than one; what only one kind has is null in the others."""
+    """Many topics in a poll cost little more than one; parts that only one kind has are null in the others."""
     names = ["a", "b", "c", "a", "c", "b"]
     records = [
         SourceRecord({"p": name}, {"o": row}, name, None, None, "k" if name == "b" else None, STRING_SCHEMA, str(row))
@@ -210,7 +210,7 @@ def test_kinds_of_the_same_schemas_are_parts_of_the_same_columns() -> None:
 
 
 def test_records_of_other_kinds_are_batches_of_their_own() -> None:
-    """Also where nothing else tells them apart."""
+    """Even if they differ in nothing else."""
     source, sink = SourceRecord(None, None, "t", value="x"), SinkRecord("t", 0, None, None, None, "x", 5)
     plain = ConnectRecord("t", None, None, None, None, "x", None, None)
     batches = records_to_batches([source, source, sink, plain, plain, source])
@@ -220,7 +220,7 @@ def test_records_of_other_kinds_are_batches_of_their_own() -> None:
 
 
 def test_empty_columns_are_left_out() -> None:
-    """Columns that would hold nulls only do not travel."""
+    """Columns of nulls only are omitted."""
     (source,) = records_to_batches([SourceRecord(None, None, "t", value="x")])
     assert source.data.schema.names == ["value"]
     (sink,) = records_to_batches([SinkRecord("t", 0, None, None, None, "x", 5, 6)])
@@ -228,7 +228,7 @@ def test_empty_columns_are_left_out() -> None:
 
 
 def test_original_place_travels_when_it_differs() -> None:
-    """The commit position of a record that was moved is not lost."""
+    """The commit position of a moved record is kept."""
     record = SinkRecord("t", 1, None, None, None, "x", 5).new_record(topic="u", partition=2)
     (batch,) = records_to_batches([record])
     assert batch.original_topic == "t"
@@ -236,8 +236,8 @@ def test_original_place_travels_when_it_differs() -> None:
     assert batch.column("original_offset") is None
 
 
-def test_misfit_fails_the_conversion() -> None:
-    """A source that lies about its schema is told so."""
+def test_value_that_does_not_fit_fails_the_conversion() -> None:
+    """A source that violates its schema gets an error."""
     with pytest.raises(DataError):
         records_to_batches([SourceRecord(None, None, "t", value_schema=Timestamp.SCHEMA, value="x")])
 
@@ -254,14 +254,14 @@ def test_misfit_fails_the_conversion() -> None:
         ([None, {"n": 5}], [None, '{"n":5}']),
     ],
 )
-def test_offsets_are_written_as_each_by_itself(offsets: list[Any], texts: list[str | None]) -> None:
-    """One number of the same name in each record is the usual case, and any other is as good."""
+def test_offsets_are_written_like_single_ones(offsets: list[Any], texts: list[str | None]) -> None:
+    """A single integer of the same name is the usual case; any other works as well."""
     (batch,) = records_to_batches([SourceRecord(None, each, "t", value="x") for each in offsets])
     assert batch.column("source_offset").to_pylist() == texts
 
 
-def test_a_subclass_of_a_record_is_one() -> None:
-    """What its records share is what those of its parent share."""
+def test_subclass_of_a_record_is_converted() -> None:
+    """Its common attributes are those of its base class."""
 
     class Own(SourceRecord):
         __slots__ = ()

@@ -1,4 +1,4 @@
-"""Columns hold the values of records and give them back."""
+"""Columns hold the values of records and return them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
 @given(st.data())
 def test_values_come_back(data: st.DataObject) -> None:
-    """Values of any schema survive, nulls included, in slices as well."""
+    """Values of any schema survive, including nulls and slices."""
     schema = data.draw(schemas())
     rows = data.draw(st.lists(st.none() | values(schema), max_size=5))
     column = values_to_column(schema, rows)
@@ -58,7 +58,7 @@ _ODD = st.none() | st.sampled_from(
 
 @given(st.data(), st.lists(st.sampled_from(_LEAVES), min_size=1, max_size=4))
 def test_structs_are_laid_out_as_their_fields_are_one_by_one(data: st.DataObject, leaves: list[Schema]) -> None:
-    """Whatever stands in them, the column is the same, and so is what is wrong with it."""
+    """Whatever they hold, the column or the error is the same."""
     builder = SchemaBuilder.struct().optional()
     for number, leaf in enumerate(leaves):
         builder.field(f"f{number}", leaf)
@@ -88,7 +88,7 @@ def test_structs_are_laid_out_as_their_fields_are_one_by_one(data: st.DataObject
 
 
 def test_texts_of_structs_may_be_long() -> None:
-    """They take the memory they need, each in its turn."""
+    """Each buffer grows as needed."""
     schema = SchemaBuilder.struct().field("text", STRING_SCHEMA).field("data", BYTES_SCHEMA).build()
     texts = ["", "a", "ü" * 1000, "b" * 100_000, "\0", "c" * 10]
     column = values_to_column(schema, [Struct.unchecked(schema, (text, text.encode())) for text in texts])
@@ -97,7 +97,7 @@ def test_texts_of_structs_may_be_long() -> None:
 
 @given(st.data(), st.sampled_from([Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT64]), st.booleans())
 def test_numbers_lie_in_memory_as_arrow_lays_them(data: st.DataObject, type_: Type, has_nulls: bool) -> None:
-    """A null among them, or none of them at all, makes no difference."""
+    """With nulls, without, or empty."""
     rows = data.draw(st.lists(values(Schema(type_, optional=has_nulls)), max_size=50))
     column, expected = values_to_column(Schema(type_), rows), pa.array(rows, arrow_type(Schema(type_)))
     column.validate(full=True)
@@ -114,7 +114,7 @@ def test_schemaless_values_come_back(rows: list[Any]) -> None:
 
 
 def test_logical_types_are_kept_physically() -> None:
-    """Columns hold Connect's own encoding of moments and decimals."""
+    """Columns hold Connect's encoding of dates, times and decimals."""
     moment = dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.timezone.utc)
     assert values_to_column(Timestamp.SCHEMA, [moment, None]).equals(pa.array([1000, None], pa.int64()))
     assert arrow_type(Decimal.schema(2)) == pa.binary()
@@ -147,16 +147,16 @@ def test_mixed_arrays_hold_json() -> None:
         (Schema(Type.MAP), {None: 1}, "may not have a null key"),
     ],
 )
-def test_misfits_are_refused(schema: Schema, value: Any, text: str) -> None:
-    """Arrow would bend some values; a column takes only what the schema says."""
+def test_values_that_do_not_fit_are_refused(schema: Schema, value: Any, text: str) -> None:
+    """Arrow would convert some values; a column accepts only what the schema allows."""
     with pytest.raises(DataError) as error:
         values_to_column(schema, [value])
     assert text in str(error.value)
 
 
 @pytest.mark.parametrize("kind", ["array", "struct", "map", "optional map of arrays"])
-def test_a_column_that_is_made_can_be_sent(kind: str) -> None:
-    """Arrow counts levels; values of a schema with more than it sends are texts, and go to plugins as records."""
+def test_created_column_can_be_serialized(kind: str) -> None:
+    """Arrow limits levels; values of deeper schemas are texts, and go to plugins as records."""
     around: Callable[[Schema], Schema] = {
         "array": lambda inner: SchemaBuilder.array(inner).build(),
         "struct": lambda inner: SchemaBuilder.struct().field("other", INT8_SCHEMA).field("inner", inner).build(),
@@ -184,7 +184,7 @@ def test_a_column_that_is_made_can_be_sent(kind: str) -> None:
 
 
 def deep_value(schema: Schema) -> Any:
-    """Return a value of a schema of arrays, maps or structs in each other."""
+    """Return a value of a schema of nested arrays, maps or structs."""
     if schema.type is Type.ARRAY:
         return [deep_value(schema.value_schema)] if schema.value_schema else []
     if schema.type is Type.MAP:
@@ -202,15 +202,15 @@ def test_struct_of_another_schema_is_refused() -> None:
 
 
 def test_subclasses_are_taken_as_their_base() -> None:
-    """A named integer or text is as good as a plain one."""
+    """A named integer or text is accepted like a plain one."""
     port, name = type("Port", (int,), {})(5), type("Name", (str,), {})("x")
     assert values_to_column(INT8_SCHEMA, [port]).to_pylist() == [5]
     assert values_to_column(STRING_SCHEMA, [name]).to_pylist() == ["x"]
     assert values_to_column(BYTES_SCHEMA, [bytearray(b"x"), memoryview(b"y")]).to_pylist() == [b"x", b"y"]
 
 
-def test_what_changed_inside_of_a_struct_is_looked_at_again() -> None:
-    """A struct checks its values when they are put; a list is still the author's afterwards."""
+def test_changed_list_in_a_struct_is_checked_again() -> None:
+    """A struct checks values on put; a list may change afterwards."""
     schema = SchemaBuilder.struct().field("a", SchemaBuilder.array(INT8_SCHEMA).build()).build()
     own = [1, 2]
     struct = Struct(schema).put("a", own)

@@ -1,4 +1,4 @@
-"""Headers of records become a column and come back as they were."""
+"""Headers of records become a column and back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
 @given(st.lists(st.lists(headers(), max_size=3), max_size=4), st.data())
 def test_headers_of_any_rows_come_back(rows: list[list[Header]], data: st.DataObject) -> None:
-    """Names, schemas and values, in their order, of all rows or of some in the middle."""
+    """Names, schemas and values, in order, of all rows or of a slice."""
     column = headers_to_column([Headers(own) if own else None for own in rows])
     start = data.draw(st.integers(0, len(rows)))
     found = column_to_headers(column.slice(start))
@@ -54,7 +54,7 @@ def test_headers_of_any_rows_come_back(rows: list[list[Header]], data: st.DataOb
 
 @given(st.data())
 def test_values_of_one_schema_are_written_and_read_as_each_by_itself(data: st.DataObject) -> None:
-    """With nulls among them or without."""
+    """With or without nulls."""
     schema = data.draw(st.none() | schemas(1))
     own = SCHEMALESS if schema is None else values(schema)
     drawn = data.draw(st.lists(own, max_size=4) | st.lists(st.none() | own, max_size=4))
@@ -66,7 +66,7 @@ def test_values_of_one_schema_are_written_and_read_as_each_by_itself(data: st.Da
 
 @given(st.lists(headers(), max_size=6))
 def test_columns_of_schemas_and_values_are_those_of_the_headers(own: list[Header]) -> None:
-    """Whether one schema or several, the same object or an equal one."""
+    """For one schema or several, the same object or an equal one."""
     found = header_columns([each.schema for each in own], [each.value for each in own])
     entries = headers_to_column([Headers([each]) for each in own]).flatten()
     assert [*found] == [entries.field("schema"), entries.field("value")]
@@ -74,8 +74,8 @@ def test_columns_of_schemas_and_values_are_those_of_the_headers(own: list[Header
 
 @pytest.mark.parametrize("text", ["1,2", "", "[1]", "+1", "01", "1.", "nan", "1_0", " 1 ", "x", "1.5", "1e3"])
 @pytest.mark.parametrize("schema", [FLOAT64_SCHEMA, BOOLEAN_SCHEMA, Timestamp.SCHEMA, Date.SCHEMA])
-def test_a_text_that_is_no_number_is_refused_as_by_itself(schema: Schema, text: str) -> None:
-    """It is not taken apart, nor put together with others."""
+def test_text_that_is_not_a_number_is_refused_among_others(schema: Schema, text: str) -> None:
+    """Texts joined for parsing do not become valid or change each other."""
     refusals: list[str] = []
     read: list[Any] = []
     for texts in (None, [text], ["1", text]):
@@ -87,8 +87,8 @@ def test_a_text_that_is_no_number_is_refused_as_by_itself(schema: Schema, text: 
     assert len({*map(str, read), *refusals}) == 1
 
 
-def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
-    """A text costs no conversion, whatever its schema is called."""
+def test_texts_are_stored_unchanged_and_other_values_as_json() -> None:
+    """A text needs no conversion, whatever its schema is called."""
     named = OPTIONAL_STRING_SCHEMA
     own = Headers().add_string("a", 'say "x"').add("b", named, None).add_int("c", 5).add("d", None, "x")
     (row,) = headers_to_column([own]).to_pylist()
@@ -96,8 +96,8 @@ def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
 
 
 @pytest.mark.parametrize("looks", [0, 1, 5])
-def test_rows_alike_are_written_as_rows_that_are_not(looks: int) -> None:
-    """Whether somebody has looked at some of them, and where each place has a schema of its own."""
+def test_similar_rows_are_written_like_different_ones(looks: int) -> None:
+    """Whether some of them were read or not, and if each position has its own schema."""
     own = [Headers().add_string("t", f"{row}").add_int("n", row).add("o", OPTIONAL_STRING_SCHEMA) for row in range(5)]
     for each in own[:looks]:
         assert [header.key for header in each] == ["t", "n", "o"]
@@ -106,8 +106,8 @@ def test_rows_alike_are_written_as_rows_that_are_not(looks: int) -> None:
     assert [[*each] for each in column_to_headers(alike) if each] == [[*each] for each in own]
 
 
-def test_values_that_may_be_changed_are_nobody_elses() -> None:
-    """Equal ones of two records are not the same."""
+def test_mutable_values_are_not_shared() -> None:
+    """Equal values of two records are distinct objects."""
     own = Headers().add("m", None, {"a": [1]})
     first, second = column_to_headers(headers_to_column([own, own]))
     assert first is not None
@@ -115,8 +115,8 @@ def test_values_that_may_be_changed_are_nobody_elses() -> None:
     assert (second, first == own) == (own, False)
 
 
-def test_a_header_that_all_records_have_is_one_and_their_headers_are_each_their_own() -> None:
-    """A header does not change; headers do, and a change of one record's is no change of another's."""
+def test_equal_headers_are_shared_but_headers_objects_are_not() -> None:
+    """A header is immutable; changing the headers of one record does not affect another's."""
     column = headers_to_column([Headers().add_string("n", str(row)).add_string("origin", "here") for row in range(3)])
     first, second, third = (own or Headers() for own in column_to_headers(column))
     assert first.last_with_name("origin") is third.last_with_name("origin")
@@ -131,7 +131,7 @@ def test_a_header_that_all_records_have_is_one_and_their_headers_are_each_their_
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> None:
-    """As those of most topics do; what they have in common is made once for batches of about one size."""
+    """As in most topics; their common columns are cached for batches of similar size."""
     for names in ("ab", "ba", "aa", "a", ""):
         rows = [Headers([Header(name, STRING_SCHEMA, f"{name}{row}") for name in names]) for row in range(count)]
         column = headers_to_column(rows)
@@ -140,7 +140,7 @@ def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> Non
 
 
 def test_a_value_that_does_not_fit_its_schema_fails() -> None:
-    """A header may be made of anything; a column holds only what its schema says."""
+    """A header may hold any value; a column only what its schema allows."""
     for schema, value in ((STRING_SCHEMA, 5), (INT64_SCHEMA, "5"), (STRING_SCHEMA, "\ud800")):
         for others in ([], [Header("b", INT64_SCHEMA, 1)]):
             with pytest.raises(DataError):
@@ -148,7 +148,7 @@ def test_a_value_that_does_not_fit_its_schema_fails() -> None:
 
 
 def test_headers_of_a_batch_are_headers_like_others() -> None:
-    """They are changed, copied and compared, each for itself."""
+    """They can be changed, copied and compared independently."""
     column = headers_to_column([Headers().add_string("a", "x"), Headers().add_string("b", "y")])
     wanted = Headers().add_string("b", "y")
     for copied in (copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own)), Headers.duplicate):
@@ -163,8 +163,8 @@ def test_headers_of_a_batch_are_headers_like_others() -> None:
     assert first == Headers().add_string("a", "x")
 
 
-def test_a_record_that_is_kept_keeps_nothing_else_of_its_batch() -> None:
-    """A sink that remembers one record of each put may do so for ever."""
+def test_record_does_not_keep_its_batch_alive() -> None:
+    """A sink may keep one record of each put indefinitely."""
     other = "x" * 100
     own, _ = column_to_headers(
         headers_to_column([Headers().add_string("a", "kept"), Headers().add_string("a", other)])
@@ -182,7 +182,7 @@ def test_a_record_that_is_kept_keeps_nothing_else_of_its_batch() -> None:
 
 
 @given(source_records())
-def test_a_column_of_headers_crosses_the_border(records: list) -> None:  # type: ignore[type-arg]
+def test_headers_column_survives_serialization(records: list) -> None:  # type: ignore[type-arg]
     """With the batch it belongs to."""
     for batch in records_to_batches(records):
         column = Batch.from_arrow(batch.to_arrow()).column("headers")

@@ -1,4 +1,4 @@
-"""Texts of many headers are read in one loop as each by itself."""
+"""Texts of many headers are parsed in one loop like single ones."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ TEXTS = st.none() | NUMBERS | st.lists(st.sampled_from(PIECES), max_size=5).map(
 
 
 def told(texts: list[str | None]) -> tuple[list[Any], list[Any]]:
-    """Return what stands in a column of headers for texts, each read by itself."""
+    """Return the header columns of texts, each parsed by itself."""
     found = [parse_string(text) for text in texts]
     schemas = [None if each.schema is None else schema_to_text(each.schema) for each in found]
     return schemas, [header_text(each.schema, each.value) for each in found]
@@ -94,10 +94,10 @@ def told(texts: list[str | None]) -> tuple[list[Any], list[Any]]:
     start=2,
 )
 @example(texts=["", "+", "-", "-a", "+.5", "-1.50", "+7", "-0", "0" * 17 + "7", "9" * 18, "9" * 19], start=0)
-def test_texts_of_a_column_are_read_as_each_by_itself(
+def test_texts_of_a_column_are_parsed_like_single_ones(
     way: Callable[[Any], ColumnRun | HeaderColumns], texts: list[str | None], start: int
 ) -> None:
-    """Whatever they look like; of a part of a column as well."""
+    """Any texts, including slices of a column."""
     try:
         wanted = told(texts[start:])
     except DataError as error:
@@ -115,7 +115,7 @@ def test_texts_of_a_column_are_read_as_each_by_itself(
 
 
 def test_decimals_drawn_at_random_are_the_nearest_floats() -> None:
-    """Also those in the middle of two, or nearly so."""
+    """Including those halfway between two, or nearly so."""
     chance = random.Random(31)
     texts: list[str | None] = []
     for _ in range(20_000):

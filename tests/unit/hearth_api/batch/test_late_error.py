@@ -1,4 +1,4 @@
-"""Errors of rows: each is made when somebody looks at it, and not before."""
+"""Row errors are created on access, and not before."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hearth_api import DataError
 from hearth_api.batch import LateErrors
 
 
-def test_an_error_is_made_when_somebody_looks() -> None:
-    """To count failed rows and to ask which they are makes none."""
+def test_error_is_created_on_access() -> None:
+    """Counting the failed rows and reading their indexes creates none."""
     asked: list[int] = []
 
     def make(place: int) -> Exception:
@@ -28,8 +28,8 @@ def test_an_error_is_made_when_somebody_looks() -> None:
 
 
 @given(st.lists(st.integers(0, 2), max_size=9), st.data())
-def test_errors_of_a_part_stand_at_its_places(kinds: list[int], data: st.DataObject) -> None:
-    """Those that are made and those that are not, also of a part of a part."""
+def test_errors_of_a_part_have_its_indexes(kinds: list[int], data: st.DataObject) -> None:
+    """Existing and late errors, including a part of a part."""
     part = LateErrors()
     for place, kind in enumerate(kinds):
         if kind == 1:

@@ -1,4 +1,4 @@
-"""Offsets as a column are the texts that they are one by one."""
+"""A column of offsets has the same texts as single offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_s
 
 @pytest.fixture(params=dict.fromkeys([WRITE, write_by_arrow]), ids=lambda way: way.__name__, autouse=True)
 def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write as it is done here, and as it is done where nothing could be compiled."""
+    """Write with compiled code and without."""
     monkeypatch.setattr(offset_column, "WRITE", request.param)
 
 
@@ -37,7 +37,7 @@ def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 def test_a_column_has_the_texts_of_its_offsets(
     name: str, numbers: list[int], odd: list[Any], has_others: bool, is_long: bool
 ) -> None:
-    """Those that count, whatever their only member is called, alone and with others among them."""
+    """Integers under any single name, alone and with other offsets."""
     offsets: list[Any] = [{name: number} for number in range(ENOUGH if is_long else 0)]
     offsets += [{name: value} for value in (*numbers, *odd)]
     if has_others:
@@ -48,29 +48,29 @@ def test_a_column_has_the_texts_of_its_offsets(
 
 
 class _Growing(dict[str, int]):
-    """Has a member for each name that it is asked for, from then on."""
+    """Creates a member for each name that is read."""
 
     def __missing__(self, name: str) -> int:
         self[name] = 0
         return 0
 
 
-def test_an_offset_is_only_looked_at() -> None:
-    """One that makes members where it has none keeps those it had."""
+def test_offset_is_not_changed_by_reading() -> None:
+    """A map that creates members on access keeps its original ones."""
     grows = _Growing(b=2)
     assert offsets_to_column([*[{"a": 1}] * ENOUGH, grows]).to_pylist() == ['{"a":1}'] * ENOUGH + ['{"b":2}']
     assert grows == {"b": 2}
 
 
-def test_what_cannot_be_written_is_refused_among_many() -> None:
-    """As where it stands alone."""
+def test_unwritable_offset_among_many_is_refused() -> None:
+    """As it is alone."""
     with pytest.raises(DataError, match="not primitive"):
         offsets_to_column([*[{"a": 1}] * ENOUGH, {"a": {1}}])
 
 
 @pytest.mark.parametrize("values", [[], [1, -(2**63)], [*range(300)], [1, None], ["a", None], [b"a"], [1.5]])
 def test_a_column_is_the_only_member_of_offsets(values: list[Any]) -> None:
-    """As if each value stood in an offset of its own."""
+    """As if each value were in an offset of its own."""
     column = pa.array(values, pa.int64() if not values else None)
     expected = offsets_to_column([{"n": value} for value in values])
     assert column_to_offsets("n", column).equals(expected)

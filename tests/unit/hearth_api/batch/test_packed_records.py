@@ -1,4 +1,4 @@
-"""Records of many kinds stay together and are the same records."""
+"""Records of many kinds are packed together and unpacked unchanged."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from hearth_api.batch import packed_records as module
 from tests.unit.hearth_api.batch.test_batch_record import MILLIS, OFFSETS, parts
 from tests.unit.hearth_api.strategy import schemas, values
 
-pytestmark = pytest.mark.skipif(module.PACK is module.pack_nothing, reason="nothing was compiled")
+pytestmark = pytest.mark.skipif(module.PACK is module.pack_nothing, reason="not compiled")
 
 PARTITIONS = st.sampled_from([None, {"p": 0}, {"p": 1}, {"p": "ü", "q": None}])
 
 
 @st.composite
 def polls(draw: st.DrawFn) -> list[SourceRecord]:
-    """Return records of several kinds, all of which have schemas or nothing."""
+    """Return records of several kinds, each with a schema or null."""
     options = st.none() | schemas(2)
     kinds = draw(st.lists(st.tuples(options, options, st.sampled_from("tu"), PARTITIONS), min_size=1, max_size=4))
     records = []
@@ -53,14 +53,14 @@ def _fitting(schema: Schema | None) -> st.SearchStrategy[Any]:
 
 
 def sent(packed: Sequence[Batch]) -> Sequence[Batch]:
-    """Return what was packed as the other end of a pipe sees it."""
+    """Return packed records after a round trip through serialization."""
     assert isinstance(packed, PackedRecords)
     kinds, records = (Batch.from_arrow(batch.to_arrow()) for batch in packed.to_batches())
     return PackedRecords.of_batches(kinds, records)
 
 
 def told(batches: Sequence[Batch]) -> Any:
-    """Return all that batches say."""
+    """Return everything that batches hold."""
     return [
         (
             batch.topic, batch.key_schema, batch.value_schema, batch.source_partition,
@@ -72,7 +72,7 @@ def told(batches: Sequence[Batch]) -> Any:
 
 @given(polls())
 def test_packed_records_are_the_batches_of_their_kinds(records: list[SourceRecord]) -> None:
-    """Nested values, nulls and logical types among them, and as the other end of a pipe sees them."""
+    """Including nested values, nulls and logical types, and after serialization."""
     batches, packed = records_by_kind(records), packed_by_kind(records)
     assert isinstance(packed, PackedRecords) == (len(batches) > 1)
     assert told(packed) == told(batches)
@@ -81,8 +81,8 @@ def test_packed_records_are_the_batches_of_their_kinds(records: list[SourceRecor
 
 
 @given(polls(), st.lists(st.integers(0, 8), max_size=3))
-def test_polls_that_are_joined_are_one(records: list[SourceRecord], cuts: list[int]) -> None:
-    """Whatever kinds each of them has, and in whatever order."""
+def test_joined_polls_are_one(records: list[SourceRecord], cuts: list[int]) -> None:
+    """Whatever kinds each of them has, in any order."""
     ends = [*sorted(min(cut, len(records)) for cut in cuts), len(records)]
     polled = [packed_by_kind(records[start:end]) for start, end in zip([0, *ends], ends)]
     packed = [each for each in polled if isinstance(each, PackedRecords)]
@@ -94,7 +94,7 @@ def test_polls_that_are_joined_are_one(records: list[SourceRecord], cuts: list[i
 
 @given(polls())
 def test_source_partitions_have_their_offsets(records: list[SourceRecord]) -> None:
-    """Each has its own, in the order of the poll, and each record is of one."""
+    """Each has its own, in the order of the poll, and each record belongs to one."""
     packed = packed_by_kind(records)
     if isinstance(packed, PackedRecords):
         found = [(partition, *row) for partition, texts, rows in packed.by_source() for row in zip(texts, rows)]
@@ -132,8 +132,8 @@ def of(schema: Schema | None, value: Any, topic: str = "t", **rest: Any) -> Sour
         (SchemaBuilder.map(OPTIONAL_STRING_SCHEMA, INT32_SCHEMA).build(), {None: 1}),
     ],
 )
-def test_what_cannot_be_packed_is_judged_as_ever(schema: Schema | None, value: Any) -> None:
-    """A value that has no schema is a batch, and one that does not fit its schema is an error."""
+def test_unpackable_records_are_handled_as_batches(schema: Schema | None, value: Any) -> None:
+    """A schemaless value becomes a batch, and one that does not fit its schema raises."""
     records = [of(STRING_SCHEMA, "x"), of(schema, value, "u")]
     try:
         expected: Any = told(records_by_kind(records))
@@ -149,11 +149,11 @@ def test_what_cannot_be_packed_is_judged_as_ever(schema: Schema | None, value: A
 
 
 class Own(SourceRecord):
-    """A record of a plugin's own."""
+    """A plugin's subclass of a record."""
 
 
-def test_few_kinds_headers_and_records_of_an_own_class_are_batches() -> None:
-    """Columns are as cheap for many records of a kind, and headers are columns."""
+def test_few_kinds_headers_and_subclasses_are_not_packed() -> None:
+    """Columns are as cheap for many records of a kind, and headers need columns."""
     kinds = [of(STRING_SCHEMA, "x", topic) for topic in "tu"]
     assert isinstance(packed_by_kind(kinds), PackedRecords)
     assert isinstance(packed_by_kind(kinds * module.MOST_ROWS), PackedRecords)
@@ -170,10 +170,8 @@ def test_few_kinds_headers_and_records_of_an_own_class_are_batches() -> None:
 
 
 @given(schemas(2).flatmap(lambda schema: st.tuples(st.just(schema), values(schema))), st.data())
-def test_a_row_that_was_changed_is_read_to_its_end_and_no_further(
-    pair: tuple[Schema, Any], data: st.DataObject
-) -> None:
-    """Other processes write what they want: it is some value, or an error."""
+def test_corrupt_row_is_never_read_past_its_end(pair: tuple[Schema, Any], data: st.DataObject) -> None:
+    """Other processes may write anything: it is a value or an error."""
     schema, value = pair
     packed = packed_by_kind([of(schema, value), of(STRING_SCHEMA, "x", "u")])
     if value is None or not isinstance(packed, PackedRecords):
@@ -188,8 +186,8 @@ def test_a_row_that_was_changed_is_read_to_its_end_and_no_further(
             continue
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
-    """Kinds that are not there, columns of other types or names, and rows of other schemas."""
+def test_inconsistent_packed_records_are_refused() -> None:
+    """Unknown kinds, columns of other types or names, and rows of other schemas."""
     kinds, records = packed_by_kind([of(STRING_SCHEMA, "x", topic) for topic in "tu"]).to_batches()  # type: ignore[attr-defined]
     for name, column in (
         ("kind", pa.array([0, 2], pa.int32())),

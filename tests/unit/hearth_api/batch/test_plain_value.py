@@ -1,4 +1,4 @@
-"""Values that are JSON as they are are told from those that need a tag, another form or a refusal."""
+"""Plain JSON values are distinguished from those that need a tag, another form or a refusal."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ TEXTS = SchemaBuilder.map(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA).build()
 
 
 @given(st.none() | schemas(2), st.data())
-def test_what_is_plain_is_the_json_of_its_physical_form(schema: Schema | None, data: st.DataObject) -> None:
-    """Of its own schema or of any other that it fits."""
+def test_plain_value_is_the_json_of_its_physical_form(schema: Schema | None, data: st.DataObject) -> None:
+    """With its own schema or any other that it fits."""
     value = data.draw(SCHEMALESS | (SCHEMALESS if schema is None else values(schema)))
     if is_plain(schema, value):
         assert value_to_json(schema, value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -77,13 +77,13 @@ def test_lists_and_maps_of_plain_values_are_plain(schema: Schema | None, value: 
         (INT8_SCHEMA, True),
     ],
 )
-def test_what_needs_a_closer_look_is_not(schema: Schema | None, value: Any) -> None:
-    """A tag, another physical form, or a refusal."""
+def test_other_values_are_not_plain(schema: Schema | None, value: Any) -> None:
+    """They need a tag, another physical form, or a refusal."""
     assert not is_plain(schema, value)
 
 
-def test_what_is_nested_deep_or_in_itself_is_left_to_python() -> None:
-    """Whose stack has an end."""
+def test_deeply_nested_or_cyclic_values_are_not_plain() -> None:
+    """Python code handles them, whose stack is limited."""
     deep: list[Any] = []
     for _ in range(100):
         deep = [deep]

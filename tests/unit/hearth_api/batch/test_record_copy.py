@@ -1,4 +1,4 @@
-"""Copies of records are what these were, whatever becomes of them."""
+"""Copies of records do not change with the originals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = SchemaBuilder.struct().field("row", ROW).field("text", STRING_SCHEMA).bui
 
 
 class Callback:
-    """Stands for who copies what has parts: notes what was asked for, and answers with that."""
+    """Stands in for the copier of nested values: records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -40,7 +40,7 @@ def row() -> Struct:
 
 @given(source_records())
 def test_copies_are_equal_in_all_parts(records: list[SourceRecord]) -> None:
-    """And none is the record itself; only headers that have parts are in the way."""
+    """None is the original object; only headers with nested values prevent copying."""
     copies, _ = copies_of(records, lambda value: value)
     if copies is None:
         assert any(type(header.value) not in LASTING for each in records for header in each.headers)
@@ -49,8 +49,8 @@ def test_copies_are_equal_in_all_parts(records: list[SourceRecord]) -> None:
     assert not set(map(id, copies)) & set(map(id, records))
 
 
-def test_what_a_task_changes_changes_no_copy() -> None:
-    """Maps, structs and headers that it uses again for its next record."""
+def test_copies_do_not_change_with_the_originals() -> None:
+    """Maps, structs and headers that a task reuses for its next record."""
     partition, offset, headers, value = {"p": 1}, {"o": 1}, Headers().add_string("h", "1"), row()
     copies, size = copies_of([SourceRecord(partition, offset, "t", value=value, headers=headers)], Callback())
     partition["p"], offset["o"] = 2, 2
@@ -67,15 +67,15 @@ def test_what_a_task_changes_changes_no_copy() -> None:
     "new", [list, lambda: {"a": 1}, lambda: bytearray(b"x"), lambda: Struct(ROWS).put("row", row()).put("text", "xy")]
 )
 @pytest.mark.parametrize("part", ["key", "value"])
-def test_who_knows_more_is_asked_for_what_has_parts(new: Callable[[], Any], part: str) -> None:
-    """Its bytes are counted there as well."""
+def test_nested_values_are_passed_to_the_callback(new: Callable[[], Any], part: str) -> None:
+    """It counts their bytes as well."""
     callback, value = Callback(), new()
     _, size = copies_of([record(**{part: value})], callback)
     assert (callback.asked, size) == ([value], 0)
 
 
-def test_maps_of_positions_that_have_parts_are_asked_for() -> None:
-    """Others are copied here, and one of a source partition serves all records that follow each other in it."""
+def test_nested_positions_are_passed_to_the_callback() -> None:
+    """Flat ones are copied here, and consecutive records of a source partition share its copy."""
     callback, deep = Callback(), {"o": [1]}
     copies, _ = copies_of([SourceRecord({"p": 1}, deep, "t"), SourceRecord({"p": 1}, None, "t")], callback)
     assert callback.asked == [deep, None]
@@ -83,8 +83,8 @@ def test_maps_of_positions_that_have_parts_are_asked_for() -> None:
     assert copies[0].source_partition is copies[1].source_partition
 
 
-def test_source_partitions_that_python_holds_for_equal_stay_what_they_are() -> None:
-    """One is no truth, and no fraction."""
+def test_source_partitions_equal_only_in_python_are_distinguished() -> None:
+    """1 is neither true nor 1.0."""
     values: list[Any] = [1, True, 1.0, 1, 1]
     copies, _ = copies_of([SourceRecord({"p": value}, None, "t") for value in values], Callback())
     assert copies is not None
@@ -92,10 +92,10 @@ def test_source_partitions_that_python_holds_for_equal_stay_what_they_are() -> N
 
 
 class _Own(SourceRecord):
-    """A record of a plugin's own class."""
+    """A plugin's subclass of a record."""
 
 
 @pytest.mark.parametrize("other", [_Own(None, None, "t"), record(headers=Headers().add("h", None, [1]))])
-def test_one_that_cannot_be_copied_leaves_all_as_they_are(other: SourceRecord) -> None:
-    """What a class of one's own holds is not known, and headers are not looked into."""
+def test_uncopyable_record_returns_none(other: SourceRecord) -> None:
+    """A subclass may hold unknown state, and header values are not examined."""
     assert copies_of([record("a"), other], Callback()) == (None, 0)

@@ -1,4 +1,4 @@
-"""Rows of Python's own values as a column."""
+"""Rows of Python values as a column."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ Instance = make_dataclass("Instance", ["id", "note"])
 
 
 def are_same(one: Any, other: Any) -> bool:
-    """Tell whether columns are equal, NaN to itself as well."""
+    """Return whether columns are equal, including NaN."""
     return bool(one.type == other.type) and repr(one.to_pylist()) == repr(other.to_pylist())
 
 
 @given(st.data())
 def test_rows_are_the_column_of_their_structs(data: st.DataObject) -> None:
-    """In whichever way they are written: tuples, mappings, structs, mixed."""
+    """In any form: tuples, mappings, structs, mixed."""
     schema = data.draw(schemas().filter(lambda schema: schema.type is Type.STRUCT)).replaced(optional=True)
     structs = data.draw(st.lists(values(schema), max_size=5))
     expected = values_to_column(schema, structs)
@@ -59,21 +59,21 @@ def test_rows_are_the_column_of_their_structs(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_values_are_the_column_they_are(data: st.DataObject) -> None:
-    """Of any schema that is no struct's."""
+def test_values_become_the_same_column(data: st.DataObject) -> None:
+    """For any schema except a struct's."""
     schema = data.draw(schemas().filter(lambda schema: schema.type is not Type.STRUCT))
     found = data.draw(st.lists(values(schema), max_size=5))
     assert are_same(rows_to_column(schema, found), values_to_column(schema, found))
 
 
 def test_members_get_the_class_of_their_schema() -> None:
-    """As `Struct.of` gives it to them, at any depth."""
+    """As `Struct.of` converts them, at any depth."""
     rows: list[Any] = [
         (Number("1.5"), 3, UUID(int=1), {"id": 1}, [(1, "a")]),
         (Number(2), None, "x", None, None),
     ]
     with pytest.raises(DataError):
-        rows_to_column(PRICED, rows)  # a list of tuples is no list of structs
+        rows_to_column(PRICED, rows)  # a list of tuples is not a list of structs
     rows[0] = (*rows[0][:4], [Instance(1, "a"), {"id": 2}])
     expected = [
         Struct.of(PRICED, {name: part for name, part in zip(PRICED_NAMES, row) if part is not None}) for row in rows
@@ -86,7 +86,7 @@ PRICED_NAMES = [field.name for field in PRICED.fields]
 
 @pytest.mark.parametrize("rows", [[(1, "a"), (2, None), None], [{"id": 1, "note": "a"}, {"id": 2}, None]])
 def test_null_rows_are_null(rows: list[Any]) -> None:
-    """Also where every other row is plain."""
+    """Even if every other row is plain."""
     assert rows_to_column(ROW, rows).to_pylist() == [{"id": 1, "note": "a"}, {"id": 2, "note": None}, None]
     assert rows_to_column(ROW, [None]).to_pylist() == [None]
     assert len(rows_to_column(ROW, [])) == 0
@@ -106,7 +106,7 @@ def test_null_rows_are_null(rows: list[Any]) -> None:
         (PRICED, [(Number("1.555"), 1.0, "", None, None)], "more digits than the scale 2"),
     ],
 )
-def test_what_does_not_fit_is_told(schema: Schema, rows: list[Any], text: str) -> None:
-    """By row, field or class."""
+def test_rows_that_do_not_fit_are_refused(schema: Schema, rows: list[Any], text: str) -> None:
+    """The message names the row, field or class."""
     with pytest.raises(DataError, match=text):
         rows_to_column(schema, rows)

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables as columns of Connect data, and back."""
+"""Columns of Arrow tables convert to columns of Connect data and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY = dt.date(1965, 1, 2)
 
 
 def decimals(scale: int, digits: int) -> SchemaBuilder:
-    """Start a schema of decimals that says how many digits there are."""
+    """Start a schema of decimals with a precision."""
     return Decimal.builder(scale).parameter(PRECISION, str(digits))
 
 
@@ -67,7 +67,7 @@ KINDS: list[tuple[Any, SchemaBuilder, Any, Any]] = [
 
 
 def converted(kind: Any, array: Any, schema: Schema) -> list[Any]:
-    """Return the values of a column as a record has them."""
+    """Return the values of a column as in records."""
     form = TableColumn.of(kind, "c")
     assert form.schema == schema
     physical = form.convert(array)
@@ -77,8 +77,8 @@ def converted(kind: Any, array: Any, schema: Schema) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "builder", "given", "expected"), KINDS, ids=[str(kind[0]) for kind in KINDS])
-def test_each_type_has_its_like(kind: Any, builder: SchemaBuilder, given: Any, expected: Any) -> None:
-    """With nulls, in slices, and as elements of every kind of lists, values of maps and members of structs."""
+def test_each_type_converts_to_its_counterpart(kind: Any, builder: SchemaBuilder, given: Any, expected: Any) -> None:
+    """With nulls, in slices, and inside every kind of list, map and struct."""
     schema = builder.optional().build()
     made = pa.array([given, None, given, given], kind.storage_type if isinstance(kind, pa.ExtensionType) else kind)
     made = pa.ExtensionArray.from_storage(kind, made) if isinstance(kind, pa.ExtensionType) else made
@@ -106,7 +106,7 @@ LISTS = [pa.list_, pa.large_list, lambda kind: pa.list_(kind, 2), pa.list_view, 
     rows=st.lists(st.none() | st.lists(st.none() | st.integers(0, 9), min_size=2, max_size=2)), cut=st.integers(0, 3)
 )
 def test_lists_of_every_kind(kind: Any, rows: list[Any], cut: int) -> None:
-    """Whatever the slice."""
+    """For any slice."""
     schema = SchemaBuilder.array(Timestamp.builder().optional()).optional().build()
     own = kind(pa.timestamp("s"))
     array = pa.array(rows, own).slice(cut)
@@ -117,24 +117,24 @@ def test_lists_of_every_kind(kind: Any, rows: list[Any], cut: int) -> None:
 
 @given(st.data())
 def test_a_table_comes_back(data: st.DataObject) -> None:
-    """Rows of any schema become a table, and this the same rows, but for what a table cannot say of a schema."""
+    """Rows of any schema become a table and back, except for parts of a schema that a table lacks."""
     schema = data.draw(schemas().filter(lambda schema: schema.type is Type.STRUCT and len(schema.fields) > 0))
     rows = data.draw(st.lists(values(schema.replaced(optional=False, default=None)), max_size=4))
     try:
         table = table_of(schema, values_to_column(rows[0].schema if rows else schema, rows))
-    except DataError as error:  # decimals of this strategy have any number of digits
+    except DataError as error:  # this strategy's decimals may have too many digits
         assume("more digits" not in str(error))
         raise
     table.validate(full=True)
     back, column = struct_of_table(table, None)
-    assert repr(told(column_to_values(back, column))) == repr(told(rows))  # NaN is itself there
+    assert repr(told(column_to_values(back, column))) == repr(told(rows))  # repr, since NaN != NaN
     again = table_of(back, column)
     assert repr(again.to_pylist()) == repr(table.to_pylist())
     assert again.schema == table.schema
 
 
 def told(value: Any) -> Any:
-    """Return a value with dicts for its structs, in which null has a default only where a value must be."""
+    """Return a value with dicts for structs, and defaults for nulls only in required fields."""
     if isinstance(value, Struct):
         pairs = zip(value.schema.fields, value.raw_values())
         return {
@@ -148,8 +148,8 @@ def told(value: Any) -> Any:
     return [*map(told, value)] if isinstance(value, list) else value
 
 
-def test_what_is_no_struct_is_the_only_column() -> None:
-    """A text without schema stays JSON; a null struct is a row of nulls, a null with a default the default."""
+def test_value_other_than_a_struct_is_the_only_column() -> None:
+    """A schemaless text stays JSON; a null struct is a row of nulls, a null with a default the default."""
     assert table_of(None, pa.array(["[1]", None])).to_pylist() == [{"value": "[1]"}, {"value": None}]
     day = Date.SCHEMA
     assert table_of(day, values_to_column(day, [DAY])).to_pylist() == [{"value": DAY}]
@@ -162,8 +162,8 @@ def test_what_is_no_struct_is_the_only_column() -> None:
     assert found.schema.field("n").nullable
 
 
-def test_digits_that_no_table_has() -> None:
-    """A decimal that is too long is told."""
+def test_too_long_decimal_is_refused() -> None:
+    """A decimal with too many digits raises."""
     schema = Decimal.schema(0)
     with pytest.raises(DataError, match="more digits than decimal128"):
         table_of(schema, values_to_column(schema, [Number(10**38)]))
@@ -180,7 +180,7 @@ def test_digits_that_no_table_has() -> None:
         ([{"a": 1}], "not of list"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_records_is_told(table: Any, text: str) -> None:
-    """By its column."""
+def test_unsupported_tables_are_refused(table: Any, text: str) -> None:
+    """The message names the column."""
     with pytest.raises(DataError, match=text):
         struct_of_table(table, None)

@@ -1,4 +1,4 @@
-"""Columns of texts, held to the text of single values."""
+"""Texts of columns, compared with the texts of single values."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.unit.hearth_api.strategy import schemas, values
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_each_text_is_that_of_the_value(data: st.DataObject) -> None:
-    """Of any schema, nulls among them."""
+def test_texts_equal_those_of_single_values(data: st.DataObject) -> None:
+    """For any schema, including nulls."""
     schema = data.draw(schemas())
     rows: list[Any] = data.draw(st.lists(st.none() | values(schema), max_size=6))
     wanted = [None if row is None else java_text(row, schema) for row in rows]
     assert column_to_texts(schema, values_to_column(schema, rows)) == wanted
 
 
-def test_a_field_that_is_null_is_left_out() -> None:
-    """As Java's Struct does; the name of a field may hold what formats use."""
+def test_null_field_is_omitted() -> None:
+    """As in Java's Struct; field names may contain format characters."""
     schema = SchemaBuilder.struct().field("a%s", OPTIONAL_INT64_SCHEMA).field("b", OPTIONAL_STRING_SCHEMA).build()
     rows = [Struct(schema).put("a%s", 1).put("b", ""), Struct(schema).put("b", "x"), Struct(schema), None]
     texts = column_to_texts(schema, values_to_column(schema, rows))

@@ -1,4 +1,4 @@
-"""Whole configurations are parsed and validated as Kafka 4.3.1 does it, double messages included."""
+"""Whole configurations are parsed and validated as Kafka 4.3.1 does it, including repeated messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INT, STRING, LIST = ConfigType.INT, ConfigType.STRING, ConfigType.LIST
 
 
 class Suggest(Recommender):
-    """Suggests fixed values and answers one visibility."""
+    """Suggests fixed values and a fixed visibility."""
 
     def __init__(self, *values: Any, visible: bool = True) -> None:
         self.values = values
@@ -46,7 +46,7 @@ class Suggest(Recommender):
 
 
 def family() -> ConfigDef:
-    """Return keys of which b has two parents."""
+    """Return keys of which b is a dependent of two."""
     return (
         ConfigDef()
         .define("a", INT, dependents=["b", "c"], recommender=Suggest(1, 2, 3))
@@ -57,7 +57,7 @@ def family() -> ConfigDef:
 
 
 def embedded() -> ConfigDef:
-    """Return a definition that holds another one below a prefix."""
+    """Return a definition that embeds another one under a prefix."""
     child = (
         ConfigDef()
         .define("regex", STRING, validator=NonNull(), importance=Importance.HIGH)
@@ -89,12 +89,12 @@ DEFINITIONS: dict[str, ConfigDef] = {
 
 
 def plain(value: Any) -> Any:
-    """Return a value as the golden answers write it."""
+    """Return a value in the form of the golden answers."""
     return {"password": value.value} if isinstance(value, Password) else value
 
 
 def view(value: ConfigValue) -> dict[str, Any]:
-    """Return a validated value as the golden answers write it."""
+    """Return a validated value in the form of the golden answers."""
     return {
         "value": plain(value.value),
         "recommended": value.recommended_values,
@@ -105,14 +105,14 @@ def view(value: ConfigValue) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}")
 def test_configuration_is_validated_as_kafka_validates_it(case: dict[str, Any]) -> None:
-    """Values, suggestions, visibility and all messages, repeated ones too, are those of Kafka's class."""
+    """Values, suggestions, visibility and all messages, including repeated ones, are those of Kafka's class."""
     outcome = DEFINITIONS[case["definition"]].validate(case["props"])
     assert {value.name: view(value) for value in outcome} == case["validate"]
 
 
 @pytest.mark.parametrize("case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}")
 def test_configuration_is_parsed_as_kafka_parses_it(case: dict[str, Any]) -> None:
-    """Typed values, or the message of the first wrong key, are those of Kafka's own class."""
+    """The typed values, or the message of the first wrong key, are those of Kafka's class."""
     definition = DEFINITIONS[case["definition"]]
     if "parse_error" in case:
         with pytest.raises(ConfigError) as caught:
@@ -124,7 +124,7 @@ def test_configuration_is_parsed_as_kafka_parses_it(case: dict[str, Any]) -> Non
 
 
 def test_embedded_keys_are_prefixed_grouped_and_numbered_as_documentation_sorts_them() -> None:
-    """Groups, order and dependents of embedded keys are those Kafka's embed gave."""
+    """Groups, order and dependents of embedded keys are those of Kafka's embed."""
     definition = embedded()
     keys = [(k.name, k.group, k.order_in_group, k.display_name, k.dependents) for k in definition.keys.values()]
     assert keys == [
@@ -137,7 +137,7 @@ def test_embedded_keys_are_prefixed_grouped_and_numbered_as_documentation_sorts_
 
 
 def test_embedded_recommender_sees_only_its_own_short_names() -> None:
-    """A plugin's recommender need not know below which prefix it lives."""
+    """A plugin's recommender does not see the prefix."""
     seen: list[Any] = []
 
     class Spy(Recommender):
@@ -166,20 +166,20 @@ def test_embedded_recommender_sees_only_its_own_short_names() -> None:
     ],
 )
 def test_wrong_default_is_refused_when_the_key_is_defined(arguments: dict[str, Any], message: str) -> None:
-    """An author learns about a wrong default at once and not when a user leaves the key out."""
+    """An invalid default fails at once, not only when a user omits the key."""
     with pytest.raises(ConfigError) as caught:
         ConfigDef().define("a", INT, **arguments)
     assert str(caught.value) == message
 
 
 def test_key_cannot_be_defined_twice() -> None:
-    """Two meanings for one key are a mistake of the author."""
+    """A duplicate key is a mistake of the author."""
     with pytest.raises(ConfigError, match=r"Configuration a is defined twice\."):
         ConfigDef().define("a", INT).define("a", STRING)
 
 
 def test_duplicates_dropped_from_a_valid_list_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Parsing repairs such a list once and says so, where validating refuses it."""
+    """Parsing drops duplicates with a warning, where validating refuses them."""
     definition = ConfigDef().define("l", LIST, "", ValidList())
     with caplog.at_level(logging.WARNING):
         assert definition.parse({"l": "a,b,a"}) == {"l": ["a", "b"]}
@@ -187,7 +187,7 @@ def test_duplicates_dropped_from_a_valid_list_are_logged(caplog: pytest.LogCaptu
 
 
 def test_second_visit_keeps_only_what_both_visits_suggest() -> None:
-    """A key that two keys lead to shows the intersection of the suggestions, in the order of the last."""
+    """A key reached from two keys shows the intersection of the suggestions, in the order of the last."""
 
     class Alternating(Recommender):
         answers = iter([[1, 2, 3], [3, 4, 2]])
@@ -204,8 +204,8 @@ def test_second_visit_keeps_only_what_both_visits_suggest() -> None:
     assert definition.validate_all({})["c"].recommended_values == [3, 2]
 
 
-def test_objection_of_a_recommender_is_a_message_of_its_key() -> None:
-    """A recommender that cannot answer does not end the validation."""
+def test_recommender_error_becomes_message_of_its_key() -> None:
+    """A failing recommender does not end the validation."""
 
     class Unable(Recommender):
         def valid_values(self, name: str, parsed_config: Mapping[str, Any]) -> list[Any]:
@@ -229,7 +229,7 @@ def test_circle_below_a_root_ends() -> None:
 
 
 def test_definition_lists_names_groups_and_defaults_in_order() -> None:
-    """What REST shows first was defined first."""
+    """REST shows keys in the order of definition."""
     definition = (
         ConfigDef()
         .define("z", INT, "5", group="G2", width=Width.SHORT)
@@ -242,7 +242,7 @@ def test_definition_lists_names_groups_and_defaults_in_order() -> None:
 
 
 def test_class_keys_are_resolved_by_the_definition() -> None:
-    """A definition made with a resolver gives what the text names; an embedded one keeps its own way."""
+    """A definition with a resolver returns the resolved class; an embedded one keeps its own resolver."""
     definition = ConfigDef({"int": int}.__getitem__).define("c", ConfigType.CLASS)
     definition.embed("p.", "P", 0, ConfigDef().define("c", ConfigType.CLASS))
     assert definition.parse({"c": "int", "p.c": "int"}) == {"c": int, "p.c": "int"}
@@ -253,7 +253,7 @@ def test_class_keys_are_resolved_by_the_definition() -> None:
 
 @given(st.dictionaries(st.sampled_from(["i", "s", "l", "b", "other"]), st.text(max_size=5)))
 def test_parse_and_validate_agree(props: dict[str, str]) -> None:
-    """A configuration parses exactly when validation finds nothing, and to the same values."""
+    """A configuration parses exactly if validation finds no error, and to the same values."""
     definition = (
         ConfigDef()
         .define("i", INT, 1, Range.at_least(0))
@@ -271,8 +271,8 @@ def test_parse_and_validate_agree(props: dict[str, str]) -> None:
         assert {value.name: value.value for value in outcome} == definition.parse(props)
 
 
-def test_an_unlisted_key_is_listed_for_who_uses_it() -> None:
-    """It is parsed and checked in any case."""
+def test_unlisted_key_is_listed_only_if_used() -> None:
+    """It is always parsed and checked."""
     definition = ConfigDef().define("a", ConfigType.INT, 1).define("b", ConfigType.INT, 2, unlisted=True)
     assert definition.listed().names == ["a"]
     assert definition.listed({"b": "5"}).names == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Texts become values exactly as Kafka 4.3.1's ConfigDef.parseType makes them."""
+"""Text is parsed exactly as Kafka 4.3.1's ConfigDef.parseType does."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WHOLE = {ConfigType.SHORT: 15, ConfigType.INT: 31, ConfigType.LONG: 63}
 
 
 def no_such_class(text: str) -> Any:
-    """Resolve no class at all."""
+    """Resolve no class."""
     raise LookupError(text)
 
 
 def expected(value: Any, kind: ConfigType) -> Any:
-    """Return the golden value as the API gives it."""
+    """Return the golden value as the API returns it."""
     if isinstance(value, dict):
         return Password(value["password"]) if "password" in value else float(value["double"])
     return float(value) if kind is ConfigType.DOUBLE and value is not None else value
@@ -32,7 +32,7 @@ def expected(value: Any, kind: ConfigType) -> Any:
 
 @pytest.mark.parametrize("case", GOLDEN["parse"], ids=lambda case: f"{case['type']}-{case['text']!a}")
 def test_text_is_parsed_as_kafka_parses_it(case: dict[str, Any]) -> None:
-    """Value, or message with the untrimmed text in it, are those of Kafka's own class."""
+    """The value, or the message with the untrimmed text, is that of Kafka's class."""
     kind = ConfigType(case["type"])
     if "error" in case:
         with pytest.raises(ConfigError) as caught:
@@ -85,30 +85,30 @@ def test_value_of_a_wrong_type_is_refused_in_kafkas_words(kind: ConfigType, valu
         (ConfigType.PASSWORD, Password("p")),
     ],
 )
-def test_typed_value_is_taken_as_it_is(kind: ConfigType, value: Any) -> None:
+def test_typed_value_is_returned_unchanged(kind: ConfigType, value: Any) -> None:
     """A value that already has the key's type needs no parsing."""
     assert parse_type("k", value, kind) == value
 
 
 @pytest.mark.parametrize("kind", ConfigType)
 def test_none_stays_none_for_every_type(kind: ConfigType) -> None:
-    """A key given without a value has no value; whether that is wrong is for its validator to say."""
+    """A key without a value has no value; its validator decides whether that is wrong."""
     assert parse_type("k", None, kind) is None
     assert convert_to_string(None, kind) is None
 
 
 def test_class_key_without_resolver_gives_the_trimmed_text() -> None:
-    """Plugins receive the text of a CLASS key; resolving it is the host's business."""
+    """Plugins receive the text of a CLASS key; the host resolves it."""
     assert parse_type("k", " a.b.C ", ConfigType.CLASS) == "a.b.C"
 
 
-def test_class_key_is_whatever_its_resolver_returns() -> None:
-    """The resolver sees the trimmed text, and its answer is the value."""
+def test_class_key_is_the_result_of_its_resolver() -> None:
+    """The resolver receives the trimmed text, and its result is the value."""
     assert parse_type("k", " int ", ConfigType.CLASS, {"int": int}.__getitem__) is int
 
 
 def test_not_found_from_a_resolver_becomes_kafkas_message() -> None:
-    """A catalogue's NotFoundError and a LookupError mean the same."""
+    """NotFoundError and LookupError are treated alike."""
 
     def missing(text: str) -> Any:
         raise NotFoundError(text)
@@ -119,7 +119,7 @@ def test_not_found_from_a_resolver_becomes_kafkas_message() -> None:
 
 @given(st.sampled_from(sorted(WHOLE)), st.integers(-(2**65), 2**65), st.text(" \t\n\0", max_size=3))
 def test_whole_number_is_accepted_exactly_within_its_bits(kind: str, number: int, blanks: str) -> None:
-    """SHORT, INT and LONG hold 16, 32 and 64 bits; what surrounds the digits up to the blank is trimmed."""
+    """SHORT, INT and LONG hold 16, 32 and 64 bits; surrounding characters up to the blank are trimmed."""
     limit = 1 << WHOLE[ConfigType(kind)]
     text = f"{blanks}{number}{blanks}"
     if -limit <= number < limit:
@@ -138,7 +138,7 @@ def test_double_survives_its_own_text(number: float) -> None:
 
 @given(st.lists(st.text(st.characters(codec="ascii", min_codepoint=0x21, exclude_characters=","), min_size=1)))
 def test_list_survives_its_own_text(items: list[str]) -> None:
-    """Items without commas and blanks at their ends come back as they were, in order, duplicates kept."""
+    """Items without commas and outer blanks are unchanged, in order, duplicates kept."""
     text = convert_to_string(items, ConfigType.LIST)
     assert parse_type("k", text, ConfigType.LIST) == items
 
@@ -155,7 +155,7 @@ def test_any_text_is_parsed_or_refused_by_config_error(text: str, kind: ConfigTy
 
 @given(st.text())
 def test_password_never_shows_its_text(secret: str) -> None:
-    """A secret prints as one word however it is looked at, and equals another of the same text."""
+    """A secret prints as one word in every form, and equals another of the same text."""
     password = Password(secret)
     assert {str(password), f"{password}", convert_to_string(password, ConfigType.PASSWORD)} == {"[hidden]"}
     assert repr([password]) == "[Password([hidden])]"
@@ -165,5 +165,5 @@ def test_password_never_shows_its_text(secret: str) -> None:
 
 
 def test_class_shows_as_its_python_path() -> None:
-    """A class used as a value is shown the way configurations name it."""
+    """A class used as a value is shown as configurations name it."""
     assert convert_to_string(Path, ConfigType.CLASS) == f"{Path.__module__}:Path"

@@ -1,4 +1,4 @@
-"""A settings class declares each key once; definition and typed attributes follow from it."""
+"""A settings class declares each key once, for the definition and the typed attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hearth_api import ConfigError, ConfigType, Importance, NonEmptyString, Pass
 
 
 class LineSettings(Settings):
-    """Settings of an imagined source of lines."""
+    """Settings of an imaginary source of lines."""
 
     topic: str = key("topic", check=NonEmptyString(), importance=Importance.HIGH, doc="Where lines go.")
     batch_size: int = key("batch.size", default=2000, check=Range.at_least(1))
@@ -30,7 +30,7 @@ class TailSettings(LineSettings):
 
 
 def test_types_follow_from_annotations() -> None:
-    """Every annotation that has a configuration type needs no other word."""
+    """Every annotation with a configuration type suffices."""
     types = [(name, str(each.type)) for name, each in LineSettings.definition().keys.items()]
     assert types == [
         ("topic", "STRING"), ("batch.size", "INT"), ("file", "STRING"), ("ratio", "DOUBLE"),
@@ -39,7 +39,7 @@ def test_types_follow_from_annotations() -> None:
 
 
 def test_attributes_are_the_parsed_values() -> None:
-    """An instance is made from text and read as Python values."""
+    """An instance is created from text and read as Python values."""
     settings = LineSettings({"topic": " t ", "batch.size": "5", "secret": "s", "unknown": "x"})
     assert (settings.topic, settings.batch_size, settings.file) == ("t", 5, None)
     assert (settings.ratio, settings.follow, settings.names) == (0.5, True, ["a", "b"])
@@ -48,7 +48,7 @@ def test_attributes_are_the_parsed_values() -> None:
 
 
 def test_wrong_settings_are_refused_in_kafkas_words() -> None:
-    """The first wrong key is the message."""
+    """The message is that of the first invalid key."""
     with pytest.raises(ConfigError, match='Missing required configuration "topic" which has no default value'):
         LineSettings({})
     with pytest.raises(ConfigError, match=r"Invalid value 0 for configuration batch\.size: Value must be at least 1"):
@@ -56,7 +56,7 @@ def test_wrong_settings_are_refused_in_kafkas_words() -> None:
 
 
 def test_settings_do_not_change_and_hide_secrets() -> None:
-    """What was parsed stays, and printing it leaks nothing."""
+    """Parsed values are immutable, and printing them hides secrets."""
     settings = LineSettings({"topic": "t", "secret": "hush"})
     with pytest.raises(AttributeError, match=r"setting 'batch\.size' cannot be changed"):
         settings.batch_size = 1
@@ -76,14 +76,14 @@ def test_definition_is_made_once_per_class() -> None:
     assert LineSettings.definition() is not TailSettings.definition()
 
 
-def test_keys_below_a_prefix_are_handed_on_unparsed() -> None:
-    """A plugin with parts of its own passes them what begins with their prefix."""
+def test_keys_with_a_prefix_are_returned_unparsed() -> None:
+    """A plugin passes them to its components."""
     settings = LineSettings({"topic": "t", "format.a": " 1", "format.b": "2"})
     assert settings.with_prefix("format.") == {"a": " 1", "b": "2"}
 
 
 def test_annotation_without_a_type_is_refused() -> None:
-    """An author who forgets the type is told which key it is."""
+    """The error names the key whose type is missing."""
 
     class Odd(Settings):
         what: complex = key("what")

@@ -1,4 +1,4 @@
-"""Validators accept, refuse and describe what Kafka 4.3.1's own classes do, in the same words."""
+"""Validators accept, refuse and describe the same values as Kafka 4.3.1's classes, with the same messages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ VALIDATORS: dict[str, Validator] = {
 
 
 def objection(validator: Validator, value: Any) -> str | None:
-    """Return the message of a validator, or None when it accepts the value."""
+    """Return the error message of a validator, or None if it accepts the value."""
     try:
         validator.ensure_valid("k", value)
     except ConfigError as error:
@@ -59,19 +59,19 @@ def objection(validator: Validator, value: Any) -> str | None:
 
 
 @pytest.mark.parametrize("case", GOLDEN["validators"], ids=lambda case: f"{case['validator']}-{case['value']!a}")
-def test_validator_says_what_kafkas_says(case: dict[str, Any]) -> None:
-    """Acceptance, message and description are those of Kafka's own class."""
+def test_validator_matches_kafkas(case: dict[str, Any]) -> None:
+    """Acceptance, message and description are those of Kafka's class."""
     validator = VALIDATORS[case["validator"]]
     assert objection(validator, case["value"]) == case["error"]
     assert str(validator) == case["describes"]
 
 
-def test_every_ready_made_validator_was_asked() -> None:
+def test_golden_answers_cover_every_validator() -> None:
     """The golden answers cover each entry of the table above."""
     assert {case["validator"] for case in GOLDEN["validators"]} == set(VALIDATORS)
 
 
-def test_lambda_asks_its_function() -> None:
+def test_lambda_calls_its_function() -> None:
     """A function and a description make a validator."""
 
     def even(name: str, value: Any) -> None:
@@ -90,12 +90,12 @@ def test_open_range_describes_itself() -> None:
 
 
 def test_list_size_leaves_none_to_other_validators() -> None:
-    """No value has no size; where Kafka's class ends in a NullPointerException nothing is wrong here."""
+    """None is accepted, where Kafka's class raises a NullPointerException."""
     assert objection(ListSize(1), None) is None
 
 
 def test_case_insensitive_texts_are_listed_in_the_order_of_a_java_set() -> None:
-    """The order is that of a HashSet, which also grows as Java's does."""
+    """The order is that of a HashSet, including its growth."""
     letters = CaseInsensitiveValidString(*"zyxwvutsrqponmlkjihgfedcba")
     assert letters.valid == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     assert CaseInsensitiveValidString("poll", "interval", "connector").valid == (

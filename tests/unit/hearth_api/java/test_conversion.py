@@ -1,4 +1,4 @@
-"""Values are converted between types as by Kafka Connect."""
+"""Values are converted between types as in Kafka Connect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MOMENT = dt.datetime(2020, 1, 2, 3, 4, 5, 6000, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read and print moments in UTC."""
+    """Parse and print timestamps in UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
@@ -72,7 +72,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_values_are_converted(convert: Callable[..., Any], value: Any, expected: Any) -> None:
-    """Texts are parsed, numbers cut to size."""
+    """Texts are parsed, numbers truncated."""
     assert convert(None, value) == expected
 
 
@@ -88,15 +88,15 @@ def test_values_are_converted(convert: Callable[..., Any], value: Any, expected:
         (convert_to_timestamp, None, "Unable to convert a null value to a schema that requires a value"),
     ],
 )
-def test_what_cannot_be_converted_is_told(convert: Callable[..., Any], value: Any, text: str) -> None:
-    """The message names the value and where it should have gone."""
+def test_unsupported_conversion_raises(convert: Callable[..., Any], value: Any, text: str) -> None:
+    """The message names the value and the target."""
     with pytest.raises(DataError) as error:
         convert(None, value)
     assert str(error.value) == text
 
 
-def test_moments_turn_into_each_other() -> None:
-    """A moment has a day and a time of day; both are moments themselves."""
+def test_dates_times_and_timestamps_convert_to_each_other() -> None:
+    """A timestamp has a date and a time of day; both are timestamps as well."""
     assert convert_to_date(Timestamp.SCHEMA, MOMENT) == dt.date(2020, 1, 2)
     assert convert_to_time(Timestamp.SCHEMA, MOMENT) == dt.time(3, 4, 5, 6000)
     assert convert_to_timestamp(Date.SCHEMA, dt.date(2020, 1, 2)) == dt.datetime(2020, 1, 2, tzinfo=UTC)
@@ -106,13 +106,13 @@ def test_moments_turn_into_each_other() -> None:
     assert convert_to_int64(Timestamp.SCHEMA, MOMENT) == 1577934245006
 
 
-def test_days_before_1970_are_cut_towards_it() -> None:
+def test_days_before_1970_truncate_towards_zero() -> None:
     """Java divides towards zero."""
     assert convert_to_date(Timestamp.SCHEMA, dt.datetime(1969, 12, 31, 12, tzinfo=UTC)) == dt.date(1970, 1, 1)
 
 
-def test_text_with_schema_is_no_moment() -> None:
-    """Kafka Connect converts a text to a moment only when its schema is not given as STRING."""
+def test_text_with_schema_is_not_a_timestamp() -> None:
+    """Kafka Connect converts a text to a timestamp only if its schema is not STRING."""
     with pytest.raises(DataError, match=r"to Schema\{STRING\}"):
         convert_to_timestamp(STRING_SCHEMA, "2020-01-02T03:04:05.006Z")
 
@@ -124,7 +124,7 @@ def test_text_with_schema_is_no_moment() -> None:
     ],
 )  # fmt: skip
 def test_decimals_come_from_numbers_texts_and_bytes(value: Any, text: str) -> None:
-    """Only bytes take the scale asked for."""
+    """Only bytes use the given scale."""
     assert str(convert_to_decimal(None, value, 2)) == text
 
 
@@ -151,12 +151,12 @@ STRUCT = SchemaBuilder.struct().field("f", FLOAT32_SCHEMA).field('q"', STRING_SC
     ],
 )
 def test_texts_are_those_of_the_header_converter(schema: Schema | None, value: Any, text: str) -> None:
-    """Inside of containers texts are quoted; moments before 1970-01-02 print as times."""
+    """Inside containers texts are quoted; timestamps before 1970-01-02 print as times."""
     assert convert_to_string(schema, value) == text
 
 
 def test_target_schema_chooses_the_conversion() -> None:
-    """One function converts to whatever a schema asks for."""
+    """One function converts to any schema."""
     assert convert_to(INT8_SCHEMA, None, "5") == 5
     assert convert_to(Date.SCHEMA, None, 1) == dt.date(1970, 1, 2)
     assert convert_to(Decimal.schema(1), None, b"\x0f") == decimal.Decimal("1.5")

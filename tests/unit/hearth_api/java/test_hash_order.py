@@ -1,4 +1,4 @@
-"""Maps come in the order of Java's HashMap; `golden/hash_order.json` holds what OpenJDK 17 answers."""
+"""Maps are in the order of Java's HashMap; `golden/hash_order.json` holds OpenJDK 17's results."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _SCHEMAS = {"string": STRING_SCHEMA, "int32": INT32_SCHEMA, "int64": INT64_SCHEM
 
 
 @pytest.mark.parametrize("row", _GOLDEN)
-def test_entries_put_one_by_one_come_as_java_iterates_them(row: dict[str, Any]) -> None:
+def test_entries_put_one_by_one_are_in_javas_iteration_order(row: dict[str, Any]) -> None:
     """The table grows with its entries."""
     assert list(hash_ordered(dict.fromkeys(row["keys"]), _schema(row))) == row["put"]
 
 
 @pytest.mark.parametrize("row", _GOLDEN)
-def test_entries_put_to_a_copy_come_as_java_iterates_them(row: dict[str, Any]) -> None:
-    """The table of a copy is made for what was copied, and grows from there."""
+def test_entries_put_into_a_copy_are_in_javas_iteration_order(row: dict[str, Any]) -> None:
+    """The table of a copy is sized for the copied entries, and grows from there."""
     assert list(hash_ordered(dict.fromkeys(row["keys"]), _schema(row), row["copied"])) == row["after_copy"]
 
 
-def test_a_table_made_for_a_number_of_entries_is_the_smallest_with_room_for_them() -> None:
-    """It is a power of two, and grows as any other."""
+def test_table_with_capacity_is_the_smallest_sufficient() -> None:
+    """It is a power of two, and grows like any other."""
     entries = dict.fromkeys(("ä", "zeta", "q"))
     assert list(hash_ordered(entries)) == ["zeta", "q", "ä"]
     assert list(hash_ordered(entries, capacity=3)) == ["ä", "zeta", "q"]
 
 
-def test_keys_without_schema_are_hashed_as_what_they_are() -> None:
+def test_keys_without_schema_hash_by_their_class() -> None:
     """Texts need no schema, and entries keep their values."""
     assert hash_ordered({"b": 1, "a": 2, None: 3}) == {None: 3, "a": 2, "b": 1}
     assert list(hash_ordered({"b": 1, "a": 2, None: 3})) == [None, "a", "b"]
 
 
-def test_keys_that_python_holds_for_equal_are_not_mistaken_for_each_other() -> None:
-    """Java hashes a number and a truth each in its own way, whatever was asked before."""
+def test_keys_equal_only_in_python_are_distinguished() -> None:
+    """Java hashes numbers and booleans differently, whatever is cached."""
     for keys, expected in (((1, 2), "[1, 2]"), ((True, 2), "[2, True]"), ((1.0, 2), "[1.0, 2]")):
         for order in (keys, keys[::-1]):
             assert str(list(hash_ordered(dict.fromkeys(order)))) == expected
@@ -61,22 +61,22 @@ JSON = st.recursive(
 
 
 def ordered(value: Any) -> Any:
-    """Return a value whose objects are in hash order, one by one."""
+    """Return a value with its objects in hash order, one by one."""
     if isinstance(value, dict):
         return hash_ordered({key: ordered(item) for key, item in value.items()}, STRING_SCHEMA)
     return [ordered(item) for item in value] if isinstance(value, list) else value
 
 
 @given(st.lists(JSON, max_size=4))
-def test_objects_of_json_come_as_java_iterates_them(values: list[Any]) -> None:
-    """At any depth, whether their order was asked before or not."""
+def test_json_objects_are_in_javas_iteration_order(values: list[Any]) -> None:
+    """At any depth, whether their order is cached or not."""
     for _ in range(2):
         expected = [repr(ordered(value)) for value in values]
         assert [repr(json_ordered(copy.deepcopy(value))) for value in values] == expected
 
 
-def test_not_all_orders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor those of many keys."""
+def test_cache_of_orders_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Orders of many keys are not cached."""
     monkeypatch.setattr(hash_order, "_MOST_SHAPES", 2)
     hash_order._new_orders.clear()
     for count in (*range(70), *range(70)):

@@ -1,4 +1,4 @@
-"""A schema is found for values that have none."""
+"""Schemas are inferred for values without one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STRUCT = SchemaBuilder.struct().build()
     ],
 )
 def test_schema_follows_from_the_class(value: Any, schema: Schema | None) -> None:
-    """Mixed and empty containers have no schema, the others that of their members."""
+    """Mixed and empty containers have no schema; others have that of their members."""
     assert infer_schema(value) == schema
 
 
@@ -73,6 +73,6 @@ def test_schema_follows_from_the_class(value: Any, schema: Schema | None) -> Non
         (object(), None, "object"),
     ],
 )
-def test_the_class_of_a_value_is_the_one_java_has_it_in(value: Any, schema: Schema | None, name: str) -> None:
-    """A schema tells the sizes of numbers, and nothing else of a value that does not fit it."""
+def test_java_class_of_a_value(value: Any, schema: Schema | None, name: str) -> None:
+    """A schema determines the size of numbers, and nothing else of a value that does not fit it."""
     assert java_class(value, schema) == name

@@ -1,4 +1,4 @@
-"""Arrays and maps are read alike as JSON and token by token, and their values brought to one type."""
+"""Arrays and maps are parsed alike as JSON and by tokens, and their values converted to one type."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ SEPARATORS = st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "\t:  "), (",,"
 
 @given(JSON, SEPARATORS, st.booleans(), st.sampled_from(["", " ", "x", "]", "}", ", 1"]))
 @example(["0.8e413797865258421"], (",", ":"), False, "")
-def test_json_is_read_as_its_tokens_are(value: Any, separators: tuple[str, str], is_ascii: bool, end: str) -> None:
-    """Also where keys come twice, numbers are too large for Java, or something follows."""
+def test_json_is_parsed_like_its_tokens(value: Any, separators: tuple[str, str], is_ascii: bool, end: str) -> None:
+    """Also with repeated keys, numbers too large for Java, or trailing text."""
     text = json.dumps([value], ensure_ascii=is_ascii, separators=separators) + end
     for each in (text, text.replace('"b"', '"a"'), text.replace('"', ""), text[1:], text[:-1]):
         found = parse_string(each)
@@ -65,34 +65,34 @@ PIECES = st.sampled_from([*'[]{},:" \\\t\n-', *WORDS])
 @example("{", '"a": null, "a": 1', "}")
 @example("{", '" ": 1, "": "2"', "}")
 @example("[", '"\\"', "]")
-def test_pieces_of_json_are_read_as_tokens_are(first: str, pieces: str, last: str) -> None:
-    """Whatever is missing between them, or too much."""
+def test_malformed_json_is_parsed_like_its_tokens(first: str, pieces: str, last: str) -> None:
+    """Whatever is missing or superfluous."""
     text = first + pieces + last
     found, wanted = parse_string(text), _Parser(text).parse()
     assert (found.schema, deep_key(found.value)) == (wanted[0], deep_key(wanted[1]))
 
 
 @pytest.mark.parametrize("inner", ["t", 5, True, None])
-def test_a_value_that_is_not_what_the_last_of_several_schemas_says_is_kept(inner: Any) -> None:
-    """Kafka Connect compares types without what is inside of them."""
+def test_value_that_does_not_fit_the_last_schema_is_kept(inner: Any) -> None:
+    """Kafka Connect compares types without their inner schemas."""
     value = [[{"a": inner}, {"a": [1]}], True]
     assert parse_string(json.dumps(value)) == (Schema(Type.ARRAY), value)
 
 
 def test_of_equal_keys_the_last_one_wins() -> None:
-    """The first one has a say in the type all the same."""
+    """The first one still affects the common type."""
     found = read_json('{"a": 300, "b": 1, "a": 2}')
     assert found == (Schema(Type.MAP, key_schema=STRING_SCHEMA, value_schema=INT16_SCHEMA), {"a": 2, "b": 1})
 
 
 @pytest.mark.parametrize("text", ["[1,]", "[1] x", '["\\\\n"]', "[NaN]", "{1:2}", "[" * 101 + "]" * 101])
-def test_what_is_not_plain_json_is_left_to_the_tokens(text: str) -> None:
-    """Also what is nested so deep that Python's stack may not do."""
+def test_other_than_plain_json_is_parsed_by_tokens(text: str) -> None:
+    """Also values nested too deep for Python's stack."""
     assert read_json(text) is None
 
 
-def test_what_stands_in_an_array_or_a_map_shares_a_schema_or_has_none() -> None:
-    """Neither a key that is a map nor a null among numbers can be."""
+def test_container_values_share_a_schema_or_have_none() -> None:
+    """A map as a key and a null among numbers raise or have no schema."""
     number, text = (INT8_SCHEMA, 1), quoted("a")
     assert array_of([number, (INT16_SCHEMA, 300)]) == (Schema(Type.ARRAY, value_schema=INT16_SCHEMA), [1, 300])
     assert array_of([number, text]) == (Schema(Type.ARRAY), [1, "a"])

@@ -1,4 +1,4 @@
-"""Source offsets as JSON, as Kafka Connect stores them."""
+"""Source offsets as the JSON that Kafka Connect stores."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ NAMES = st.sampled_from(["a", 'b"', "%s", "{c}"])
      ({"p": float("nan"), "b": b"\x00"}, '{"p":"NaN","b":"AA=="}'), ({"p": -float("inf")}, '{"p":"-Infinity"}')],
 )  # fmt: skip
 def test_offsets_are_json_as_kafka_stores_them(offset: dict[str, Any], text: str) -> None:
-    """No spaces, nothing escaped that need not be, bytes as base64, fractions as Java prints them.
+    """No spaces, no needless escapes, bytes as base64, fractions as Java prints them.
 
-    Its JsonConverter puts in quotes what is no number: a reader would refuse the whole offset otherwise.
+    Its JsonConverter quotes non-finite numbers: a reader would otherwise refuse the whole offset.
     """
     assert offset_to_json(offset) == text
     json.loads(text, parse_constant=pytest.fail)
 
 
 def test_offsets_hold_primitive_values() -> None:
-    """What Kafka Connect could not read back is refused."""
+    """Values that Kafka Connect cannot read back are refused."""
     for value in (dt.date(2020, 1, 1), [float("nan")]):
         with pytest.raises(DataError, match="not primitive"):
             offset_to_json({"a": value})
 
 
 @given(st.lists(NAMES, unique=True), st.lists(st.lists(MEMBERS, min_size=4, max_size=4), max_size=4), st.booleans())
-def test_many_offsets_are_written_as_each_by_itself(names: list[str], rows: list[list[Any]], is_alike: bool) -> None:
-    """Whether they have the same members in the same order, as those of one source do, or not."""
+def test_many_offsets_are_written_like_single_ones(names: list[str], rows: list[list[Any]], is_alike: bool) -> None:
+    """Whether or not they have the same members in the same order."""
     offsets: list[Any] = [dict(zip(names, row)) for row in rows]
     if not is_alike:
         offsets += [None, dict(reversed(offsets[0].items())) if rows else {}, {"a": 1}, {1: 2}]
@@ -50,7 +50,7 @@ def test_many_offsets_are_written_as_each_by_itself(names: list[str], rows: list
     assert offsets_to_json(offsets) == texts
 
 
-def test_a_member_that_has_no_json_is_refused_among_many() -> None:
-    """As where it stands alone."""
+def test_unwritable_member_among_many_is_refused() -> None:
+    """As it is alone."""
     with pytest.raises(DataError, match="not primitive"):
         offsets_to_json([{"a": 1, "b": 2}, {"a": 1, "b": dt.date(2020, 1, 1)}])

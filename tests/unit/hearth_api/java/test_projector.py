@@ -1,4 +1,4 @@
-"""Values are carried over to another schema where both go together."""
+"""Values are projected onto a compatible schema."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ DEFAULT = SchemaBuilder.int32().default(7).build()
         ),
     ],
 )
-def test_values_are_carried_over(source: Schema, value: Any, target: Schema, expected: Any) -> None:
-    """Numbers widen, also inside of containers, and defaults stand in for nulls."""
+def test_values_are_projected(source: Schema, value: Any, target: Schema, expected: Any) -> None:
+    """Numbers widen, including inside containers, and defaults replace nulls."""
     projected = project(source, value, target)
     assert projected == expected
     assert type(projected) is type(expected)
 
 
 def test_fields_are_matched_by_name() -> None:
-    """Fields the target lacks are dropped, those the source lacks get a default or stay unset."""
+    """Fields missing from the target are dropped; those missing from the source get a default or stay unset."""
     source = SchemaBuilder.struct().field("a", INT8_SCHEMA).field("x", STRING_SCHEMA).build()
     target = (
         SchemaBuilder.struct().field("o", OPTIONAL_STRING_SCHEMA).field("d", DEFAULT).field("a", INT64_SCHEMA).build()
@@ -67,15 +67,15 @@ def test_fields_are_matched_by_name() -> None:
         (OPTIONAL_INT32_SCHEMA, INT32_SCHEMA, "target schema does not provide a default value"),
     ],
 )
-def test_schemas_must_go_together(source: Schema, target: Schema, text: str) -> None:
+def test_incompatible_schemas_are_refused(source: Schema, target: Schema, text: str) -> None:
     """Nothing is narrowed, renamed or guessed."""
     with pytest.raises(SchemaProjectorError) as error:
         project(source, None, target)
     assert text in str(error.value)
 
 
-def test_missing_required_field_is_told() -> None:
-    """The message names the field, the cause says what is wrong inside of it."""
+def test_missing_required_field_is_named() -> None:
+    """The message names the field, and the cause names the error inside it."""
     empty = SchemaBuilder.struct().build()
     target = SchemaBuilder.struct().field("a", INT32_SCHEMA).build()
     with pytest.raises(SchemaProjectorError, match="Required field `a` is missing from source schema"):

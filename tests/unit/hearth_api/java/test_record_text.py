@@ -1,4 +1,4 @@
-"""Java's text of records, as Kafka Connect's messages and logs have them."""
+"""Java's text of records, as in Kafka Connect's messages and logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hearth_api.java import record_text
 
 
 def test_text_of_a_record_of_a_sink() -> None:
-    """What is missing is null; no headers are none at all."""
+    """Missing parts are null; without headers the list is empty."""
     record = SinkRecord("test", 2, STRING_SCHEMA, "k", None, {"a": 1.5}, 77, None, TimestampType.CREATE_TIME)
     assert record_text(record) == (
         "SinkRecord{kafkaOffset=77, timestampType=CreateTime, originalTopic=test, originalKafkaPartition=2, "
@@ -17,7 +17,7 @@ def test_text_of_a_record_of_a_sink() -> None:
 
 
 def test_text_of_a_record_of_a_source() -> None:
-    """With its headers, and where it was read."""
+    """With its headers and its source position."""
     headers = [Header("a", STRING_SCHEMA, "x"), Header("b", INT32_SCHEMA, 1), Header("a", None, None)]
     record = SourceRecord({"filename": "f"}, {"position": 5}, "test", None, timestamp=7, headers=headers)
     assert record_text(record) == (

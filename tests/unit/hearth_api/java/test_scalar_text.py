@@ -1,4 +1,4 @@
-"""What the first characters of a text tell is what its tokens tell."""
+"""A text recognised by its first characters has the value that its tokens have."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ IDENTIFIERS = st.from_regex(r"[0-9a-f]{16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]
 @example("12e5-3")
 @example("2026-01-01T12:34:56Z")
 @example("12:34:56.789Z")
-def test_a_text_is_what_its_tokens_tell(text: str) -> None:
-    """Where the first characters do not tell it, nothing is told."""
+def test_text_is_parsed_like_its_tokens(text: str) -> None:
+    """Unless the first characters do not suffice."""
     found, wanted = read_scalar(text), _Parser(text).parse()
     if found is not None:
         assert (found[0], deep_key(found[1])) == (wanted[0], deep_key(wanted[1]))
@@ -54,20 +54,20 @@ def test_a_text_is_what_its_tokens_tell(text: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["4bf92f3577b34da6", "00000000000012", "12.5", "2026-01-01", "true", "service-3", "-7"]
 )
-def test_what_most_headers_are_is_told_at_once(kind: str) -> None:
-    """Identifiers, numbers, days, words."""
+def test_common_headers_are_recognised(kind: str) -> None:
+    """Identifiers, numbers, dates, words."""
     assert read_scalar(kind) == parse_string(kind)
 
 
 def _middle(bits: int) -> Decimal:
-    """Return the number in the middle of two 32-bit floats."""
+    """Return the number halfway between two 32-bit floats."""
     low, high = 8388608 + bits % 8388607, 8388609 + bits % 8388607
     return Decimal(low + high) / 2 / Decimal(2) ** (bits % 40)
 
 
 @given(st.integers(0, 1 << 40), st.sampled_from(["", "1", "00000000000000000001"]), st.sampled_from(["", "-"]))
 def test_a_decimal_is_rounded_once(bits: int, more: str, sign: str) -> None:
-    """To 32 bits, also where 64 bits hold what is in the middle of two of them, and the text a little more."""
+    """To 32 bits, even if its 64-bit float is halfway between two of them and the text slightly more."""
     text = f"{sign}{_middle(bits):f}{more}"
     found = read_number(text)
     assert found is not None
@@ -80,15 +80,15 @@ def test_a_decimal_is_rounded_once(bits: int, more: str, sign: str) -> None:
 @pytest.mark.parametrize(
     "text", ["0.00000000000000000000000000000000000000000001", f"0.{'0' * 400}1", "1e39", "1e400"]
 )
-def test_numbers_too_small_or_large_for_32_bits_are_told_as_by_java(text: str) -> None:
-    """The small ones are nearest to 0, of the large ones 64 bits or all digits are kept."""
+def test_numbers_outside_32_bits_are_parsed_as_by_java(text: str) -> None:
+    """Small ones round to 0; large ones keep 64 bits or all digits."""
     found = read_number(text)
     assert found is not None
     assert found[1] == (Decimal(text) if text == "1e400" else pytest.approx(float(text), abs=1e-44))
 
 
-def test_a_text_of_another_script_is_looked_at_more_closely() -> None:
-    """Its digits are digits to Java, unless they take two of its characters."""
+def test_text_of_another_script_is_not_recognised() -> None:
+    """Java accepts its digits, unless they take two UTF-16 units."""
     assert read_scalar("\u0661") is None
     assert parse_string("\u0661").value == 1
     assert parse_string("\U0001d7ce") == (STRING_SCHEMA, "\U0001d7ce")

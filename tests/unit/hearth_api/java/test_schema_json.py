@@ -1,4 +1,4 @@
-"""Schemas have the JSON form of Kafka Connect's JSON converter."""
+"""Schemas have the form of Kafka Connect's JSON converter."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.unit.hearth_api.strategy import schemas
 
 @given(schemas())
 def test_schemas_come_back(schema: Schema) -> None:
-    """Every part of a schema survives the way through JSON, defaults included."""
+    """Every part of a schema survives JSON, defaults included."""
     assert schema_from_json(json.loads(json.dumps(schema_to_json(schema)))) == schema
     assert schema_from_text(schema_to_text(schema)) == schema
 
 
 def test_members_have_kafkas_order() -> None:
-    """This text was made by Kafka's own converter."""
+    """Kafka's own converter produced this text."""
     schema = (
         SchemaBuilder.struct()
         .field("a", SchemaBuilder.int32().default(4))
@@ -45,8 +45,8 @@ def test_members_have_kafkas_order() -> None:
     )
 
 
-def test_arrays_and_maps_name_what_is_in_them() -> None:
-    """Arrays have items, maps keys and values; of mixed types there is nothing to say."""
+def test_arrays_and_maps_have_inner_schemas() -> None:
+    """Arrays have items, maps keys and values; those of mixed types have neither."""
     schema = SchemaBuilder.map(INT32_SCHEMA, SchemaBuilder.array(BYTES_SCHEMA)).build()
     assert schema_to_json(schema) == {
         "type": "map",
@@ -83,8 +83,8 @@ def test_same_text_gives_the_same_object() -> None:
         ({"type": "bytes", "default": "*"}, "Invalid bytes field"),
     ],
 )
-def test_wrong_forms_are_told(form: Any, text: str) -> None:
-    """The words are Kafka Connect's."""
+def test_invalid_json_schemas_are_refused(form: Any, text: str) -> None:
+    """The messages are Kafka Connect's."""
     with pytest.raises(DataError) as error:
         schema_from_json(form)
     assert str(error.value) == text

@@ -1,4 +1,4 @@
-"""Texts become the values Kafka 4.3.1's Values.parseString makes of them."""
+"""Texts are parsed to the values of Kafka 4.3.1's Values.parseString."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ GOLDEN: list[dict[str, Any]] = json.loads((GOLDEN_FILES / "parse_string.json").r
 
 @pytest.fixture(autouse=True)
 def utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read moments in UTC, the zone the golden values were made in."""
+    """Parse timestamps in UTC, the zone of the golden values."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
 
 def short(schema: Schema | None) -> str:
-    """Return a schema as the golden file writes it."""
+    """Return a schema in the form of the golden file."""
     if schema is None:
         return "-"
     text = str(schema.type)
@@ -55,14 +55,14 @@ def short(schema: Schema | None) -> str:
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: ascii(case["text"]))
 def test_text_is_read_as_by_kafka(case: dict[str, Any]) -> None:
-    """Type and value of each text are those that the Java class gave, which printed the value again."""
+    """Type and value of each text are those of the Java class, which printed the value again."""
     schema, value = parse_string(case["text"])
     assert short(schema) == case["schema"]
     assert convert_to_string(schema, value) == case["string"]
 
 
 def test_texts_drawn_at_random_are_read_as_by_kafka() -> None:
-    """20,000 of them; what Python cannot hold, a map as a key or a time of day past midnight, only must not raise."""
+    """20,000 of them; those that Python cannot hold (map keys that are maps, times past midnight) must not raise."""
     drawn = cases(GOLDEN_FILES / "texts.jsonl.xz")
     differing = []
     for case in drawn:
@@ -76,7 +76,7 @@ def test_texts_drawn_at_random_are_read_as_by_kafka() -> None:
 
 
 def test_numbers_of_mixed_arrays_and_maps_keep_their_digits() -> None:
-    """Without a schema for its elements a container tells 32-bit floats by the digits they have."""
+    """Without a schema for its elements, a container identifies 32-bit floats by their digits."""
     assert parse_string('[0.1,"a"]') == (Schema(Type.ARRAY), [0.1, "a"])
     assert parse_string('[[0.1],{0.2:[0.3,1]},"a"]').value == [[0.1], {0.2: [0.3, 1.0]}, "a"]
     assert parse_string('[[0.1],["a"]]').value == [[0.1], ["a"]]
@@ -116,12 +116,12 @@ def test_numbers_of_mixed_arrays_and_maps_keep_their_digits() -> None:
     ],
 )
 def test_cases_other_implementations_get_wrong(text: str, schema: Schema | None, value: Any) -> None:
-    """Kafka's own tests hold these."""
+    """These are from Kafka's own tests."""
     assert parse_string(text) == (schema, value)
 
 
 def test_moments_are_read_in_the_machines_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Z at the end is only a letter to Java."""
+    """Java treats the Z at the end as a mere letter."""
     monkeypatch.setenv("TZ", "EST+5")
     time.tzset()
     moment = dt.datetime(2019, 8, 23, 19, 34, 54, 346000, tzinfo=dt.timezone.utc)
@@ -130,27 +130,27 @@ def test_moments_are_read_in_the_machines_zone(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("text", ["0000-00-00", "9999-12-99", "25:00:00.000Z", "[25:00:00.000Z]"])
-def test_what_python_cannot_hold_stays_text(text: str) -> None:
-    """Nothing is bent or lost: such a day or time is kept as it was written."""
+def test_values_python_cannot_hold_stay_text(text: str) -> None:
+    """Such a date or time is kept as written."""
     schema, value = parse_string(text)
     assert convert_to_string(schema, value) in (text, '["25:00:00.000Z"]')
 
 
 def test_map_as_key_stays_text() -> None:
-    """Python has no hash for a map."""
+    """Python cannot hash a map."""
     assert parse_string("{{1:2}:3}") == (STRING_SCHEMA, "{{1:2}:3}")
     assert parse_string("{[1]:3}").value == {(1,): 3}
 
 
-def test_many_texts_are_read_as_each_by_itself() -> None:
-    """None among them."""
+def test_many_texts_are_parsed_like_single_ones() -> None:
+    """Including None."""
     texts = ["1", None, "", "[1]", "a", "null", "2026-01-01", "12:34:56.789Z", "[1", "1"]
     assert [*zip(*parse_strings(texts))] == [parse_string(text) for text in texts]
 
 
 @pytest.mark.parametrize("text", ["", "a", "5", "[1]", '{"a": 1.5}', "2026-01-01", "true"])
-def test_a_subclass_of_a_text_is_a_text(text: str) -> None:
-    """As some libraries give them; it stays what it is where it stands for nothing else."""
+def test_subclass_of_str_is_parsed_as_text(text: str) -> None:
+    """Some libraries return such; a text that is nothing else stays the same object."""
     found = parse_string(_Text(text))
     assert found == parse_string(text)
     assert type(found.value) in (type(parse_string(text).value), _Text)
@@ -160,28 +160,28 @@ class _Text(str):
     pass
 
 
-def test_nothing_is_read_from_nothing() -> None:
+def test_none_has_neither_schema_nor_value() -> None:
     """None has neither schema nor value."""
     assert parse_string(None) == (None, None)
 
 
 @given(st.text('[]{}:,"\\ \t019a-+.eETZtrunl\u0661é', max_size=30))
 def test_every_text_is_read(text: str) -> None:
-    """No text raises, and what is read can be printed."""
+    """No text raises, and every result can be printed."""
     schema, value = parse_string(text)
     assert (convert_to_string(schema, value) is None) == (value is None)
 
 
 @given(st.recursive(st.integers(-(1 << 63), (1 << 63) - 1) | st.text('ab "\\', max_size=4), st.lists, max_leaves=8))
-def test_printed_arrays_of_numbers_read_back(value: Any) -> None:
-    """Arrays of one type of number come back as they were printed."""
+def test_printed_arrays_of_numbers_round_trip(value: Any) -> None:
+    """Arrays of one number type are unchanged."""
     if isinstance(value, list) and value and all(type(item) is int for item in value):
         assert parse_string(convert_to_string(None, value)).value == value
 
 
 @given(st.datetimes(dt.datetime(1200, 1, 1), dt.datetime(9999, 12, 30)))
-def test_days_and_moments_as_everybody_writes_them_are_read_as_others(moment: dt.datetime) -> None:
-    """Spaces in place of zeros are as good to Java."""
+def test_common_dates_and_timestamps_are_parsed_like_others(moment: dt.datetime) -> None:
+    """Java also accepts spaces in place of zeros."""
     for text in (f"{moment:%Y-%m-%d}", f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"):
         spaced = text.replace("-0", "- ").replace("T0", "T ").replace(":0", ": ")
         assert parse_temporal(text) == parse_temporal(spaced)

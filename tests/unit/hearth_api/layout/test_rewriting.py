@@ -1,4 +1,4 @@
-"""JSON that is written anew is that of its value, in Java's order and with its members moved."""
+"""Rewritten JSON has the same value, in Java's order and with its members moved."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(texts: list[bytes], moves: Moves | None = None) -> list[str | None]:
 
 
 def is_json(text: bytes) -> bool:
-    """Tell whether a text begins with a value, whatever encoding it has."""
+    """Return whether a text starts with a value, in any encoding."""
     found = text.decode(json.detect_encoding(text), "replace").lstrip(" \t\n\r")
     try:
         json.JSONDecoder().raw_decode(found)
@@ -54,8 +54,8 @@ def is_json(text: bytes) -> bool:
 
 
 @given(st.lists(st.tuples(JSON, WAYS, st.booleans()), max_size=6))
-def test_what_is_written_is_the_value_in_hash_order(rows: list[tuple[Any, Any, bool]]) -> None:
-    """Whatever stands between values, and whatever else is beside them."""
+def test_rewritten_text_is_the_value_in_hash_order(rows: list[tuple[Any, Any, bool]]) -> None:
+    """Whatever is between values, and whatever other rows hold."""
     texts = [json.dumps(value, separators=marks, ensure_ascii=is_ascii) for value, marks, is_ascii in rows]
     found = written([text.encode("utf-8", "replace") for text in texts])
     for text, (value, _, _) in zip(found, rows):
@@ -70,15 +70,15 @@ PIECES = [
 
 
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join), max_size=5))
-def test_what_is_no_json_is_left_out(texts: list[bytes]) -> None:
-    """And so is what other readers would understand in another way."""
+def test_invalid_json_is_skipped(texts: list[bytes]) -> None:
+    """So is text that other readers would interpret differently."""
     for text, found in zip(texts, written(texts)):
         if found is not None:
             assert found == plain_to_json(json_ordered(json.loads(text.decode(), object_pairs_hook=of_pairs)))
 
 
 def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, no two members of which have one name."""
+    """Return an object without repeated names."""
     assert len(dict(pairs)) == len(pairs)
     return dict(pairs)
 
@@ -105,15 +105,15 @@ MOVES = st.builds(
 
 @given(st.lists(JSON, max_size=6), MOVES)
 def test_members_are_moved(values: list[Any], moves: Moves) -> None:
-    """Maps within maps stay as they are."""
+    """Nested maps are unchanged."""
     found = written([plain_to_json(value).encode() for value in values], moves)
     for text, value in zip(found, values):
         assert text is None or text == plain_to_json(moved(value, moves))
 
 
 @given(st.lists(st.tuples(JSON, st.none() | st.dictionaries(NAMES, JSON, max_size=3)), max_size=6))
-def test_members_are_put_over_others(rows: list[tuple[Any, dict[str, Any] | None]]) -> None:
-    """In their places, others behind them; where there is nothing to put over, nothing is written."""
+def test_members_replace_those_of_the_map(rows: list[tuple[Any, dict[str, Any] | None]]) -> None:
+    """In their places, new ones after them; a row without an object to put over it is not written."""
     texts = [plain_to_json(value) for value, _ in rows]
     over = values_to_column(None, [over for _, over in rows])
     column, sure, _ = Rewriting(Moves(is_copied=True)).written(pa.array(texts, pa.string()), over)
@@ -140,8 +140,8 @@ UNUSUAL = [
 
 
 @is_compiled
-def test_what_is_usual_is_written() -> None:
-    """What needs a closer look is not, alone or beside it."""
+def test_common_texts_are_written() -> None:
+    """Unusual texts are not, alone or with others."""
     assert written([text.encode() for text in USUAL + UNUSUAL]) == [
         *(plain_to_json(json_ordered(json.loads(text))) for text in USUAL),
         *[None] * len(UNUSUAL),
@@ -156,7 +156,7 @@ def test_what_is_usual_is_written() -> None:
 
 @is_compiled
 def test_escapes_are_those_that_python_writes() -> None:
-    """Whether a character is told by its code or by a letter, or needs no escape."""
+    """Whether a character is escaped by its code, by a letter, or needlessly."""
     codes = [*range(0x300), 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF]
     texts = [f'"a\\u{code:04x}\\u{code:04X}b"' for code in codes]
     pairs = [f'"\\u{code >> 10 | 0xD800:04x}\\u{code & 0x3FF | 0xDC00:04x}"' for code in (0, 0xF600, 0xFFFFF)]
@@ -179,7 +179,7 @@ def test_objects_have_many_members(count: int) -> None:
 
 @is_compiled
 def test_maps_whose_members_are_moved() -> None:
-    """What is no map, or gets two members of one name, is left out; so is all with too many names or odd ones."""
+    """Other values, and maps that would repeat a name, are skipped; too many or unusual names skip all."""
     moves = Moves({"a": "b" * 30, "c": None, "d": "e"}, added={"f": "@"})
     values: list[dict[str, Any]] = [{"a": 1, "c": {"a": 2}}, {"c": 1}, {}, {"x": {"b": 1, "a": 2}}]
     others = [b"[1]", b"null", b'"a"', b'{"d":1,"e":2}', b'{"f":1}']
@@ -199,7 +199,7 @@ def test_maps_whose_members_are_moved() -> None:
 
 @is_compiled
 def test_members_that_are_put_over_others() -> None:
-    """Whatever is in them; too many are not, and none over what is no map."""
+    """Whatever they hold; too many are not written, nor any over a value that is not a map."""
     rewriting_ = Rewriting(Moves(is_copied=True))
     over = ['{"b":"n\\"},","z":[1,{"y":2}]}', "{}", '{"q":1}', "[]", None, '{"a":1}', '{"q\\n":1}']
     column, sure, _ = rewriting_.written(
@@ -211,8 +211,8 @@ def test_members_that_are_put_over_others() -> None:
     assert rewriting_.written(pa.array(["{}"]), pa.array([many]))[1].tolist() == [False]
 
 
-def test_where_it_is_not_compiled_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those who asked do it in another way."""
+def test_nothing_is_written_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers fall back to another way."""
     monkeypatch.setattr(rewriting, "Rewriter", None)
     assert written([b"{}", b"1"]) == [None, None]
     assert written([]) == []

@@ -1,4 +1,4 @@
-"""Pieces of texts are joined to columns, whether they are columns, stand in a content or are the same in every row."""
+"""Pieces of text are joined to columns: columns, spans of a buffer, and constants."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hearth_api.layout.spans import Spans, address_of, copied, join, number_type
 
 TEXT = st.binary(max_size=4)
 POOLS: list[Any] = []
-"""They have to outlive what was copied."""
+"""They must outlive the copies."""
 
 
 @st.composite
 def rows_and_pieces(draw: st.DrawFn) -> tuple[list[bytes | None], list[Any]]:
-    """Draw pieces for some rows, and what their rows are."""
+    """Draw pieces for some rows, and the expected rows."""
     count = draw(st.integers(0, 4))
     content = np.frombuffer(draw(st.binary(min_size=1, max_size=9)), np.uint8)
     rows: list[bytes | None] = [b""] * count
@@ -47,7 +47,7 @@ def rows_and_pieces(draw: st.DrawFn) -> tuple[list[bytes | None], list[Any]]:
 
 @given(rows_and_pieces())
 def test_pieces_are_joined_row_by_row(drawn: tuple[list[bytes | None], list[Any]]) -> None:
-    """A null in any of them makes a null; what stands in a content may overlap and lie in any order."""
+    """A null in any piece makes a null; spans may overlap and be in any order."""
     rows, pieces = drawn
     joined = join(pieces, len(rows))
     joined.validate(full=True)
@@ -55,8 +55,8 @@ def test_pieces_are_joined_row_by_row(drawn: tuple[list[bytes | None], list[Any]
     assert joined.to_pylist() == rows
 
 
-def test_more_than_a_column_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not cut, as numbers too large for its offsets would be."""
+def test_texts_exceeding_one_column_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not truncated, as offsets that overflow would do."""
     monkeypatch.setattr(module, "_MOST_BYTES", 3)
     spans = Spans(np.frombuffer(b"abc", np.uint8), np.array([0]), np.array([1]))
     assert join([spans], 1).to_pylist() == [b"a"]
@@ -66,8 +66,8 @@ def test_more_than_a_column_holds_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("width", [np.int32, np.int64])
 @pytest.mark.parametrize("gap", [0, 1, 1000])
-def test_a_copy_takes_its_size_in_memory_and_no_more_meanwhile(width: Any, gap: int) -> None:
-    """With less reserved it would be copied again as it grows, with more to give back the rest (decision 0074)."""
+def test_copy_allocates_only_its_own_size(width: Any, gap: int) -> None:
+    """Reserving less would copy again as it grows; reserving more would copy to give back the rest (decision 0074)."""
     count, size = 1000, 100
     content = np.zeros(count * (size + gap), np.uint8)
     edges = np.zeros(2 * count + 1, width)
@@ -84,8 +84,8 @@ def test_a_copy_takes_its_size_in_memory_and_no_more_meanwhile(width: Any, gap: 
     assert pool.total_bytes_allocated() == pool.bytes_allocated()
 
 
-def test_numbers_are_of_the_type_that_arrow_says() -> None:
-    """Where it can say it: with pandas, or from its version 26 on."""
+def test_number_type_matches_arrows() -> None:
+    """Where Arrow provides it: with pandas, or from version 26 on."""
     kinds = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32(), pa.float32(), pa.float64()]
     for kind in kinds:
         assert pa.array(np.zeros(1, number_type(kind))).type == kind

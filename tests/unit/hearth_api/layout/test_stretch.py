@@ -1,4 +1,4 @@
-"""What stands for many values is written as the texts of all of them, with as few pieces as will do."""
+"""A value that represents many rows is written as their texts, with as few pieces as possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = [{"a": row, "b": "x", "c": {"d": True}} for row in range(80)]
 
 @pytest.fixture
 def value() -> Any:
-    """Return what stands for the rows."""
+    """Return a value that represents the rows."""
     (group,) = Layouts().groups(values_to_column(None, ROWS))
     return group.value
 
@@ -31,22 +31,22 @@ def spans(pieces: Iterator[Any]) -> list[Any]:
     return [piece.texts().column()[1].as_py() if isinstance(piece, stretch._Stretch) else piece for piece in merged]
 
 
-def test_what_stood_side_by_side_is_copied_in_one_piece(value: Any) -> None:
-    """From the beginning of the rows and to their end as well."""
+def test_adjacent_places_are_copied_in_one_piece(value: Any) -> None:
+    """Also from the start of the rows and to their end."""
     assert spans(stretch._pieces(value)) == [b'{"a":1,"b":"x","c":{"d":true}}']
     assert spans(stretch._pieces({**value, "e": 1})) == [b'{"a":1,"b":"x","c":{"d":true', b'},"e":1}']
     renamed = {"z": value["a"], "b": value["b"], "c": value["c"]}
     assert spans(stretch._pieces(renamed)) == [b'{"z":', b'1,"b":"x","c":{"d":true}}']
 
 
-def test_an_object_that_looks_like_a_tag_is_not_written(value: Any) -> None:
-    """It would be read as something else."""
+def test_object_resembling_a_tag_is_not_written(value: Any) -> None:
+    """It would be parsed as a tag."""
     with pytest.raises(UnlikeError):
         to_texts({"@a": value["a"]}, 80)
 
 
-def test_constants_and_columns_stand_beside_what_was_there(value: Any) -> None:
-    """What is the same in every row, none of it at all, and null as a whole."""
+def test_constants_and_columns_are_written_with_original_values(value: Any) -> None:
+    """Constants alone, no original values at all, and null as a whole."""
     numbers = ScalarsOfColumn(INT64_SCHEMA, pa.array(range(80)))
     assert to_texts({"n": numbers, "a": value["a"], "l": [1, None]}, 80)[7].as_py() == '{"n":7,"a":7,"l":[1,null]}'
     assert to_texts({"x": 1.5}, 2).to_pylist() == ['{"x":1.5}'] * 2

@@ -1,4 +1,4 @@
-"""Values that are laid out alike are one value, with scalars that stand for many."""
+"""Rows with the same layout are one value, with placeholders for scalars."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ MOMENT = dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
 
 @pytest.fixture(autouse=True)
 def _of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a few rows be worth a template."""
+    """Enable templates for few rows."""
     monkeypatch.setattr(template, "FEW", 1)
 
 
 def grouped(values: list[Any]) -> tuple[Any, Any]:
-    """Return the column of values that all are alike, and what stands for them."""
+    """Return the column of values with one layout, and the value that represents them."""
     column = values_to_column(None, values)
     (group,) = Layouts().groups(column)
     assert group.rows.tolist() == list(range(len(values)))
     return column, group.value
 
 
-def test_escapes_of_others_are_written_as_columns_have_them() -> None:
-    """A text that half a character is in leaves its rows to others."""
+def test_foreign_escapes_are_rewritten() -> None:
+    """A text with a lone surrogate removes its rows from the group."""
     texts = [rb'{"a":"\u00e9","b":"x"}', rb'{"a":"\/\"","b":"y"}', rb'{"a":"","b":"\u0001"}']
     (group,) = Layouts(are_foreign=True).groups(pa.array(texts))
     assert to_texts(group.value, 3).to_pylist() == [
@@ -52,7 +52,7 @@ def test_escapes_of_others_are_written_as_columns_have_them() -> None:
 
 
 def scalar(*values: Any) -> ScalarColumn:
-    """Return what stands for the values of a member."""
+    """Return the placeholder for the values of a member."""
     _, value = grouped([{"a": each, "b": "b"} for each in values])
     assert isinstance(value["a"], ScalarColumn)
     return value["a"]
@@ -60,8 +60,8 @@ def scalar(*values: Any) -> ScalarColumn:
 
 @settings(deadline=None)
 @given(st.data(), ALIKE | st.just(SCHEMALESS))
-def test_what_stands_for_rows_is_written_as_their_values_are(data: st.DataObject, shape: Any) -> None:
-    """As it was, with what is beside it moved, and around it something new; no row is in two groups."""
+def test_value_of_a_group_is_written_as_the_rows_values(data: st.DataObject, shape: Any) -> None:
+    """Unchanged, with reordered members, and nested in something new; no row is in two groups."""
     values = data.draw(st.lists(st.none() | shape, min_size=1, max_size=8))
     first = data.draw(st.integers(0, len(values) - 1))
     column = values_to_column(None, values).slice(first)
@@ -82,14 +82,14 @@ def test_what_stands_for_rows_is_written_as_their_values_are(data: st.DataObject
 
 
 def turned(value: Any) -> Any:
-    """Return a value with its members in the order they did not have."""
+    """Return a value with its members in reverse order."""
     return {name: turned(item) for name, item in reversed(value.items())} if type(value) is dict else value
 
 
 @settings(deadline=None)
 @given(st.data(), ALIKE)
 def test_scalars_are_columns_of_their_values(data: st.DataObject, shape: Any) -> None:
-    """Where they are of one kind, with nulls between them."""
+    """If they are of one kind, with nulls between them."""
     rows = data.draw(st.lists(st.fixed_dictionaries({"m": shape, "n": st.integers(0, 1)}), min_size=1, max_size=6))
     column = values_to_column(None, rows)
     for group in Layouts().groups(column):
@@ -102,8 +102,8 @@ def test_scalars_are_columns_of_their_values(data: st.DataObject, shape: Any) ->
             assert deep_key(column_to_values(*found)) == deep_key(wanted)
 
 
-def test_many_rows_that_differ_in_their_scalars_are_one() -> None:
-    """However long their texts are, and where there is null in the place of one."""
+def test_rows_differing_only_in_scalars_are_one_group() -> None:
+    """However long their texts are, and with nulls in place of some."""
     rows = [{"a": "x" * row, "b": None if row % 2 else row, "c": {"d": None if row % 3 else "d"}} for row in range(9)]
     _, value = grouped(rows)
     assert list(value) == ["a", "b", "c"]
@@ -111,8 +111,8 @@ def test_many_rows_that_differ_in_their_scalars_are_one() -> None:
     assert to_texts(value["b"], 9).to_pylist() == ["0", None, "2", None, "4", None, "6", None, "8"]
 
 
-def test_several_layouts_are_as_many_groups() -> None:
-    """Their rows need not stand together; they are put in order again."""
+def test_each_layout_is_a_group() -> None:
+    """Their rows need not be adjacent; they are put back in order."""
     rows = [{"a": 1}, {"b": "x"}, {"a": 2}, {"b": "y", "c": 1.5}, {"b": "z"}]
     column = values_to_column(None, rows)
     groups = list(Layouts().groups(column))
@@ -122,8 +122,8 @@ def test_several_layouts_are_as_many_groups() -> None:
     assert in_rows(0, []).to_pylist() == []
 
 
-def test_arrays_of_as_many_elements_are_laid_out_alike() -> None:
-    """Whatever they hold; those of other lengths are other groups, and an empty one is the same in every row."""
+def test_arrays_of_equal_length_share_a_layout() -> None:
+    """Whatever they hold; other lengths are other groups, and an empty one is constant."""
     rows = [{"a": [row, {"b": [str(row), None]}], "c": []} for row in range(3)] + [{"a": [7], "c": []}] * 2
     column = values_to_column(None, rows)
     groups = list(Layouts().groups(column))
@@ -133,8 +133,8 @@ def test_arrays_of_as_many_elements_are_laid_out_alike() -> None:
     assert to_texts(groups[1].value, 2).to_pylist() == ['{"a":[7],"c":[]}'] * 2
 
 
-def test_layouts_are_as_many_as_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most of many are found in one column; those that no row has any more, or few have, are not kept."""
+def test_number_of_layouts_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of many are found in one column; layouts of few or no rows are dropped."""
     monkeypatch.setattr(template, "FEW", 4)
     shapes = pa.array([f'{{"m{row % 4}":{row}}}' for row in range(120)])
     layouts = Layouts()
@@ -146,8 +146,8 @@ def test_layouts_are_as_many_as_are_worth_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.floats(-1e8, 1e8), min_size=1, max_size=20))
-def test_fractions_in_groups_are_printed_alike_by_all(numbers: list[float]) -> None:
-    """By Python and Java; those with an exponent in either are in none."""
+def test_fractions_in_groups_print_identically_everywhere(numbers: list[float]) -> None:
+    """In Python and Java; those with an exponent in either are in no group."""
     texts = [repr(number) for number in numbers] + [f"{number:.17f}" for number in numbers]
     for group in Layouts().groups(pa.array(texts)):
         for row in group.rows.tolist():
@@ -171,13 +171,13 @@ def test_fractions_in_groups_are_printed_alike_by_all(numbers: list[float]) -> N
     ],
     ids=repr,
 )
-def test_what_is_not_written_in_one_way_is_in_no_group(value: Any) -> None:
-    """Nor what has nothing in it that could differ."""
+def test_ambiguously_printed_values_are_in_no_group(value: Any) -> None:
+    """Nor are values without anything that could differ."""
     assert list(Layouts().groups(values_to_column(None, [value]))) == []
 
 
-def test_what_is_known_of_a_column_is_not_searched() -> None:
-    """Of another column, or a part of this one, it tells nothing; where it is of few rows the others are searched."""
+def test_known_groups_are_not_searched_again() -> None:
+    """They do not apply to another column or a slice; if they cover few rows, the rest is searched."""
     column = pa.array(['{"a":1}'] * 8 + ['{"b":1}'] * 8)
     known = Grouped(column, [UniformRows(np.arange(8), {"a": "known"})])
     assert known.of(pa.array(column.to_pylist())) == known.of(column.slice(1)) == known.of(column.slice(0, 8)) == ()
@@ -191,8 +191,8 @@ def test_what_is_known_of_a_column_is_not_searched() -> None:
     assert list(Layouts().groups(column, known=[whole])) == [whole]
 
 
-def test_a_column_of_parts_knows_what_has_no_nulls() -> None:
-    """A null is no value that one could stand for with others."""
+def test_column_of_parts_keeps_groups_without_nulls() -> None:
+    """A null cannot be represented by a group's value."""
     parts = GroupedParts(5)
     one, two = UniformRows(np.array([0, 3]), "one"), UniformRows(np.array([1]), "two")
     parts.add_alike(one, pa.array(["1", "1"]))
@@ -205,12 +205,12 @@ def test_a_column_of_parts_knows_what_has_no_nulls() -> None:
 
 @pytest.mark.parametrize("texts", [[None], ["", None], []])
 def test_columns_without_a_text_have_no_groups(texts: list[str | None]) -> None:
-    """There is nothing that could be alike."""
+    """There are no layouts to find."""
     assert list(Layouts().groups(pa.array(texts, pa.string()))) == []
 
 
-def test_where_hardly_any_rows_are_alike_some_columns_are_not_looked_at() -> None:
-    """The more the more often that was so, until it was not."""
+def test_columns_are_skipped_after_columns_without_groups() -> None:
+    """The more the more often that happened, until a group is found."""
     odd, alike_ = pa.array(["1e5"] * 9), pa.array(['{"a":1}'] * 9)
     layouts = Layouts()
     assert [len(list(layouts.groups(column))) for column in (odd, alike_, alike_, odd, alike_, alike_)] == [
@@ -224,8 +224,8 @@ def test_where_hardly_any_rows_are_alike_some_columns_are_not_looked_at() -> Non
     assert [len(list(layouts.groups(column))) for column in (odd, odd, odd, *[alike_] * 4)] == [0, 0, 0, 0, 0, 0, 1]
 
 
-def test_rows_that_do_not_fit_leave_the_others_alone() -> None:
-    """An array that is open, a number with an exponent or an object in the place of a scalar."""
+def test_rows_that_do_not_fit_do_not_affect_others() -> None:
+    """An unterminated array, a number with an exponent or an object in place of a scalar."""
     texts = ['{"a":1}', '{"a":[1}', '{"a":1e5}', '{"a":{}}', '{"a":2}', '{"a":"x"}', '{"a":01}', '{"a":-}']
     groups = [group.rows.tolist() for group in Layouts().groups(pa.array(texts))]
     assert groups == [[0, 4, 5]]
@@ -242,20 +242,20 @@ def test_rows_that_do_not_fit_leave_the_others_alone() -> None:
     ],
 )
 def test_scalars_of_one_kind_have_a_schema(values: tuple[Any, ...], schema: Any) -> None:
-    """It says no more than JSON does."""
+    """It is no more specific than JSON."""
     found = scalar(*values).column()
     assert (found[0], column_to_values(*found)) == (schema, list(values))
 
 
 @pytest.mark.parametrize("values", [(1, 1.5), (1, True), (b"x", b"y")])
-def test_scalars_of_several_kinds_are_taken_one_by_one(values: tuple[Any, ...]) -> None:
-    """As are those with a tag, but for times."""
+def test_scalars_of_several_kinds_raise_unlike_error(values: tuple[Any, ...]) -> None:
+    """As do those with a tag, except dates and times."""
     with pytest.raises(UnlikeError):
         scalar(*values).column()
 
 
-def test_what_is_plain_and_what_is_text() -> None:
-    """Tags say that JSON has no word."""
+def test_is_plain_and_is_text() -> None:
+    """A tag marks a value that JSON lacks."""
     found = [scalar("a", "b"), scalar(1, 2), scalar(MOMENT, MOMENT), ScalarsOfColumn(STRING_SCHEMA, pa.array(["x"]))]
     assert [each.is_text for each in found] == [True, False, False, True]
     assert [each.is_plain for each in found] == [True, True, False, True]
@@ -264,7 +264,7 @@ def test_what_is_plain_and_what_is_text() -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
-    """Of every schema that has scalars."""
+    """For every schema of scalars."""
     from tests.unit.hearth_api.strategy import schemas, values
 
     schema = data.draw(schemas(0))
@@ -275,8 +275,8 @@ def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
     assert as_string(join(pieces, len(column))).to_pylist() == wanted
 
 
-def test_bytes_of_others_may_have_tags_for_names() -> None:
-    """There such an object is one like others, and left alone; rows that are not allowed are in no group."""
+def test_foreign_texts_may_use_tags_as_names() -> None:
+    """There such an object is ordinary and unchanged; rows that are not allowed are in no group."""
     data = pa.array([b'{"@date":1}'] * 2 + [b'{"a" : 1}'] * 3)
     (group,) = Layouts(are_foreign=True).groups(data, np.array([True, True, True, False, True]))
     assert group.rows.tolist() == [2, 4]

@@ -1,4 +1,4 @@
-"""Classes in brackets hold the characters that they hold in Java."""
+"""Character classes contain the same characters as in Java."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hearth_api.java import PatternError, compile_pattern
 
 SUBJECTS = "abcdefxyzABZ019-]^& _\t\né"
-"""What each class is asked about."""
+"""The characters that each class is tested with."""
 
 
 def held(text: str) -> str:
-    """Return which of the subjects a class holds."""
+    """Return which of the subjects a class contains."""
     pattern = compile_pattern(text)
     return "".join(char for char in SUBJECTS if pattern.fullmatch(char))
 
@@ -40,13 +40,13 @@ def held(text: str) -> str:
     ],
 )
 def test_class_holds_what_it_names(text: str, characters: str) -> None:
-    """Unions, what two have in common, and what stands for itself in brackets; nothing else of the subjects."""
+    """Unions, intersections, and literal characters in brackets; no other subject."""
     assert sorted(held(text)) == sorted(characters)
 
 
 @pytest.mark.parametrize("text", ["a-c", "a-b[e-f]", "a-f&&[def]", "a-f&&[^bc]", r"\d_", r"\Wa", r"\P{Lower}"])
 def test_negation_is_of_the_whole_class(text: str) -> None:
-    """Since Java 9 also where parts of it stand between two ampersands."""
+    """Since Java 9 also of intersections with two ampersands."""
     assert set(held(f"[^{text}]")) == set(SUBJECTS) - set(held(f"[{text}]"))
 
 
@@ -54,15 +54,15 @@ def test_negation_is_of_the_whole_class(text: str) -> None:
     ("text", "says"),
     [("[a", "Unclosed character class"), ("[c-a]", "Illegal character range"), (r"[a-\d]", "Illegal character range")],
 )
-def test_class_that_is_none_is_refused_in_javas_words(text: str, says: str) -> None:
-    """The message shows where."""
+def test_invalid_class_is_refused_with_javas_message(text: str, says: str) -> None:
+    """The message shows the position."""
     with pytest.raises(PatternError, match=says):
         compile_pattern(text)
 
 
 @given(st.text(alphabet="abcxyzABZ019", min_size=1), st.text(alphabet="abcxyzABZ019", min_size=1))
-def test_parts_are_sets(one: str, other: str) -> None:
-    """What holds for sets of characters holds for classes of them."""
+def test_class_operators_behave_as_set_operations(one: str, other: str) -> None:
+    """Laws of set operations hold for classes."""
     assert set(held(f"[{one}[{other}]]")) == set(one) | set(other)
     assert set(held(f"[{one}&&[{other}]]")) == set(one) & set(other)
     assert set(held(f"[{one}&&[^{other}]]")) == set(one) - set(other)

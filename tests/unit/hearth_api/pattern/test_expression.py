@@ -1,4 +1,4 @@
-"""Java's regular expressions match and refuse here what they do in Java."""
+"""Java's regular expressions match here as they do in Java, and are refused as in Java."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ATOMIC = [
 
 @pytest.fixture
 def oldest(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Translate as for a Python without atomic groups."""
+    """Translate for a Python without atomic groups."""
     monkeypatch.setattr(syntax, "_ATOMIC_SINCE", (9, 9))
     compile_pattern.cache_clear()
     yield
@@ -35,7 +35,7 @@ def oldest(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("case", GOLDEN["patterns"], ids=lambda case: ascii(case["pattern"]))
 def test_expression_matches_or_is_refused_as_in_java(case: dict[str, Any]) -> None:
-    """The same subjects match whole and in part; what Java refuses is refused with Java's message."""
+    """The same subjects match whole and in part; invalid expressions are refused with Java's message."""
     text = case["pattern"]
     if "error" in case:
         with pytest.raises(PatternError) as caught:
@@ -54,10 +54,10 @@ def test_expressions_are_the_same_without_atomic_groups() -> None:
         test_expression_matches_or_is_refused_as_in_java(case)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="there is nothing to compare with")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="requires Python's atomic groups for comparison")
 @pytest.mark.parametrize("text", ATOMIC)
-def test_what_stands_for_an_atomic_group_matches_as_one(text: str, request: pytest.FixtureRequest) -> None:
-    """Found in every short text at the same places, with the same in each of the user's groups."""
+def test_emulated_atomic_group_matches_like_an_atomic_group(text: str, request: pytest.FixtureRequest) -> None:
+    """It matches every short text at the same places, with the same user groups."""
     texts = ["".join(letters) for size in range(8) for letters in itertools.product("abc", repeat=size)]
     groups = compile_pattern(text).groups
 
@@ -75,15 +75,15 @@ def test_what_stands_for_an_atomic_group_matches_as_one(text: str, request: pyte
 
 
 @pytest.mark.parametrize("text", ["(?<=a*)b", r"(?U)\w", r"\p{IsGreek}", r"\X"])
-def test_what_python_cannot_do_is_refused_and_never_matched_differently(text: str) -> None:
-    """A user is told about the few forms that have no counterpart."""
+def test_unsupported_expression_is_refused(text: str) -> None:
+    """The few forms without a counterpart raise an error and never match differently."""
     with pytest.raises(PatternError):
         compile_pattern(text)
 
 
 @given(st.text(max_size=20))
 def test_any_text_compiles_or_is_a_pattern_error(text: str) -> None:
-    """No expression a user may write ends in any other exception or in a warning."""
+    """No expression causes any other exception or a warning."""
     try:
         pattern = compile_pattern(text)
     except PatternError:
@@ -92,8 +92,8 @@ def test_any_text_compiles_or_is_a_pattern_error(text: str) -> None:
 
 
 @given(st.text(alphabet="ab()[]{}|*+?^$.\\&-,12:<>=!ipPdwQE#~ ", max_size=12))
-def test_any_tangle_of_syntax_compiles_or_is_a_pattern_error(text: str) -> None:
-    """As above, with texts in which nearly every character means something."""
+def test_any_sequence_of_syntax_compiles_or_is_a_pattern_error(text: str) -> None:
+    """As above, with texts in which nearly every character is syntax."""
     try:
         compile_pattern(text)
     except PatternError:
@@ -102,7 +102,7 @@ def test_any_tangle_of_syntax_compiles_or_is_a_pattern_error(text: str) -> None:
 
 @given(st.text())
 def test_quoted_text_matches_itself_only(text: str) -> None:
-    r"""What stands between `\Q` and `\E` is taken literally."""
+    r"""Text between `\Q` and `\E` is literal."""
     if r"\E" not in text:
         pattern = compile_pattern(rf"\Q{text}\E")
         assert pattern.fullmatch(text)

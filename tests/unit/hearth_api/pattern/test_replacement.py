@@ -1,4 +1,4 @@
-"""Replacements make of a match what they make of it in Java."""
+"""Replacements have the same result as in Java."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "pattern
 
 @pytest.mark.parametrize("case", GOLDEN["replacements"], ids=lambda case: ascii(case["replacement"]))
 def test_replacement_gives_what_java_gives(case: dict[str, Any]) -> None:
-    """First and all matches become Java's text; a wrong replacement is refused with Java's message."""
+    """Replacing the first and all matches gives Java's text; an invalid replacement is refused with Java's message."""
     pattern = compile_pattern(case["pattern"])
     if "error" in case:
         with pytest.raises(PatternError) as caught:

@@ -1,4 +1,4 @@
-"""The standard suite passes plugins that keep the contract, and names the rule that another one breaks."""
+"""The standard suite accepts plugins that keep the contract, and names the rule that another one breaks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LinesTask(SourceTask):
     """Reads the world."""
 
     def start(self, props: Any) -> None:
-        """Go on where the offset says."""
+        """Resume from the offset."""
         self.settings = Lines(props)
         self.place = int((self.context.offset_storage_reader().offset({"world": 1}) or {"place": 0})["place"])
 
@@ -84,7 +84,7 @@ class LinesSource(SourceConnector):
         return self.task
 
     def task_configs(self, max_tasks: int) -> Any:
-        """Let one task read all."""
+        """Let one task read everything."""
         return [self.props]
 
     def stop(self) -> None:
@@ -92,10 +92,10 @@ class LinesSource(SourceConnector):
 
 
 class WritingTask(SinkTask):
-    """Writes values to a list when it is flushed."""
+    """Writes values to a list on flush."""
 
     def start(self, props: Any) -> None:
-        """Begin with nothing."""
+        """Start with an empty buffer."""
         self.buffer: list[Any] = []
 
     def put(self, records: Any) -> None:
@@ -169,28 +169,28 @@ class JsonText(Converter):
 
 
 def faults(plugin: type, **more: Any) -> dict[str, str]:
-    """Return what is wrong with a plugin, by rule."""
+    """Return the faults of a plugin, by rule."""
     return {each.rule: each.fault for each in check_plugin(Sample(plugin, **{"config": CONFIG, **more})) if each.fault}
 
 
 def read_back(_: Any) -> Iterator[Any]:
-    """Yield what the sink wrote since this was asked last."""
+    """Yield what the sink wrote since the last call."""
     found = [*LinesSink.written]
     LinesSink.written.clear()
     return iter(found)
 
 
 class LinesColumnTask(LinesTask, BatchSourceTask):
-    """Reads the same lines in columns."""
+    """Reads the same lines as batches."""
 
     def poll_batch(self) -> Any:
-        """Return the lines that are there as batches."""
+        """Return the available lines as batches."""
         records = self.poll()
         return None if records is None else records_to_batches(records)
 
 
 class WritingColumnTask(WritingTask, BatchSinkTask):
-    """Writes columns as well."""
+    """Writes batches as well."""
 
     def put_batch(self, batches: Any) -> Any:
         """Buffer their values."""
@@ -198,12 +198,12 @@ class WritingColumnTask(WritingTask, BatchSinkTask):
 
 
 def column_source_of(**members: Any) -> type:
-    """Return a source whose task has a form for columns that differs in some members."""
+    """Return a source whose task supports batches, with some members replaced."""
     return broken(LinesSource, task=broken(LinesColumnTask, **members))
 
 
 def column_sink_of(**members: Any) -> type:
-    """Return a sink whose task has a form for columns that differs in some members."""
+    """Return a sink whose task supports batches, with some members replaced."""
     return broken(LinesSink, task=broken(WritingColumnTask, **members))
 
 
@@ -215,22 +215,22 @@ JsonTextTest = acceptance_tests(JsonText, {}, values=[(None, "a"), (None, {"b": 
 
 
 def broken(base: type, **members: Any) -> type:
-    """Return a class that differs in some members."""
+    """Return a class with some members replaced."""
     return type("Broken", (base,), members)
 
 
 def source_of(**members: Any) -> type:
-    """Return a source whose task differs in some members."""
+    """Return a source whose task has some members replaced."""
     return broken(LinesSource, task=broken(LinesTask, **members))
 
 
 def sink_of(**members: Any) -> type:
-    """Return a sink whose task differs in some members."""
+    """Return a sink whose task has some members replaced."""
     return broken(LinesSink, task=broken(WritingTask, **members))
 
 
 def raises(*_: Any) -> Any:
-    """Raise what nobody expects."""
+    """Raise an unexpected error."""
     raise LookupError("gone")
 
 
@@ -288,8 +288,8 @@ BARE = ConfigDef().define("bare", ConfigType.STRING)
          "bytes_of_others_raise_connect_errors", "JSONDecodeError"),
     ],
 )  # fmt: skip
-def test_the_rule_that_is_broken_is_named(plugin: type, rule: str, words: str) -> None:
-    """With what the plugin did, and mostly what to do instead."""
+def test_broken_rule_is_named(plugin: type, rule: str, words: str) -> None:
+    """With the plugin's behaviour, and usually the remedy."""
     LinesSink.written.clear()
     config = CONFIG if plugin.__mro__[1] in (LinesSource, LinesSink) else {}
     found = faults(plugin, config=config, read_back=read_back, values=[(None, "a")], seconds=0.2)
@@ -297,7 +297,7 @@ def test_the_rule_that_is_broken_is_named(plugin: type, rule: str, words: str) -
 
 
 def test_the_suite_is_a_test_case_with_a_test_for_each_rule() -> None:
-    """What cannot be tried without settings, or without a look into the other system, is left out."""
+    """Rules that need settings, or access to the external system, are omitted without them."""
     assert issubclass(LinesSinkTest, unittest.TestCase)
     assert hasattr(LinesSinkTest, "test_what_is_committed_is_there")
     assert not hasattr(acceptance_tests(LinesSink, CONFIG), "test_what_is_committed_is_there")

@@ -1,4 +1,4 @@
-"""The author's test kit answers from memory and keeps what a task asked of it."""
+"""The author's test kit answers from memory and records a task's requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class Asking(SinkTask):
-    """Asks its context for everything there is to ask for."""
+    """Makes every request that its context offers."""
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Ask for what a start may ask for."""
+        """Make the requests of a start."""
         assert self.context.config() == props
 
     def put(self, records: Collection[SinkRecord]) -> None:
@@ -49,7 +49,7 @@ def test_source_task_goes_on_from_the_last_offset_of_its_partition() -> None:
     assert (context.config(), context.transaction_context()) == ({"topic": "t"}, None)
 
 
-def test_what_a_task_does_to_an_answer_changes_no_other() -> None:
+def test_changing_a_returned_offset_does_not_affect_others() -> None:
     """A host reads each answer from its store."""
     context = MemorySourceTaskContext({"topic": "t"}, [({"file": "a"}, {"position": 1})])
     context.config()["topic"] = "other"
@@ -60,8 +60,8 @@ def test_what_a_task_does_to_an_answer_changes_no_other() -> None:
     assert context.offset_storage_reader().offset({"file": "a"}) == {"position": 1}
 
 
-def test_what_a_sink_task_asks_for_is_kept() -> None:
-    """A test looks at it, and nothing else happens."""
+def test_requests_of_a_sink_task_are_recorded() -> None:
+    """A test can read them; they have no other effect."""
     reporter = MemoryErrantRecordReporter()
     context = MemorySinkTaskContext({"a": "1"}, [FIRST, SECOND], reporter)
     task = Asking()
@@ -73,6 +73,6 @@ def test_what_a_sink_task_asks_for_is_kept() -> None:
     assert [(each.kafka_offset, str(error)) for each, error in reporter.reported] == [(7, "bad")]
 
 
-def test_bad_records_go_nowhere_unless_a_test_says_where() -> None:
-    """As with a connector that has neither a dead letter topic nor an error log."""
+def test_errant_record_reporter_is_none_by_default() -> None:
+    """As for a connector without a dead letter topic or error log."""
     assert MemorySinkTaskContext().errant_record_reporter() is None

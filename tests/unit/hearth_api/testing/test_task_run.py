@@ -1,4 +1,4 @@
-"""A run in memory makes the calls of a host, in its order."""
+"""A run in memory makes a host's calls, in its order."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ PLACE = TopicPartition("t", 0)
 RECORDS = [SinkRecord("t", 0, None, None, None, f"value {each}", each) for each in range(3)]
 
 
-def test_records_are_taken_and_the_next_run_goes_on_behind_them() -> None:
-    """What was polled and not taken counts as lost with the host."""
+def test_next_run_resumes_after_the_taken_records() -> None:
+    """Records polled but not taken are lost, as with a killed host."""
     with SourceRun(LinesSource, CONFIG) as run:
         assert [each.value for each in run.take(4)] == WORLD[:4]
     with SourceRun(LinesSource, CONFIG, run.committed) as again:
         assert [each.value for each in again.take(2)] == WORLD[4:6]
 
 
-def test_calls_come_in_the_order_of_a_host_and_a_tasks_on_one_thread() -> None:
-    """The task begins after its connector and ends before it."""
+def test_calls_follow_the_hosts_order_on_one_thread_per_task() -> None:
+    """The task starts after its connector and stops before it."""
     calls: list[tuple[str, int]] = []
 
     class NotedTask(WritingTask):
-        """Notes its calls."""
+        """Records its calls."""
 
         def __getattribute__(self, name: str) -> Any:
             """Note it."""
@@ -49,7 +49,7 @@ def test_calls_come_in_the_order_of_a_host_and_a_tasks_on_one_thread() -> None:
     assert len(on_thread) <= 2
 
 
-def test_put_is_called_again_when_it_asks_for_that() -> None:
+def test_put_is_repeated_after_a_retriable_error() -> None:
     """With the same records."""
     refusals = [RetriableError("not yet"), RetriableError("not yet")]
 
@@ -74,8 +74,8 @@ def test_put_is_called_again_when_it_asks_for_that() -> None:
     assert LinesSink.written == ["value 0", "value 1", "value 2"]
 
 
-def test_what_started_is_stopped_when_a_task_does_not_start() -> None:
-    """The error is the plugin's own."""
+def test_started_instances_are_stopped_if_a_task_fails_to_start() -> None:
+    """The plugin's own error is raised."""
     stopped: list[str] = []
 
     class FailingTask(LinesTask):
@@ -99,8 +99,8 @@ def test_what_started_is_stopped_when_a_task_does_not_start() -> None:
     assert stopped == ["connector"]
 
 
-def test_a_call_that_does_not_return_is_given_up() -> None:
-    """A test fails, and does not hang."""
+def test_hanging_call_is_abandoned() -> None:
+    """The test fails rather than hang."""
     wait = threading.Event()
 
     class HangingSource(LinesSource):
@@ -115,8 +115,8 @@ def test_a_call_that_does_not_return_is_given_up() -> None:
     wait.set()
 
 
-def test_what_a_connector_asks_for_is_kept() -> None:
-    """A test looks at it."""
+def test_requests_of_a_connector_are_recorded() -> None:
+    """A test can read them."""
     context = MemoryConnectorContext([({"a": 1}, {"b": 2})])
     context.request_task_reconfiguration()
     context.raise_error(ConnectError("lost"))
