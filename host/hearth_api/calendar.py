@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _CUTOVER = -141_427  # 15 October 1582
 _CUTOVER_YEAR = 1582
-# Years are counted from March here, which puts the leap day last; this is 1 March of the year 0.
+# Years start in March here, so the leap day is the last; this is 1 March of the year 0.
 _GREGORIAN_START = -719_468
 _JULIAN_START = -719_470
 

@@ -89,7 +89,7 @@ class Headers:
 
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
-        return iter(self._looked_at())
+        return iter(self._materialized())
 
     def __getitem__(self, key: str) -> Any:
         """Return the value of the newest header of a name; an unknown name raises a KeyError (and DataError)."""
@@ -102,8 +102,8 @@ class Headers:
     def __contains__(self, key: object) -> bool:
         """Return whether there is a header of the name, or this very `Header`."""
         if isinstance(key, Header):
-            return key in self._looked_at()
-        return any(header.key == key for header in self._looked_at())
+            return key in self._materialized()
+        return any(header.key == key for header in self._materialized())
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of the newest header of a name, or the default if there is none."""
@@ -119,7 +119,7 @@ class Headers:
         if self._items is None and header is not key:
             self._parts += (key, schema, value)
         else:
-            self._items = (*self._looked_at(), header)
+            self._items = (*self._materialized(), header)
         return self
 
     def add_string(self, key: str, value: str) -> Headers:
@@ -147,22 +147,22 @@ class Headers:
 
     def last_with_name(self, key: str) -> Header | None:
         """Return the newest header of a name, or None."""
-        return next((header for header in reversed(self._looked_at()) if header.key == key), None)
+        return next((header for header in reversed(self._materialized()) if header.key == key), None)
 
     def all_with_name(self, key: str) -> list[Header]:
         """Return the headers of a name, in order."""
-        return [header for header in self._looked_at() if header.key == key]
+        return [header for header in self._materialized() if header.key == key]
 
     def remove(self, key: str) -> Headers:
         """Remove every header of a name."""
-        self._items = tuple(header for header in self._looked_at() if header.key != key)
+        self._items = tuple(header for header in self._materialized() if header.key != key)
         return self
 
     def retain_latest(self, key: str | None = None) -> Headers:
         """Keep only the newest header of a name, or of every name."""
         seen: set[str] = set()
         kept = []
-        for header in reversed(self._looked_at()):
+        for header in reversed(self._materialized()):
             if header.key not in seen or (key is not None and header.key != key):
                 kept.append(header)
             seen.add(header.key)
@@ -171,7 +171,7 @@ class Headers:
 
     def apply(self, transform: Callable[[Header], Header | None], key: str | None = None) -> Headers:
         """Replace every header (of one name) with the result of the function; None removes it."""
-        changed = [header if key not in (None, header.key) else transform(header) for header in self._looked_at()]
+        changed = [header if key not in (None, header.key) else transform(header) for header in self._materialized()]
         self._items = tuple(header for header in changed if header is not None)
         return self
 
@@ -188,15 +188,15 @@ class Headers:
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""
-        return self._looked_at() == other._looked_at() if isinstance(other, Headers) else NotImplemented
+        return self._materialized() == other._materialized() if isinstance(other, Headers) else NotImplemented
 
     def __hash__(self) -> int:
         """Return a hash of the headers at this moment."""
-        return hash(self._looked_at())
+        return hash(self._materialized())
 
     def __repr__(self) -> str:
         """Return Kafka Connect's text of headers."""
-        return f"ConnectHeaders(headers={[*self._looked_at()] or ''})"
+        return f"ConnectHeaders(headers={[*self._materialized()] or ''})"
 
     def _flat(self) -> tuple[Any, ...]:
         """Return name, schema (as given) and value of each header as one flat tuple."""
@@ -205,7 +205,7 @@ class Headers:
             return self._parts
         return tuple([part for header in items for part in (header.key, header._schema, header.value)])
 
-    def _looked_at(self) -> tuple[Header, ...]:
+    def _materialized(self) -> tuple[Header, ...]:
         """Return the headers; two threads reading at once build them twice, and either result may be kept."""
         items = self._items
         if items is None:

@@ -97,7 +97,7 @@ class _Reading:
             if issubclass(origin, (Sequence, Set)) and (len(args) == 1 or args[1:] == (Ellipsis,)):
                 return SchemaBuilder.array(self.schema(args[0], f"{place}[]"))
         raise SchemaBuilderError(
-            f"{place} is of type {kind!r}, which no schema stands for",
+            f"{place} is of type {kind!r}, which has no schema",
             hint="annotate it with a schema, as in Annotated[int, INT32_SCHEMA]",
         )
 

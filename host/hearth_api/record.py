@@ -201,7 +201,7 @@ class SourceRecord(ConnectRecord):
         source_offset: Mapping[str, Any] | None = _UNCHANGED,
     ) -> _SourceRecord:
         """Return a copy with some parts changed, as `ConnectRecord.new_record` does."""
-        kind = type(self)  # mostly this one, which compiled code makes at once
+        kind = type(self)  # usually this class, which compiled code creates directly
         record: Any = SourceRecord.__new__(SourceRecord) if kind is SourceRecord else kind.__new__(kind)
         record.topic = self.topic if topic is _UNCHANGED else topic
         record.kafka_partition = self.kafka_partition if kafka_partition is _UNCHANGED else kafka_partition
@@ -282,7 +282,7 @@ class SinkRecord(ConnectRecord):
         original_kafka_offset: int | None = _UNCHANGED,
     ) -> _SinkRecord:
         """Return a copy with some parts changed; `kafka_partition` is accepted for `partition`."""
-        kind = type(self)  # mostly this one, which compiled code makes at once
+        kind = type(self)  # usually this class, which compiled code creates directly
         record: Any = SinkRecord.__new__(SinkRecord) if kind is SinkRecord else kind.__new__(kind)
         if kafka_partition is _UNCHANGED:
             kafka_partition = partition

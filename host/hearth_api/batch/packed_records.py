@@ -217,7 +217,7 @@ def _layout(schema: Schema) -> RowLayout | None:
 
 def _layout_of(schema: Schema | None) -> RowLayout:
     if schema is None or schema.is_reference:
-        raise DataError("neither what has no schema nor what holds itself is packed")
+        raise DataError("schemaless and recursive values cannot be packed")
     if is_logical(schema):
         if (kind := _LOGICAL.get((schema.name, schema.type))) is None:
             raise DataError(f"{schema.name} of type {schema.type}")

@@ -6,7 +6,7 @@ HIDDEN = "[hidden]"
 
 
 class Password:
-    """Wraps a secret so that printing, logging and REST show `[hidden]`, follows Kafka's `Password`.
+    """Wraps a secret so that printing, logging and REST show `[hidden]`; follows Kafka's `Password`.
 
     Equal to another `Password` of the same text; pickles with its secret.
     """
