@@ -1,8 +1,8 @@
-"""A control group (version 2) for one stage process, in which the kernel keeps its limits of memory and processors.
+"""A control group (version 2) in which the kernel enforces the memory and processor limits of one stage process.
 
-A process may make groups only in one that was delegated to it, and that has no processes of its own. systemd gives
-such a one to a service with ``Delegate=memory cpu`` and ``DelegateSubgroup=host``: it is the one above that of the
-service's processes, and has the attribute ``user.delegate``. Where there is none, stages are watched
+A process may create groups only in a group that is delegated to it and holds no processes. systemd provides one to a
+service with ``Delegate=memory cpu`` and ``DelegateSubgroup=host``: the parent of the group of the service's
+processes, which has the attribute ``user.delegate``. Without it, the owner watches its stages
 (``hearth.isolation.stage_watch``).
 """
 
@@ -19,7 +19,7 @@ from hearth_stage.limit import MEMORY, Limits
 
 PERIOD_MICROSECONDS = 100_000
 TIMEOUT, _PAUSE_SECONDS = 50, 0.01
-"""How often and after what pauses it is tried to remove a group."""
+"""How many times to try to remove a group, and the pause between attempts."""
 _CONTROLLERS = {"memory", "cpu"}
 _MAY_LACK = {"memory.swap.max": (PermissionError,)}  # a kernel that does not account for swap
 _PREFIX = "hearth-stage-"
@@ -27,10 +27,10 @@ _numbers = itertools.count()
 
 
 class ControlGroup:
-    """A group that was made for a stage, which joins it before a plugin has a say (``Limits.control_group``)."""
+    """The group of one stage, which joins it before any plugin code runs (``Limits.control_group``)."""
 
     def __init__(self, delegated: Path, limits: Limits) -> None:
-        """Make it, and clear away those of processes that have ended without doing so; raises ``OSError``."""
+        """Create the group, and remove groups left by processes that have ended; raises ``OSError``."""
         _clear(delegated)
         self.path = delegated / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
         self._memory_bytes = limits.memory_bytes
@@ -45,7 +45,7 @@ class ControlGroup:
 
     @property
     def excess(self) -> str:
-        """Return in which way its processes took more than they may, if the kernel has ended them for that."""
+        """Return which limit the processes exceeded if the kernel killed them for it, else an empty string."""
         with contextlib.suppress(OSError):
             events = dict(line.split() for line in (self.path / "memory.events").read_text().splitlines())
             if int(events.get("oom_kill", 0)):
@@ -53,7 +53,7 @@ class ControlGroup:
         return ""
 
     def remove(self) -> None:
-        """Remove it, with whatever still runs in it."""
+        """Remove the group and kill the processes that still run in it."""
         with contextlib.suppress(OSError):
             (self.path / "cgroup.kill").write_text("1")
         for _ in range(TIMEOUT):
@@ -61,7 +61,7 @@ class ControlGroup:
                 self.path.rmdir()
             except FileNotFoundError:
                 return
-            except OSError:  # the last of them takes a moment to end
+            except OSError:  # the last process takes a moment to end
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
@@ -69,7 +69,7 @@ class ControlGroup:
 
 @cache
 def delegated_group(proc: Path = Path("/proc")) -> Path | None:
-    """Return the group in which this process may make others, with the controllers that it takes; None without."""
+    """Return the group in which this process may create groups, with its controllers enabled, or None."""
     try:
         own = next(line[3:] for line in (proc / "self/cgroup").read_text().splitlines() if line.startswith("0::"))
         above = _place(own, (proc / "self/mountinfo").read_text()).parent
@@ -78,13 +78,13 @@ def delegated_group(proc: Path = Path("/proc")) -> Path | None:
         if not {*(above / "cgroup.controllers").read_text().split()} >= _CONTROLLERS:
             return None
         (above / "cgroup.subtree_control").write_text(" ".join(f"+{each}" for each in sorted(_CONTROLLERS)))
-    except (OSError, AttributeError, StopIteration):  # no such file or right, no Linux, no group of version 2
+    except (OSError, AttributeError, StopIteration):  # no such file or permission, not Linux, or no version 2
         return None
     return above
 
 
 def _place(group: str, mounts: str) -> Path:
-    """Return where a group is found in the file system."""
+    """Return the directory of a group in the file system."""
     lines = (line.split() for line in mounts.splitlines())
     root, point = next((words[3], words[4]) for words in lines if words[words.index("-") + 1] == "cgroup2")
     return Path(point, os.path.relpath(group, root))
@@ -103,5 +103,5 @@ def _clear(delegated: Path) -> None:
     for group in delegated.glob(f"{_PREFIX}*"):
         owner = group.name.removeprefix(_PREFIX).partition("-")[0]
         if not os.path.exists(f"/proc/{owner}"):
-            with contextlib.suppress(OSError):  # there are processes in it
+            with contextlib.suppress(OSError):  # it still has processes
                 group.rmdir()

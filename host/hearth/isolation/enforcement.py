@@ -1,4 +1,4 @@
-"""How the limits of one stage are enforced that no process can bind itself to: by the kernel, or else by its owner."""
+"""Enforces the limits that a stage process cannot set on itself: by the kernel, or by the stage's owner."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ log = logging.getLogger(__name__)
 
 
 class Enforcement:
-    """What keeps a stage process to its limits of memory and processors, from before its start until after its end."""
+    """Enforces the memory and processor limits of a stage process from before its start until after its end."""
 
     def __init__(self, limits: Limits) -> None:
-        """Make what its process needs from its first moment on."""
+        """Create the control group, if there is one to create."""
         self.excess = ""
-        """In which way the process took more than it may, which is why it was ended."""
+        """Which limit the process exceeded, if it was killed for that."""
         self._group = _group(limits) if limits.are_enforced else None
         self._watch: Watch | None = None
         self.limits = limits if self._group is None else replace(limits, control_group=str(self._group.path))
-        """What the process is to bind itself to."""
+        """The limits that the process sets on itself."""
 
     def begin(self, process: StageProcess) -> None:
-        """Keep the process to its limits from now on."""
+        """Start to enforce the limits on a running process."""
         if self.limits.are_enforced and self._group is None:
             self._watch = Watch(process.pid, self.limits, lambda excess: self._end(process, excess))
 
     def rest(self) -> None:
-        """Let the process do what it has to for a good end."""
+        """Stop watching, so that the process can shut down cleanly."""
         if self._watch is not None:
             self._watch.end()
 
     def end(self) -> None:
-        """Take note that the process has ended, or has never begun; may be told again."""
+        """Release everything after the process has ended or did not start; may be called again."""
         self.rest()
         if self._group is not None:
             self.excess = self.excess or self._group.excess
@@ -48,11 +48,11 @@ class Enforcement:
 
 
 def _group(limits: Limits) -> ControlGroup | None:
-    """Make a control group; None where that cannot be had, which is the rule."""
+    """Create a control group; None where none can be created, which is the usual case."""
     if (delegated := delegated_group()) is None:
         return None
     try:
         return ControlGroup(delegated, limits)
     except OSError as error:
-        log.warning("no control group can be made in %s, the stage is watched instead: %s", delegated, error.strerror)
+        log.warning("cannot create a control group in %s, watching the stage instead: %s", delegated, error.strerror)
         return None

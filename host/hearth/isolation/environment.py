@@ -1,4 +1,4 @@
-"""What is handed on of an environment: a command that starts a stage, as data, so that it can name any program."""
+"""The command that starts a stage, as data: it can name any program and is sent to other machines."""
 
 from __future__ import annotations
 
@@ -17,37 +17,36 @@ from hearth.isolation.environment_python import own_python
 from hearth_stage.limit import Limits
 
 PYTHON, STAGE = "{python}", "{stage}"
-"""Words of a command that are other ones on each machine."""
+"""Placeholders of a command, which differ on each machine."""
 _PATH = re.compile(r"\{(\d+)\}")
 
 
 @dataclass(frozen=True)
 class Environment:
-    """How a stage is started: a command, and the directories it names, which travel to other machines.
+    """A stage's command and the directories it names, in a form that can be sent to other machines.
 
-    The command is that of any program which takes over its standard input as the connection to the runtime. What
-    lies elsewhere on another machine is named by a word in braces: ``{0}`` is the first of ``paths``, ``{1}`` the
-    second, also within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage,
-    and ``{stage}`` the program of its Python stage. Everything else, a program's path above all, is the same
-    everywhere or an error.
+    The command starts any program that takes its standard input as the connection to the runtime. A placeholder in
+    braces stands for what differs on another machine: ``{0}`` is the first of ``paths``, ``{1}`` the second, also
+    within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage, and ``{stage}`` the
+    program of its Python stage. Everything else, such as the path of a program, has to be the same on every machine.
     """
 
     key: str
     command: tuple[str, ...]
     paths: tuple[str, ...] = ()
     bundle: str = field(default="", compare=False)
-    """Whose it is, for messages; others may have the same one."""
+    """The bundle's name, for messages; other bundles may have an equal environment."""
     confinement: Confinement = BY_DEFAULT
-    """What its stages may see of the machine they run on."""
+    """What its stages may see of their machine."""
 
     def command_line(self) -> list[str]:
-        """Return the command as this machine runs it."""
+        """Return the command with the paths of this machine."""
         return [self._found(word) for word in self.command]
 
     def start_line(self) -> list[str]:
-        """Return the command that starts a stage: of Python, one on an interpreter that has nothing but this.
+        """Return the command that starts a stage; a Python stage gets an interpreter that sees only this environment.
 
-        That is made where it is not there; raises ``OSError`` where it cannot be.
+        Creates that interpreter if it does not exist; raises ``OSError`` if it cannot be created.
         """
         python, *rest = line = self.command_line()
         if not self.is_forkable:
@@ -62,39 +61,39 @@ class Environment:
 
     @property
     def is_forkable(self) -> bool:
-        """Return whether the program can fork its stages: that of the Python stage can."""
+        """Return whether the program can fork its stages, as the Python stage can."""
         return STAGE in self.command
 
     @property
     def is_here(self) -> bool:
-        """Return whether this machine has the directories, be it on a disk that it shares with the host."""
+        """Return whether this machine has the directories, on its own disk or on one shared with the host."""
         return self.missing is None
 
     @property
     def missing(self) -> str | None:
-        """Return the first of the directories that this machine does not have."""
+        """Return the first directory that this machine lacks."""
         return next((path for path in self.paths if not Path(path).is_dir()), None)
 
     def copy_to(self, folder: Path) -> None:
-        """Copy the directories, each under its number, to be taken to another machine."""
+        """Copy each directory to a numbered folder, to be sent to another machine."""
         for index, path in enumerate(self.paths):
             shutil.copytree(path, folder / str(index), symlinks=False)
 
     def confined(self, confinement: Confinement) -> Environment:
-        """Return the environment with stages that may see this of their machine."""
+        """Return the environment with this confinement of its stages."""
         return dataclasses.replace(self, confinement=confinement)
 
     def limited(self, limits: Limits) -> Environment:
-        """Return the environment with stages that may take so much of their machine."""
+        """Return the environment with these limits of its stages."""
         return self.confined(dataclasses.replace(self.confinement, limits=limits))
 
     def copied(self, folder: Path) -> Environment:
-        """Return the environment as it is where ``folder`` holds what ``copy_to`` copied."""
+        """Return the environment with the directories that ``copy_to`` copied to ``folder``."""
         return dataclasses.replace(self, paths=tuple(str(folder / str(index)) for index in range(len(self.paths))))
 
 
 def _base() -> list[str]:
-    """Return where this machine has what a Python stage itself consists of, and the base layer."""
+    """Return the directories of the Python stage itself and of the base layer on this machine."""
     own = (hearth_stage.__file__, hearth_api.__file__, hearth_execution.__file__)
-    directories = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one
+    directories = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # usually one
     return [*directories, *(entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))]

@@ -1,8 +1,8 @@
-"""Which environments there are, whose they are, and which of them nobody needs any more.
+"""The environments on this machine, the bundles that use them, and the ones that no bundle needs.
 
-Whoever is given an environment leaves a note, ``uses/KEY/NAME.json``, of which bundle it was built for and where
-that lies; the note's time is that of its last use. What becomes of an environment is told by its notes: a bundle
-that is gone, or that was given another environment since, needs this one no more.
+Each use of an environment writes a note, ``uses/KEY/NAME.json``, with the bundle's name and location; the note's
+modification time is the time of the last use. A bundle that no longer exists, or has since been given another
+environment, does not need this one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ DAY = 86400.0
 _USES = "uses"
 _REMOVED = ".removed-"
 _LEFT = ("*.building-*", f"*{_REMOVED}*")
-"""What those leave behind that were killed while they built or removed."""
+"""Directories left by processes that were killed while they built or removed an environment."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """For which bundle an environment was given out, and when last, in seconds since 1970."""
+    """The bundle that was given an environment, and the time of its last use in seconds since 1970."""
 
     bundle: str
     location: str
@@ -45,35 +45,35 @@ class KnownEnvironment:
     key: str
     path: Path
     size: int
-    """Bytes of its files."""
+    """Total size of its files in bytes."""
     uses: tuple[Use, ...]
-    """The last of each bundle, in no order; none of an environment that is older than such notes."""
+    """The last use of each bundle, unordered; empty if the environment is older than the notes."""
     is_running: bool
-    """Whether a process of this machine was started in it."""
+    """Whether a process on this machine was started in it."""
     is_needed: bool
-    """Whether a bundle that lies where it did has been given this one last."""
+    """Whether a bundle still exists at its location and was given this environment last."""
     last_used: float
-    """When it was given out last, else when it was built."""
+    """Time of the last use, or of the build if there was none."""
 
 
 class EnvironmentInventory:
-    """The environments below one directory; several processes may use it at once."""
+    """The environments in one directory; several processes may use it at the same time."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def note(self, key: str, bundle: str, location: Path) -> None:
-        """Note that a bundle was given an environment; a base layer is that of the Python at its location."""
+        """Note that a bundle was given an environment; the location of a base layer is its Python's."""
         name = hashlib.sha256(os.fsencode(location)).hexdigest()[:16]
         path = self._root / _USES / key / f"{name}.json"
         try:
             os.utime(path)
         except FileNotFoundError:
-            with contextlib.suppress(UnicodeEncodeError):  # a name that is no UTF-8 is turned away before
+            with contextlib.suppress(UnicodeEncodeError):  # a name that is not UTF-8 is rejected earlier
                 replace_text(path, json.dumps({"bundle": bundle, "location": str(location)}))
 
     def all(self) -> list[KnownEnvironment]:
-        """Return all environments, the one that was used last first."""
+        """Return all environments, the most recently used first."""
         uses = {key: tuple(self._uses(key)) for key in self._keys()}
         newest: dict[str, tuple[float, str]] = {}
         for key, each in ((key, each) for key, found in uses.items() for each in found):
@@ -94,9 +94,9 @@ class EnvironmentInventory:
         return sorted(found, key=lambda each: -each.last_used)
 
     def prune(self, days: float, is_dry_run: bool = False) -> list[KnownEnvironment]:
-        """Remove, and return, what nobody needs, no process runs in and nobody was given for so many days.
+        """Remove environments that no bundle or process needs and that were unused for ``days``; return them.
 
-        What is needed after all is built again: the bundles have everything, or the index has.
+        An environment that is requested later is built again from the bundle or the package index.
         """
         before = time.time() - days * DAY
         over = [each for each in self.all() if not each.is_needed and not each.is_running and each.last_used <= before]
@@ -107,7 +107,7 @@ class EnvironmentInventory:
         return [each for each in over if self._remove(each.path, each.key)]
 
     def _remove(self, path: Path, key: str) -> bool:
-        """Remove a directory unless somebody builds that environment just now; nobody finds a part of it."""
+        """Rename, then remove a directory, so that no reader sees half of it; skips one that is being built."""
         try:
             with FileLock(self._root / f"{key}.lock", timeout=0, mode=0o644):
                 doomed = path if _REMOVED in path.name else path.with_name(f"{key}{_REMOVED}{os.getpid()}")
@@ -127,7 +127,7 @@ class EnvironmentInventory:
 
     def _uses(self, key: str) -> Iterator[Use]:
         for path in (self._root / _USES / key).glob("*.json"):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # one that is damaged says nothing
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # ignore a damaged note
                 members = json.loads(path.read_text(encoding="utf-8"))
                 yield Use(str(members["bundle"]), str(members["location"]), path.stat().st_mtime)
 
@@ -138,7 +138,7 @@ def _size(folder: Path) -> int:
 
 
 def _running(root: Path) -> set[str]:
-    """Return the keys in the command lines of this machine's processes; a system without them says nothing."""
+    """Return the keys in the command lines of this machine's processes; empty on a system without ``/proc``."""
     prefix, found = os.fsencode(root) + b"/", set()
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
-"""The interpreter of an environment, on which its stages run and whatever their plugins start.
+"""The interpreter of an environment, which runs its stages and the programs that their plugins start.
 
-It is what Python calls a virtual environment, made where the stage runs: a link to the Python, and one line that
-Python reads whenever it starts there, which opens the environment to it and nothing besides. So ``sys.executable`` of
-a plugin starts what sees what the plugin sees, with every option of Python's but ``-S``, and its directory, which
-leads the PATH, holds the programs of the bundle. Nothing in it is worth keeping: who lacks one makes it.
+It is a virtual environment created on the machine that runs the stage: a link to the Python and one ``.pth`` line
+that adds the environment's directories to ``sys.path`` and nothing else. So a plugin's ``sys.executable`` starts a
+Python that sees the same packages, with every option but ``-S``, and its ``bin`` directory, the first on PATH, holds
+the bundle's programs. It is a cache: a machine that lacks it creates it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from hearth.isolation.fingerprint import close_to_others
 
 _FORMAT = 1
 _SITE = "site"
-"""The link to the environment's first directory: where that is gone, so may be what was made for it."""
+"""Link to the environment's first directory; if that was removed, this interpreter can be removed as well."""
 _COMMAND = re.compile(r"(?!python[\d.]*$)\w[\w.+-]*")
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*)\s*:\s*([A-Za-z_]\w*)([\w.]*)\s*(?:\[.*\])?")
 _FIRST_LINES = re.compile(rb"(#!/bin/sh\n'''exec' [^\n]*\n' '''|#![^\n]*python[^\n]*)\n")
 _EXEC = "#!/bin/sh\n'''exec' \"${0%/*}/python\" \"$0\" \"$@\"\n' '''\n"
-"""The first lines of a program, to a shell and to Python: one line of a script has no room for a long path."""
+"""First lines of a script, valid for a shell and for Python: a ``#!`` line has no room for a long path."""
 
 
 def own_python(key: str, python: str, tag: str, sites: Sequence[str], base: Sequence[str]) -> str:
-    """Return the path of an environment's interpreter, made of another one unless it is there.
+    """Return the path of an environment's interpreter; creates it from ``python`` if it does not exist.
 
-    ``sites`` are the directories of the environment, ``base`` those of the host's packages, the stage's first.
-    Raises ``OSError`` where this machine lacks that Python, or room.
+    ``sites`` are the directories of the environment, ``base`` those of the host's packages, the stage's first. Raises
+    ``OSError`` if this machine lacks that Python or disk space.
     """
     real = os.path.realpath(python)
     if not os.path.isfile(real):
@@ -52,7 +52,7 @@ def own_python(key: str, python: str, tag: str, sites: Sequence[str], base: Sequ
 
 @cache
 def _root() -> Path:
-    """Return where this user's interpreters are kept; those of a user without a home end up among temporary files."""
+    """Return the directory of this user's interpreters, a temporary one for a user without a home."""
     with contextlib.suppress(OSError, RuntimeError):
         root = cache_directory("interpreters")
         make_directory(root)
@@ -72,7 +72,7 @@ def _make(folder: Path, python: str, tag: str, sites: Sequence[str], base: Seque
         _fill(fresh, folder, python, tag, sites, base)
         fresh.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else somebody was first
+        if not folder.is_dir():  # otherwise another process was first
             raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -97,7 +97,7 @@ def _fill(fresh: Path, folder: Path, python: str, tag: str, sites: Sequence[str]
 
 
 def _put_programs(site: Path, target: Path) -> None:
-    """Put there what the packages of a directory declare as commands, and what was installed with them beside that."""
+    """Create the console scripts that a directory's packages declare, and link or copy its installed programs."""
     for distribution in importlib.metadata.distributions(path=[str(site)]):
         for command in distribution.entry_points.select(group="console_scripts"):
             found = _OBJECT.fullmatch(command.value.strip())
@@ -107,7 +107,7 @@ def _put_programs(site: Path, target: Path) -> None:
                 _put(target / command.name, text.encode())
     for program in site.glob("bin/*"):
         if program.is_file() and _COMMAND.fullmatch(program.name) and not (target / program.name).exists():
-            with contextlib.suppress(OSError):  # one that cannot be read cannot be run either
+            with contextlib.suppress(OSError):  # a file that cannot be read cannot be run
                 with program.open("rb") as file:
                     is_script = file.read(2) == b"#!"
                 words = _FIRST_LINES.match(program.read_bytes()) if is_script else None
@@ -123,7 +123,7 @@ def _put(path: Path, text: bytes) -> None:
 
 
 def _sweep(root: Path) -> None:
-    """Remove the interpreters of environments that were removed."""
+    """Remove the interpreters of removed environments."""
     for each in root.iterdir():
         if (each / _SITE).is_symlink() and not (each / _SITE).exists():
             shutil.rmtree(each, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Why a bundle cannot have an environment on this machine; the codes make the command line exit with 3."""
+"""Errors of a bundle that cannot have an environment on this machine; the command line exits with 3."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from hearth_api import ConnectError
 
 
 class EnvironmentRefused(ConnectError):
-    """The environment of a bundle cannot be built; the argument says why."""
+    """The environment of a bundle cannot be built; the argument gives the reason."""
 
     code = "environment.refused"
 
 
 class InterpreterMissing(EnvironmentRefused):
-    """No Python on this machine suits the bundle."""
+    """No Python on this machine meets the bundle's requirement."""
 
     code = "environment.interpreter"
 
 
 class UvFailed(EnvironmentRefused):
-    """``uv`` ended with an error, whose end is the argument, or is not there."""
+    """``uv`` failed, with the end of its output as the argument, or is not installed."""
 
     code = "environment.uv"

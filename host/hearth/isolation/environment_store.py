@@ -1,9 +1,8 @@
 """Environments of bundles: built once, shared by equal locks, rebuilt when damaged.
 
-An environment is a directory ``KEY/site`` that stands first on a stage's ``sys.path``, beside
-``KEY/environment.json``, its fingerprint. KEY is the hash of the lock, the interpreter and the platform.
-Nothing is ever changed in place: an environment is built under another name and moved to its own in one
-step (invariant 5).
+An environment is a directory ``KEY/site``, which comes first on a stage's ``sys.path``, and its fingerprint
+``KEY/environment.json``. KEY is a hash of the lock, the interpreter and the platform. Nothing changes in place: an
+environment is built under another name and renamed in one step (invariant 5).
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ PYLOCK = "pylock.toml"
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
 LOOK_SECONDS = 1.0
-"""How long an environment that was found whole counts as that: a hundred connectors ask three times each."""
+"""How long the result of a check is reused: a hundred connectors each ask three times."""
 
 
 class Installable(Protocol):
-    """What an environment is built from: a bundle, as discovery read it."""
+    """The source of an environment: a bundle that discovery has read."""
 
     @property
     def location(self) -> Path:
-        """Where it lies."""
+        """Its path."""
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """Its name for messages."""
 
     @property
     def requires_python(self) -> str:
-        """Version specifier of the interpreter, may be empty."""
+        """Version specifier of the interpreter, possibly empty."""
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -59,38 +58,38 @@ class Installable(Protocol):
 
     @property
     def is_site(self) -> bool:
-        """Whether it holds packages ready to be imported, not wheels."""
+        """Whether it holds importable packages instead of wheels."""
 
     @property
     def site(self) -> Path | None:
-        """The directory that can stand on ``sys.path`` as it lies there, if there is one."""
+        """The directory that can be put on ``sys.path`` in place, if there is one."""
 
     @property
     def has_lock(self) -> bool:
-        """Whether a ``pylock.toml`` is unpacked with its wheels, which says what they are installed with."""
+        """Whether it has a ``pylock.toml`` next to its wheels, which pins what to install."""
 
     def digest(self) -> str:
-        """Return a hash over its content."""
+        """Return a hash of its content."""
 
     def unpack(self, target: Path) -> None:
         """Copy its wheels, or its packages, into a directory."""
 
 
 class Admission(Protocol):
-    """What decides which bundles may have an environment, and of what: of each it is asked both, in this order."""
+    """Decides which bundles may have an environment, with which packages; both are called, in this order."""
 
     def admit(self, bundle: Any) -> None:
-        """Raise for a bundle that may have none, so that it never runs."""
+        """Raise if the bundle may not run."""
 
     def admit_packages(self, bundle: Any, pins: Mapping[str, Sequence[str]]) -> None:
-        """Raise where its environment may not hold these: ``name==version`` with the hashes of the files."""
+        """Raise if the environment may not hold these packages: ``name==version`` with the hashes of the files."""
 
 
 def python_environment(key: str, python: Interpreter, paths: Sequence[str], bundle: str = "") -> Environment:
-    """Return the environment of an interpreter with directories that stand first on its ``sys.path``.
+    """Return the environment of an interpreter with directories that come first on its ``sys.path``.
 
-    What is made for the host's own interpreter runs on that of whichever runtime starts it, which an executor may
-    have at another path. The stage refuses to run on a Python of another tag than that of the interpreter.
+    An environment of the host's interpreter runs on the interpreter of the runtime that starts it, which may have
+    another path on an executor. The stage refuses to run on a Python with another tag.
     """
     program = PYTHON if python == interpreter.host() else python.path
     sites = (f"{{{index}}}" for index in range(len(paths)))
@@ -98,17 +97,17 @@ def python_environment(key: str, python: Interpreter, paths: Sequence[str], bund
 
 
 def host_environment() -> Environment:
-    """Return the host's own environment, for plugins that are installed with it."""
+    """Return the host's own environment, for plugins installed next to the host."""
     return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
 
 
 def user_environments(admission: Admission | None = None, is_offline: bool = False) -> EnvironmentStore:
-    """Return the environments that all of this user's hosts and commands share, with what the store is given."""
+    """Return the store that all hosts and commands of this user share."""
     return EnvironmentStore(cache_directory("environments"), admission, is_offline, LOOK_SECONDS)
 
 
 class EnvironmentStore:
-    """The environments below one directory; several processes may use it at once."""
+    """The environments in one directory; several processes may use it at the same time."""
 
     def __init__(
         self,
@@ -118,10 +117,10 @@ class EnvironmentStore:
         look_seconds: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep environments in a directory; without an ``admission`` every bundle may have one.
+        """Keep environments in ``root``; without an ``admission`` every bundle may have one.
 
-        With ``is_offline`` nothing that a bundle needs comes from the package index. Whether all files of one are
-        there is looked at when that was not done for ``look_seconds``.
+        With ``is_offline`` nothing is downloaded from the package index. The files of an environment are checked at
+        most once in ``look_seconds``.
         """
         self._root = root.absolute()
         self.inventory = EnvironmentInventory(self._root)
@@ -129,20 +128,19 @@ class EnvironmentStore:
         self._is_offline = is_offline
         self._look_seconds, self._clock = look_seconds, clock
         self._looked: dict[str, float] = {}
-        """When an environment was found whole, by its key."""
+        """When an environment was last found intact, by key."""
 
     def ensure(self, bundle: Installable) -> Environment:
-        """Return the environment of a bundle, building it when there is none that is whole.
+        """Return the environment of a bundle; builds it if it is missing or damaged.
 
-        Raises ``EnvironmentRefused`` when that cannot be done here, and what ``unpack`` raises for a
-        damaged bundle.
+        Raises ``EnvironmentRefused`` if it cannot be built here, and what ``unpack`` raises for a damaged bundle.
         """
         if self._admission is not None:
             self._admission.admit(bundle)
         python = interpreter.choose(bundle.requires_python, bundle.name)
         base = self._base_layer(python)
         if bundle.site is not None:
-            # Used where it lies: what pip or its author changes there is seen by the next stage.
+            # Used in place: the next stage sees what pip or the author changes there.
             _refuse_other_api(bundle, bundle.site, [root.partition("==")[0] for root in bundle.roots])
             key = key_of("directory", str(bundle.site), census(bundle.site), python=python)
             return python_environment(key, python, (str(bundle.site), *base), bundle.name)
@@ -155,7 +153,7 @@ class EnvironmentStore:
         return python_environment(key, python, (str(site), *base), bundle.name)
 
     def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
-        """Resolve and install a bundle of wheels; the lock of a known bundle is remembered."""
+        """Resolve and install a bundle of wheels; reads the stored lock of a known bundle."""
         remembered = self._root / "locks" / f"{key_of(bundle.digest(), *bundle.roots, python=python)}.txt"
         with contextlib.ExitStack() as stack:
             locked = lock.read(remembered)
@@ -171,7 +169,7 @@ class EnvironmentStore:
             return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels, self._is_offline))
 
     def _base_layer(self, python: Interpreter) -> tuple[str, ...]:
-        """Return a directory with the base layer where an interpreter cannot use the host's copy of it."""
+        """Return a directory with the base layer for an interpreter that cannot use the host's packages."""
         if python.suits_host_packages:
             return ()
         locked = self._base_lock(python)
@@ -198,7 +196,7 @@ class EnvironmentStore:
         return locked
 
     def _whole(self, key: str, name: str, build: Callable[[Path], None]) -> Path:
-        """Return the site directory of a key; builds it when it is missing or not as it was built."""
+        """Return the site directory of a key; builds it if it is missing or damaged."""
         target, now = self._root / key, self._clock()
         self._make_root()
         if now < self._looked.get(key, -math.inf) + self._look_seconds and (target / SITE).is_dir():
@@ -213,23 +211,23 @@ class EnvironmentStore:
         except Timeout as error:
             raise EnvironmentRefused(
                 f"another process has been building the environment of {name} for {WAIT_SECONDS} s",
-                hint=f"end it, then try again; it holds {error.lock_file!r}",
+                hint=f"stop that process and try again; it holds {error.lock_file!r}",
             ) from error
         return target / SITE
 
     def _make_root(self) -> None:
-        """Make the directory of all environments, in which nobody else may exchange one for another."""
+        """Create the directory of all environments, writable for its owner only, so that nobody can replace one."""
         make_directory(self._root)
         try:
             close_to_others(self._root, is_deep=False)
         except PermissionError as error:
             raise EnvironmentRefused(
-                f"others may write in {str(self._root)!r}, where environments lie",
-                hint="take that right from them, or name another directory in HEARTH_HOME",
+                f"other users may write in {str(self._root)!r}, the directory of environments",
+                hint="remove their write permission, or set HEARTH_HOME to another directory",
             ) from error
 
     def _build(self, target: Path, key: str, build: Callable[[Path], None]) -> None:
-        for left in self._root.glob(f"{key}.building-*"):  # of a builder that was killed
+        for left in self._root.glob(f"{key}.building-*"):  # left by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=self._root))
         try:
@@ -237,8 +235,8 @@ class EnvironmentStore:
             build(folder)
             seal(folder, key)
             close_to_others(folder)
-            folder.chmod(0o755)  # mkdtemp lets only this user in
-            if target.exists():  # damaged; a running stage keeps the files it has open
+            folder.chmod(0o755)  # mkdtemp gives access to this user only
+            if target.exists():  # damaged; a running stage keeps its open files
                 target.rename(folder / "damaged")
             folder.rename(target)
             shutil.rmtree(target / "damaged", ignore_errors=True)
@@ -248,23 +246,22 @@ class EnvironmentStore:
 
 
 def _lock_of(bundle: Installable, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:
-    """Return what a bundle of wheels says itself that it is installed with, else what its requirements come to.
+    """Return the lock that a bundle of wheels contains, or else resolve its requirements.
 
-    Raises ``EnvironmentRefused`` where what declares its plugins is not among its wheels by the name that uv looks
-    for: something else of that name, out of the index, would be installed in its place.
+    Raises ``EnvironmentRefused`` if no wheel has the name of a distribution that declares plugins: uv would install a
+    package of that name from the index instead.
     """
     for root in bundle.roots:
         if not lock.wheels_of(wheels, root):
             raise EnvironmentRefused(
-                f"none of the wheels of {bundle.name} ({bundle.location}) is called like {root}, which declares its "
-                "plugins",
+                f"none of the wheels of {bundle.name} ({bundle.location}) is named {root}, which declares its plugins",
                 hint="let a build backend name the wheel, or pack the project: hearth bundle pack PROJECT",
             )
     if not bundle.has_lock:
         if is_offline:
             return lock.resolve(bundle.roots, python, wheels, offline=True)
         return lock.resolve_preferring(wheels, bundle.roots, python)
-    from hearth.isolation.pylock import from_pylock  # which few bundles have
+    from hearth.isolation.pylock import from_pylock  # imported here: few bundles have one
 
     return from_pylock((wheels / PYLOCK).read_text(encoding="utf-8", errors="replace"), bundle.roots, wheels, python)
 
@@ -284,14 +281,14 @@ def _installer(
 
 
 def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> None:
-    """Copy a bundle's packages and compile them: a stage would, where anybody may write if its umask says so."""
+    """Copy and compile a bundle's packages; a stage would compile them with its own umask, writable for others."""
     bundle.unpack(site)
     _refuse_other_api(bundle, site)
     interpreter.compile_all(python, site)
 
 
 def _refuse_other_api(bundle: Installable, site: Path, names: Sequence[str | None] = (None,)) -> None:
-    """Raise where a package, of these names or of all, was made for an author API that this host does not provide."""
+    """Raise if a package (one of ``names``, or any) requires an author API that this host does not provide."""
     for found in (each for name in names for each in importlib_metadata.distributions(name=name, path=[str(site)])):
         for wanted in lock.unmet_api(_requirements(found.requires or ())):
             own = f"{lock.API} {importlib_metadata.version(lock.API)}"
@@ -302,7 +299,7 @@ def _refuse_other_api(bundle: Installable, site: Path, names: Sequence[str | Non
 
 
 def _requirements(texts: Sequence[str]) -> Iterator[Requirement]:
-    """Yield what a package requires without extras; some say it in a form that is none."""
+    """Yield what a package requires without extras; skips malformed requirements."""
     for text in texts:
         with contextlib.suppress(InvalidRequirement):
             wanted = Requirement(text)
@@ -312,13 +309,13 @@ def _requirements(texts: Sequence[str]) -> Iterator[Requirement]:
 
 @contextlib.contextmanager
 def _instructive(bundle: Installable) -> Iterator[None]:
-    """Say of which bundle uv speaks, and what there is to be done."""
+    """Add the bundle's name and a hint to an error of uv."""
     try:
         yield
     except UvFailed as error:
         raise EnvironmentRefused(
             f"the environment of {bundle.name} ({bundle.location}) cannot be built: {error}",
-            hint="pack what it needs with `hearth bundle pack PROJECT`, or let this machine reach the index",
+            hint="pack its dependencies with `hearth bundle pack PROJECT`, or give this machine access to the index",
         ) from error
 
 

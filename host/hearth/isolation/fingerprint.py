@@ -1,4 +1,4 @@
-"""Fingerprints: the key of an environment, and the record that tells whether one is as it was built."""
+"""Fingerprints: the key of an environment, and the record that shows whether it is intact."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hearth.isolation.interpreter import Interpreter  # executors lack what that reads versions with
+    from hearth.isolation.interpreter import Interpreter  # executors lack importlib_metadata
 
 SITE = "site"
 KEY = re.compile(r"[0-9a-f]{32}")
-"""What the keys of environments look like, and the names of their directories."""
+"""Form of an environment's key, which is the name of its directory."""
 _FORMAT = 1
 _FINGERPRINT = "environment.json"
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def key_of(*facts: str, python: Interpreter) -> str:
-    """Return a key for facts about packages on one interpreter and platform."""
+    """Return a key of facts about packages, on one interpreter and platform."""
     described = json.dumps([_FORMAT, *facts, python.version, python.tag, python.platform])
     return hashlib.sha256(described.encode()).hexdigest()[:32]
 
 
 def is_whole(target: Path, key: str) -> bool:
-    """Return whether an environment is there and has every file it was built with, in its size.
+    """Return whether an environment exists and has every file it was built with, at its size.
 
-    One in which others may write is not: names and sizes do not tell what they made of it.
+    One that others can write to is not intact: they can change content without changing names and sizes.
     """
     try:
         fingerprint = json.loads((target / _FINGERPRINT).read_text(encoding="utf-8"))
@@ -46,12 +46,12 @@ def is_whole(target: Path, key: str) -> bool:
 
 
 def census(site: Path) -> str:
-    """Return a hash over the paths and sizes of all files but the compiled ones, which come and go."""
+    """Return a hash of the paths and sizes of all files except compiled ones, which come and go."""
     return _hash(site, _entries(site))
 
 
 def close_to_others(folder: Path, is_deep: bool = True) -> None:
-    """Let nobody but the owner write in a folder, whatever the umask was when its files were made."""
+    """Make a folder writable for its owner only, whatever the umask was when its files were created."""
     for path, traits in [(str(folder), folder.lstat()), *(_entries(folder) if is_deep else ())]:
         if _is_open_to_others(traits):
             os.chmod(path, stat.S_IMODE(traits.st_mode) & ~_OTHERS)
@@ -68,7 +68,7 @@ def _hash(site: Path, entries: Iterable[tuple[str, os.stat_result]]) -> str:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield everything below a folder, however deep; what cannot be looked at is passed over."""
+    """Yield every entry below a folder; skips what cannot be read."""
     waiting = [str(folder)]
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -83,6 +83,6 @@ def _is_open_to_others(traits: os.stat_result) -> bool:
 
 
 def seal(folder: Path, key: str) -> None:
-    """Write down how an environment was built."""
+    """Write the fingerprint of a new environment."""
     fingerprint = {"format": _FORMAT, "key": key, "files": census(folder / SITE)}
     (folder / _FINGERPRINT).write_text(json.dumps(fingerprint), encoding="utf-8")

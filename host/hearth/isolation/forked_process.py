@@ -1,9 +1,9 @@
-"""The process of a stage that was forked from the fork server of its environment, as its owner has it.
+"""A stage process that the fork server of its environment forked, from its owner's point of view.
 
-An owner that needs a stage of an environment looks for its fork server at an address that all processes share which
-were forked from one (``fork_server_directory``), such as the workers of an executor. The address is an abstract Unix
-socket: the kernel gives it to one process at a time and frees it when that process ends. An owner that finds nobody
-there takes the address, starts the fork server and hands it the socket.
+An owner looks for the fork server of an environment at an address that it shares with all processes forked from the
+same one (``fork_server_directory``), such as the workers of an executor. The address is an abstract Unix socket: the
+kernel binds it to one process at a time and frees it when that process ends. If nobody listens there, the owner binds
+the address, starts the fork server and passes it the socket.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from hearth_stage.lineage import end_lineage, lineage_of
 from hearth_stage.peer_user import is_own, user_of
 
 FORK_SECONDS = 10.0
-"""How long a fork server may take to answer; most of that is its own start."""
+"""How long a fork server may take to answer; most of it is its own start."""
 IDLE_SECONDS = 15.0
-"""How long a fork server waits for the next stage when it has none."""
+"""How long a fork server without stages waits before it exits."""
 STATUS_SECONDS = 2.0
-"""How long a fork server may take to tell how a process ended that is gone."""
+"""How long a fork server may take to report the exit status of a process."""
 ATTEMPTS = 3
 
 
 class NotForked(Exception):
-    """No process was forked; the argument says why, and one may be started instead."""
+    """No process was forked; the argument gives the reason. The stage can be started instead."""
 
 
 class ForkServerGone(Exception):
@@ -55,17 +55,17 @@ class ForkServerGone(Exception):
 
 @dataclass(frozen=True)
 class ForkServerDirectory:
-    """Where a process and all that are forked from it look for fork servers, which end with the last of them."""
+    """Addresses of the fork servers that a process shares with its forks; the servers exit with the last of them."""
 
     secret: str = field(default_factory=lambda: secrets.token_hex(16))
-    """What keeps the addresses from being those of others, in other containers for example."""
+    """Keeps the addresses apart from those of others, in other containers for example."""
     life: tuple[int, int] = field(default_factory=os.pipe)
-    """A pipe: whoever was forked holds both ends, a fork server the one that tells it when nobody holds the other."""
+    """A pipe: each forked process holds both ends; a fork server reads its end when no process is left."""
 
     def address(self, *facts: object) -> str:
-        """Return the address of a fork server; no other is the same in all these facts."""
-        told = json.dumps([self.secret, *facts])
-        return f"\0hearth-{hashlib.sha256(told.encode()).hexdigest()}"
+        """Return the address of the fork server with exactly these facts."""
+        described = json.dumps([self.secret, *facts])
+        return f"\0hearth-{hashlib.sha256(described.encode()).hexdigest()}"
 
 
 _place: ForkServerDirectory | None = None
@@ -73,7 +73,7 @@ _placing = threading.Lock()
 
 
 def fork_server_directory() -> ForkServerDirectory:
-    """Return the meeting place of this process, which it shares with those that are forked from it after this."""
+    """Return the directory of this process, shared with processes that it forks later."""
     global _place
     with _placing:
         if _place is None:
@@ -83,7 +83,7 @@ def fork_server_directory() -> ForkServerDirectory:
 
 @cache
 def is_able() -> bool:
-    """Return whether this machine has what it takes: Linux of version 5.3."""
+    """Return whether this machine supports forking: Linux 5.3 or later."""
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError):
@@ -93,17 +93,17 @@ def is_able() -> bool:
 
 @dataclass(frozen=True)
 class ForkPlan:
-    """What a fork server is started with; two that are equal in all of it are one."""
+    """The parameters of a fork server; equal plans share one server."""
 
     environment: Environment
     variables: Mapping[str, str]
     modules: Sequence[str]
-    """What its stages are going to load."""
+    """Modules that the fork server loads for its stages."""
 
     def claim_first(self) -> socket.socket | None:
-        """Claim, until the socket is closed, to be the one stage that is started; ``None`` where another is.
+        """Claim to be the only started stage until the socket is closed; ``None`` if another stage holds the claim.
 
-        A stage by itself has nobody to share its memory with, and a fork server beside it would be more than it saves.
+        A single stage has nobody to share memory with, and a fork server would cost more than it saves.
         """
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -114,9 +114,9 @@ class ForkPlan:
         return claim
 
     def fork(self, connection: int, name: str) -> ForkedProcess:
-        """Have a process forked whose connection is a descriptor of this process.
+        """Fork a process whose connection is a descriptor of this process.
 
-        Raises ``NotForked``, and ``OSError`` where this process, or a fork server, lacks what it takes.
+        Raises ``NotForked``, or ``OSError`` if this process or a fork server lacks resources.
         """
         for _ in range(ATTEMPTS):
             control, server = self._found()
@@ -124,22 +124,22 @@ class ForkPlan:
                 return ForkedProcess(control, connection, ForkRequest(name, self.environment.confinement.limits))
             except ForkServerGone:
                 if server is not None:
-                    raise NotForked(f"its fork server ended at once, with {server.wait()}") from None
+                    raise NotForked(f"its fork server exited at once, with status {server.wait()}") from None
             except TimeoutError:
                 if server is not None:
                     server.kill()
                 raise NotForked(f"its fork server did not answer within {FORK_SECONDS:g} s") from None
-        raise NotForked("one fork server after the other ended")
+        raise NotForked("every fork server ended before it answered")
 
     def _found(self) -> tuple[socket.socket, subprocess.Popen[bytes] | None]:
-        """Connect to the fork server; returns its process as well where it was started for that."""
+        """Connect to the fork server; returns its process as well if this call started it."""
         address = self._address("fork server")
         patient_until = time.monotonic() + FORK_SECONDS
         while (control := connected(address)) is None:
             if (started := self._started(address, fork_server_directory().life[0])) is not None:
                 return started
             if time.monotonic() > patient_until:
-                raise NotForked("whoever starts its fork server does not go on")
+                raise NotForked("the process that starts its fork server does not respond")
             time.sleep(0.001)
         return control, None
 
@@ -149,7 +149,7 @@ class ForkPlan:
         return fork_server_directory().address(what, *facts, sorted(self.variables.items()))
 
     def _started(self, address: str, life: int) -> tuple[socket.socket, subprocess.Popen[bytes]] | None:
-        """Start the fork server, unless somebody else is doing that, and connect to it before it can have ended."""
+        """Start the fork server, unless another process does, and connect before it can exit."""
         with contextlib.ExitStack() as failed, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             try:
                 listener.bind(address)
@@ -176,15 +176,15 @@ class ForkPlan:
 
 
 class ForkedProcess:
-    """A process that was forked for a stage.
+    """A process forked for a stage.
 
-    It has a session, a group and descriptors of its own, and ends with its owner: Linux kills it when nobody holds the
-    pipe ``_lifeline``, and its fork server kills all of its group when nobody holds ``_control``. The fork server may
-    be killed; then nobody knows how the process ended.
+    It has its own session, group and descriptors, and ends with its owner: Linux kills it when nobody holds the pipe
+    ``_lifeline``, and its fork server kills its group when nobody holds ``_control``. If the fork server is killed,
+    the exit status is unknown.
     """
 
     def __init__(self, control: socket.socket, connection: int, wanted: ForkRequest) -> None:
-        """Have it forked; raises ``NotForked``, ``ForkServerGone`` or ``TimeoutError``, and leaves nothing then."""
+        """Request the fork; on ``NotForked``, ``ForkServerGone`` or ``TimeoutError`` everything is released."""
         with contextlib.ExitStack() as given, contextlib.ExitStack() as kept:
             self._control = kept.enter_context(control)
             self.output: BufferedIOBase
@@ -208,13 +208,13 @@ class ForkedProcess:
         if answer is None:
             raise ForkServerGone
         if answer.pid is None:
-            raise NotForked(answer.refusal or f"it ended at once, with {answer.status}")
+            raise NotForked(answer.refusal or f"it exited at once, with status {answer.status}")
         return answer.pid
 
     def end(self, grace: float) -> int | None:
-        """Wait for its end, by force after ``grace`` seconds; returns its status."""
+        """Wait for the process to end; kills it after ``grace`` seconds. Returns its exit status."""
         if grace <= 0:
-            self._kill()  # who waits for it already may have more patience
+            self._kill()  # another thread may already wait with more patience
         with self._lock:
             if not self.has_ended:
                 if not self._ends_within(grace):
@@ -232,24 +232,24 @@ class ForkedProcess:
         return bool(watch.poll(None if seconds is None else max(0, seconds) * 1000))
 
     def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError, ValueError):  # gone, or known to be
+        with contextlib.suppress(ProcessLookupError, ValueError):  # it has ended
             signal.pidfd_send_signal(self._process.fileno(), signal.SIGKILL)
 
     def _told(self) -> int | None:
-        """Return how it ended, as its fork server says."""
+        """Return the exit status that the fork server reports."""
         self._control.settimeout(STATUS_SECONDS)
         with contextlib.suppress(TimeoutError):
             if (answer := ForkAnswer.receive(self._control)) is not None:
                 return answer.status
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # which the fork server would have done
+            os.killpg(self.pid, signal.SIGKILL)  # in place of the fork server
         if self.lineage is not None:
             end_lineage(self.lineage)
         return None
 
 
 def connected(address: str) -> socket.socket | None:
-    """Return a connection to whoever has an address, who has to be this user; ``None`` where nobody has."""
+    """Return a connection to a process of this user that listens at an address; ``None`` if there is none."""
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         control.connect(address)
@@ -262,12 +262,12 @@ def connected(address: str) -> socket.socket | None:
     if not is_own(control):
         user = user_of(control)
         control.close()
-        raise NotForked(f"somebody else, of the user id {user}, listens where its fork server would")
+        raise NotForked(f"a process of user id {user} listens at the address of its fork server")
     return control
 
 
 def _attend(server: subprocess.Popen[bytes]) -> None:
-    """Log what a fork server writes, which is what modules print while they are loaded, until it ends."""
+    """Log the output of a fork server, what modules print while they load, until it exits."""
     with server:
         ProcessOutput(lambda line: hand_on(line, None)).copy(cast(BufferedIOBase, server.stdout))
 
@@ -279,8 +279,8 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
 
 
 def _watched(kept: contextlib.ExitStack, pid: int) -> io.FileIO:
-    """Return the descriptor of a process, by which it is told from a later one of its number."""
+    """Return the pidfd of a process, which is not confused with a later process of the same number."""
     try:
         return kept.enter_context(io.FileIO(os.pidfd_open(pid)))
     except ProcessLookupError:
-        raise NotForked("it ended at once") from None
+        raise NotForked("it exited at once") from None

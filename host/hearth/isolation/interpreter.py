@@ -1,4 +1,4 @@
-"""Which Python a bundle runs on."""
+"""The Python that a bundle runs on."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _QUESTION = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python: what runs it, and what decides which wheels it can use."""
+    """A Python: its path, and the facts that decide which wheels it can use."""
 
     path: str
     version: str
     tag: str
-    """Implementation and minor version, ``cpython-311``: compiled packages are made for one of these."""
+    """Implementation and minor version, ``cpython-311``, which compiled packages are built for."""
     platform: str
 
     @property
     def suits_host_packages(self) -> bool:
-        """Return whether compiled packages of the host, the base layer among them, work in it as well."""
+        """Return whether it can use the host's compiled packages, including the base layer."""
         return self.tag == host().tag and self.platform == host().platform
 
 
@@ -50,16 +50,15 @@ def host() -> Interpreter:
 
 
 def choose(requires_python: str, name: str) -> Interpreter:
-    """Return the host's own interpreter when ``requires_python`` admits it, else another one of this machine.
+    """Return the host's interpreter if ``requires_python`` admits it, else another one on this machine.
 
-    One that Hearth itself does not run on is none: a stage is Hearth's program.
-
-    Raises ``InterpreterMissing``, with ``name`` for who asks, when there is none.
+    Only a Python that Hearth itself supports qualifies, because a stage is a Hearth program. Raises
+    ``InterpreterMissing``, naming the bundle ``name``, if there is none.
     """
     try:
         wanted = SpecifierSet(requires_python)
     except InvalidSpecifier as error:
-        message = f"{name} has Requires-Python {requires_python!r}, which is no version specifier"
+        message = f"{name} has Requires-Python {requires_python!r}, which is not a version specifier"
         raise InterpreterMissing(message, hint="correct requires-python in its pyproject.toml") from error
     if wanted.contains(host().version, prereleases=True):
         return host()
@@ -75,9 +74,9 @@ def choose(requires_python: str, name: str) -> Interpreter:
 
 
 def base_layer(python: Interpreter) -> list[str]:
-    """Return what a stage needs on an interpreter that cannot use the host's packages, in the host's own words.
+    """Return the requirements of a stage on an interpreter that cannot use the host's packages.
 
-    That is Arrow of the version that Hearth asks for on such a Python, which need not be the one it has itself.
+    It is the Arrow version that Hearth requires on such a Python, which may differ from the host's.
     """
     facts = {"python_version": ".".join(python.version.split(".")[:2]), "python_full_version": python.version}
     wanted = map(Requirement, importlib_metadata.requires("hearth-connect") or ())
@@ -89,14 +88,14 @@ def base_layer(python: Interpreter) -> list[str]:
 
 
 def compile_all(python: Interpreter, site: Path) -> None:
-    """Compile all modules below a directory, as installers do; what is no Python is left as it is."""
+    """Compile all modules below a directory, as installers do; skips files that are not Python."""
     command = [python.path, "-I", "-S", "-m", "compileall", "-q", str(site)]
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=COMPILE_SECONDS)
 
 
 @lru_cache(maxsize=16)
 def _ask(path: str) -> Interpreter:
-    """Let an interpreter describe itself."""
+    """Return what an interpreter reports about itself."""
     answer = subprocess.run(
         [path, "-I", "-S", "-c", _QUESTION], capture_output=True, text=True, check=True, timeout=60
     )

@@ -1,4 +1,4 @@
-"""Which limits of plugins this machine lets a host keep, and how: each is tried on a process that does nothing."""
+"""Which plugin limits this machine can enforce, and how: each is tried on a process that does nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TRIED = (
     (f"{NETWORK}=none", "a network namespace", Limits(has_network=False)),
     (f"{PROCESSES}=own", "a namespace of processes, with a /proc of its own", Limits(has_own_processes=True)),
 )
-_WATCHED = {MEMORY: "its owner looks at it, and ends it", CPUS: "its owner looks at it, and holds it up"}
+_WATCHED = {MEMORY: "its owner watches it, and kills it", CPUS: "its owner watches it, and suspends it"}
 
 
 @dataclass(frozen=True)
 class KeptLimit:
-    """One limit: the key that asks for it, by what it is kept, and why it is not where it cannot be."""
+    """One limit: its key, the mechanism that enforces it, and the reason if this machine cannot."""
 
     key: str
     by: str
@@ -30,7 +30,7 @@ class KeptLimit:
 
 
 def kept_limits() -> Iterator[KeptLimit]:
-    """Try each limit, as the user who asks."""
+    """Try each limit as the current user."""
     group = delegated_group()
     for key, by in _WATCHED.items():
         if sys.platform != "linux":
@@ -42,7 +42,7 @@ def kept_limits() -> Iterator[KeptLimit]:
 
 
 def unkept(limits: Limits) -> dict[str, str]:
-    """Return why this machine does not keep one of these limits, by its key; each is tried once."""
+    """Return why this machine cannot enforce one of these limits, by key; tries each once per process."""
     asked = {
         TEMPORARY: limits.temporary_bytes is not None,
         NETWORK: not limits.has_network,

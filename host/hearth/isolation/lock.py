@@ -1,4 +1,4 @@
-"""Locks: exactly which packages an environment holds, each with the hashes its files may have."""
+"""Locks: the exact packages of an environment, each with the hashes of its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hearth.isolation.interpreter import Interpreter
 
 API = "hearth-api"
 PROVIDED = (API, "hearth-connect")
-"""What the host provides to every stage, the author API and itself; never part of an environment."""
+"""What the host provides to every stage: the author API and itself. Never part of an environment."""
 
 _ENTRY = re.compile(r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE)
 _HASH = re.compile(r"--hash=(\S+)")
@@ -27,7 +27,7 @@ _HASH = re.compile(r"--hash=(\S+)")
 
 @dataclass(frozen=True)
 class Lock:
-    """Pins (``name==version``) with their hashes, in the order of their names."""
+    """Pins (``name==version``) with their hashes, sorted by name."""
 
     pins: Mapping[str, tuple[str, ...]]
 
@@ -49,10 +49,9 @@ class Lock:
         return all(wheels_of(wheels, pin) for pin in self.pins)
 
     def preferring(self, wheels: Path) -> Lock:
-        """Return the lock with only a folder's own files where it has a pinned package.
+        """Return the lock with a folder's own files only, for each pinned package the folder has.
 
-        A file of the same name and version in the index is another build, and not the one the bundle was
-        made with.
+        A file of the same name and version in the index is another build than the one in the bundle.
         """
         own = {pin: tuple(map(hash_of, wheels_of(wheels, pin))) for pin in self.pins}
         return Lock({pin: own[pin] or hashes for pin, hashes in self.pins.items()})
@@ -66,10 +65,10 @@ def resolve(
     options: Sequence[str] = (),
     preferred: Sequence[str] = (),
 ) -> Lock:
-    """Return what ``requirements`` come to, from a folder of wheels and, unless ``offline``, the index.
+    """Resolve ``requirements`` from a folder of wheels and, unless ``offline``, the index.
 
-    Of versions that would do the ``preferred`` (``name==version``) are taken, else the newest. Raises ``UvFailed``
-    with uv's explanation when they cannot be satisfied.
+    Chooses the ``preferred`` (``name==version``) of several suitable versions, else the newest. Raises ``UvFailed``
+    with uv's explanation if the requirements cannot be met.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-lock-") as folder:
         wanted, provided, known = (Path(folder, name) for name in ("requirements.in", "provided.txt", "known.txt"))
@@ -83,7 +82,7 @@ def resolve(
 
 
 def resolve_preferring(wheels: Path, requirements: Sequence[str], interpreter: Interpreter) -> Lock:
-    """Return the lock of a folder of wheels, with only what they lack taken from the index."""
+    """Return the lock of a folder of wheels; only missing packages come from the index."""
     try:
         return resolve(requirements, interpreter, wheels, offline=True)
     except UvFailed as alone:
@@ -99,30 +98,30 @@ def _pins(folder: Path) -> list[str]:
 
 
 def install(lock: Lock, target: Path, interpreter: Interpreter, wheels: Path | None, offline: bool) -> None:
-    """Install exactly what a lock says into a directory; a file with another hash is refused."""
+    """Install exactly the packages of a lock into a directory; rejects a file with another hash."""
     with tempfile.TemporaryDirectory(prefix="hearth-lock-") as folder:
         pinned = Path(folder, "requirements.txt")
         pinned.write_text(lock.text, encoding="utf-8")
         command = ["pip", "install", "--target", str(target), "--python", interpreter.path]
         command += ["--require-hashes", "--no-deps", "--link-mode", "copy", "--compile-bytecode"]
         uv.run(*command, *sources(wheels, offline), "--requirement", str(pinned))
-        (target / ".lock").unlink(missing_ok=True)  # uv's own, which it leaves behind
+        (target / ".lock").unlink(missing_ok=True)  # a file that uv leaves behind
 
 
 def sources(wheels: Path | None, offline: bool) -> list[str]:
-    """Return the options that say where packages come from."""
+    """Return uv's options for the package sources."""
     found = [] if wheels is None else ["--find-links", str(wheels)]
-    # Without uv's cache, a passing folder of wheels leaves nothing behind in it.
+    # Without uv's cache: a temporary folder of wheels would leave entries in it.
     return [*found, "--offline", "--no-index", "--no-cache"] if offline else found
 
 
 def wheels_of(folder: Path, pin: str) -> list[Path]:
-    """Return the wheels of a pinned package that lie directly in a folder."""
+    """Return the wheels of a pinned package in a folder, not in its subfolders."""
     return [wheel for wheel in sorted(folder.glob("*.whl")) if _pin_of(wheel) == _canonical(pin)]
 
 
 def hash_of(file: Path) -> str:
-    """Return the hash of a file as locks write it."""
+    """Return the hash of a file in the form of a lock."""
     return f"sha256:{sha256_of(file)}"
 
 
@@ -132,13 +131,13 @@ def _pin_of(wheel: Path) -> str:
 
 
 def _canonical(pin: str) -> str:
-    """Return a pin with its name and version spelled in the one normal way."""
+    """Return a pin with normalized name and version."""
     name, _, version = pin.partition("==")
     return f"{canonicalize_name(name)}=={canonicalize_version(version)}"
 
 
 def read(path: Path) -> Lock | None:
-    """Return a lock that was written to a file; ``None`` when there is none that makes sense."""
+    """Return the lock stored in a file; ``None`` if there is none or it holds no pins."""
     try:
         found = Lock.from_text(path.read_text(encoding="utf-8"))
     except OSError:
@@ -147,7 +146,7 @@ def read(path: Path) -> Lock | None:
 
 
 def unmet_api(wanted: Iterable[Requirement]) -> list[Requirement]:
-    """Return those of some requirements that are of the author API and not met by this host's."""
+    """Return the requirements on the author API that this host does not meet."""
     own = importlib_metadata.version(API)
     named = (each for each in wanted if canonicalize_name(each.name) == API)
     return [each for each in named if not each.specifier.contains(own, prereleases=True)]

@@ -1,4 +1,4 @@
-"""The output of a process: each line goes to the log, and the last are remembered, both within limits."""
+"""Copies a process's output to the log and keeps the last lines, both within limits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hearth_stage.log_budget import LogBudget
 from hearth_stage.log_call import MARK, LogLine
 
 LINE_BYTES = 8 << 10
-"""What is kept of one line."""
+"""Bytes kept of one line."""
 LOG_LINE_BYTES = 512 << 10
-"""... of one that says what a logger said, with its trace: those are cut by who writes them."""
+"""Bytes kept of a logger's line with its trace; the writer cuts those."""
 STDOUT, STDERR = "stdout", "stderr"
-"""The loggers of what is printed, and of what is written to the error output."""
+"""Loggers of standard output and of the error output."""
 _MARK = MARK.encode()
 _raw = logging.getLogger(STDERR)
 PIECE_BYTES = 64 << 10
@@ -28,10 +28,10 @@ KEPT_BYTES = 64 << 10
 
 
 class ProcessOutput:
-    """Reads what a process writes, for as long as it writes: a plugin that talks too much is cut short, not held up.
+    """Reads the output of a process; drops what exceeds the budget instead of blocking the plugin.
 
-    A line is what a logger of the process said (``LogLine``), or else a warning of the logger ``stderr``. One thread
-    calls ``copy``; ``end`` may be asked for by any.
+    A line is a record of the process's logging (``LogLine``), or else a warning of the logger ``stderr``. One thread
+    calls ``copy``; any thread may read ``end``.
     """
 
     def __init__(self, write: Callable[[LogLine], object], clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,7 +46,7 @@ class ProcessOutput:
         return "".join(tuple(self._kept))
 
     def copy(self, source: BufferedIOBase) -> None:
-        """Copy until the process has closed its end."""
+        """Copy until the process closes its end."""
         while piece := source.readline(LINE_BYTES):
             if piece.startswith(_MARK) and not piece.endswith(b"\n"):
                 piece += source.readline(LOG_LINE_BYTES)
@@ -68,14 +68,14 @@ class ProcessOutput:
             self._kept_bytes -= len(self._kept.popleft())
 
     def _skip(self, source: BufferedIOBase) -> None:
-        """Read on in large pieces while they come: looking at every line of a flood would take the host's time."""
+        """Read in large chunks while a flood lasts: parsing each of its lines would cost the host's time."""
         while not self.budget.is_open:
             piece = source.read1(PIECE_BYTES)
             self.budget.left_out += piece.count(b"\n")
             for line in io.StringIO(piece[-LINE_BYTES:].decode(errors="replace")):
                 self._keep(line if (said := LogLine.read(line)) is None else _remembered(said))
             if len(piece) <= LINE_BYTES:
-                return  # no flood any more
+                return  # the flood has ended
 
     def _say(self, lines: Iterable[LogLine]) -> None:
         for each in lines:
@@ -83,13 +83,13 @@ class ProcessOutput:
 
 
 def _remembered(line: LogLine) -> str:
-    """Return what a trace shows of a line: what was printed needs no more."""
+    """Return a line as a trace shows it: printed lines as they are, log lines with level and logger."""
     text = cut(line.text, LINE_BYTES)
     return f"{text}\n" if line.logger in (STDOUT, STDERR) else f"{line.level} {line.logger}: {text}\n"
 
 
 def _skip_line(source: BufferedIOBase) -> int:
-    """Read to the end of the line and return how many bytes that were."""
+    """Read to the end of the line and return the number of bytes."""
     skipped = 0
     while piece := source.readline(LINE_BYTES):
         skipped += len(piece)
@@ -99,5 +99,5 @@ def _skip_line(source: BufferedIOBase) -> int:
 
 
 def _rest(skipped: int) -> str:
-    """Return what stands in the place of a line's rest; a line without end may just be the last."""
+    """Return the replacement for the rest of a line; the last line may lack its line feed."""
     return f" ... {skipped} bytes left out ...\n" if skipped > 1 else "\n"

@@ -1,4 +1,4 @@
-"""Locks as other tools write them: ``pylock.toml`` of PEP 751, made a lock of ours."""
+"""Converts a ``pylock.toml`` (PEP 751), as other tools write it, to a ``Lock``."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SHA256 = "sha256"
 
 
 class LockRefused(EnvironmentRefused):
-    """A bundle's own lock cannot be followed; the argument says why."""
+    """A bundle's own lock cannot be used; the argument gives the reason."""
 
     code = "environment.lock"
-    hint = "make it anew, with `uv export --format pylock.toml --no-emit-project` or `pip lock`"
+    hint = "create it again with `uv export --format pylock.toml --no-emit-project` or `pip lock`"
 
 
 def from_pylock(text: str, roots: Sequence[str], wheels: Path, interpreter: Interpreter) -> Lock:
-    """Return what a ``pylock.toml`` says for an interpreter: exactly its packages, with the SHA-256 of each file.
+    """Return the lock that a ``pylock.toml`` describes for an interpreter, with the SHA-256 of each file.
 
-    ``roots`` (``name==version``) are what the lock was made for and may not have itself: they are taken from
-    the folder of wheels. Raises ``LockRefused`` for a lock that is none, or lets a package have any content.
+    ``roots`` (``name==version``) are the projects the lock was made for, which it may omit: they come from the folder
+    of wheels. Raises ``LockRefused`` for a malformed lock, or one that does not fix the content of a package.
     """
     try:
         found = Pylock.from_dict(tomllib.loads(text))
@@ -63,10 +63,12 @@ def from_pylock(text: str, roots: Sequence[str], wheels: Path, interpreter: Inte
 
 
 def _hashes(package: Package) -> tuple[str, ...]:
-    """Return the hashes of the files that a package may be installed from."""
+    """Return the hashes of the files from which a package may be installed."""
     files = [*(package.wheels or ()), *([package.sdist] if package.sdist else ())]
     if package.version is None or not files:
-        raise LockRefused(f"its pylock.toml takes {package.name} from a directory or a repository, not from a wheel")
+        raise LockRefused(
+            f"its pylock.toml installs {package.name} from a directory or a repository, not from a wheel"
+        )
     without = next((each for each in files if SHA256 not in each.hashes), None)
     if without is not None:
         raise LockRefused(f"its pylock.toml has no sha256 for {without.filename}")

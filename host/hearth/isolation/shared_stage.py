@@ -1,4 +1,4 @@
-"""Stage processes that several share: each is a tenant, with a number, a thread and plugins of its own there."""
+"""Stage processes that several tenants share; each tenant has its own number, thread and plugins."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ log = logging.getLogger(__name__)
 
 STOP_SECONDS = 5.0
 MUTE_SECONDS = 30.0
-"""How long a process in which a call took too long may leave everybody without a sign of life."""
+"""How long a process with a timed-out call may answer nothing before it is killed."""
 KEPT_LABELS = 100
-"""How many tenants that are gone are remembered, whose last lines may be on their way to the log."""
+"""How many closed tenants keep their log label, for lines that are still in transit."""
 
 _starting = threading.BoundedSemaphore(8)
-"""So many processes start at once, more would only wait for processors; until one has started no plugin has a say."""
+"""Limits concurrent starts, as more would only wait for processors; no plugin code runs before a start ends."""
 
 
 class ProcessFull(ConnectError):
-    """A process takes no further tenant: it has ended or is about to, or it takes but one."""
+    """A process accepts no more tenants: it has ended, is about to, or accepts only one."""
 
 
 class TenantConnection(Protocol):
-    """One of those who share a stage process, on this side of the connection."""
+    """A tenant of a stage process, on this side of the connection."""
 
     @property
     def is_at_work(self) -> bool:
-        """Return whether somebody waits for an answer, or did when the process ended: he hears of the end by that."""
+        """Return whether a caller waits for an answer, or did when the process ended; that caller gets the error."""
 
     def take(self, request: Request) -> None:
-        """Take what its plugins ask or tell, on the process's reader thread; returns at once and raises nothing."""
+        """Handle a message of its plugins, on the process's reader thread; returns at once and never raises."""
 
     def on_end(self, error: PluginError, is_known: bool) -> None:
-        """Hear that the process has ended, and whether it is known who was asked something then."""
+        """Report that the process has ended, and whether it is known which tenants had a call open."""
 
 
 class SharedStage:
-    """A process in one environment, in which several may have plugins, or one alone.
+    """A process in one environment, for one tenant or several.
 
-    Invariant 6: their code is never imported here. The process ends with `close`, whatever a plugin does, and with
-    this process; one that is shared also when it has had no tenant for a while. One in which a call took too long
-    takes no further tenants, because what hangs there stays, and those that it has go on.
+    Invariant 6: the host never imports plugin code. The process ends with `close`, whatever a plugin does, and with
+    this process; a shared one also ends after it had no tenant for a while. After a call has timed out it accepts no
+    more tenants, because the hanging call stays, while its current tenants continue.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SharedStage:
         frame_limit: int = FRAME_BYTES,
         has_columns: bool = False,
     ) -> None:
-        """``idle_seconds`` is how long it waits for tenants that share it; without, it is for one."""
+        """``idle_seconds`` is how long a shared process waits for tenants; without it, the process has one tenant."""
         self.environment = environment
         self._name = name
         self._idle_seconds = idle_seconds
@@ -76,7 +76,7 @@ class SharedStage:
         self._numbers = itertools.count(1)
         self._is_retired = self._is_closed = False
         self.was_at_work = False
-        """Whether somebody waited for an answer when the process ended."""
+        """Whether a caller waited for an answer when the process ended."""
         with _starting:
             self.stage = Stage.start(
                 environment, name, self._answer, self._on_death, frame_limit, has_columns=has_columns
@@ -90,14 +90,14 @@ class SharedStage:
 
     @property
     def has_room(self) -> bool:
-        """Return whether it takes a further tenant."""
+        """Return whether it accepts another tenant."""
         return self.is_alive and not self._is_retired and (self.is_shared or not self._tenants)
 
     def admit(self, tenant: TenantConnection) -> int:
-        """Return the number of a new tenant, 0 for one that has the process to itself; raises ProcessFull."""
+        """Return the number of a new tenant, 0 for one that has its own process; raises ProcessFull."""
         with self._lock:
             if not self.has_room:
-                raise ProcessFull(f"the process of {self._name} takes no further tenant")
+                raise ProcessFull(f"the process of {self._name} accepts no more tenants")
             self._wait_no_more()
             number = next(self._numbers) if self.is_shared else 0
             self._tenants[number] = tenant
@@ -105,19 +105,19 @@ class SharedStage:
             return number
 
     def dismiss(self, number: int, *, hangs: bool) -> None:
-        """End a tenant, whose plugins are stopped first unless one of them ``hangs``; then it has left."""
+        """Stop the plugins of a tenant, unless one of them ``hangs``, and remove the tenant."""
         try:
-            answer = self.stage.connection.channel.begin(EndTenant(), number)  # where it hangs it may come back
+            answer = self.stage.connection.channel.begin(EndTenant(), number)  # a hanging call may still return
             if not hangs:
                 self.stage.result(answer, EndTenant.op, STOP_SECONDS)
         except StageTimeout:
             self.retire()
         except ConnectError as error:
-            log.debug("%s", error)  # with its process it is gone, too
+            log.debug("%s", error)  # the process has ended, and the tenant with it
         self.leave(number)
 
     def leave(self, number: int) -> None:
-        """Take note that a tenant is gone; with the last of them the process ends, after a while if it may be used."""
+        """Remove a tenant; after the last one the process ends, at once or after its idle time."""
         with self._lock:
             self._tenants.pop(number, None)
             self.stage.connection.share_log(len(self._tenants))
@@ -134,10 +134,10 @@ class SharedStage:
         self.close()
 
     def retire(self) -> None:
-        """Take no further tenants: one of them hangs, or hung.
+        """Accept no more tenants, because a call hangs or hung.
 
-        Where the whole process stands still, what hangs holds the interpreter's lock say, those who live there could
-        not go on. They hear that it has ended.
+        If the whole process hangs, for example in a plugin that holds the interpreter's lock, no tenant can continue:
+        the process is killed and they are notified.
         """
         with self._lock:
             was_retired, self._is_retired = self._is_retired, True
@@ -153,7 +153,7 @@ class SharedStage:
             self.stage.close()
 
     def _watch(self) -> None:
-        """End the process unless it answers; it may not even take in a question."""
+        """Kill the process unless it answers a ping; even sending the ping may block."""
         timer = threading.Timer(MUTE_SECONDS, self._end_mute)
         timer.daemon = True
         timer.start()
@@ -162,11 +162,11 @@ class SharedStage:
         timer.cancel()
 
     def _end_mute(self) -> None:
-        log.warning("the process of %s stands still and is ended", self._name)
+        log.warning("the process of %s does not respond, killing it", self._name)
         self.stage.kill()
 
     def _expire(self) -> None:
-        """End the process, unless it was entered while this timer rang, and perhaps left to wait for another."""
+        """End the process, unless a tenant joined after this timer fired or another timer replaced it."""
         with self._lock:
             if self._idle is not threading.current_thread():
                 return
@@ -181,7 +181,7 @@ class SharedStage:
     def _answer(self, request: Request) -> None:
         tenant = self._tenants.get(request.tenant)
         if tenant is None:
-            request.fail(ConnectError(f"nothing runs here, so {request.op!r} has no meaning"))
+            request.fail(ConnectError(f"no plugin is loaded, so {request.op!r} cannot be answered"))
         else:
             tenant.take(request)
 
@@ -191,19 +191,19 @@ class SharedStage:
             if self._is_closed:
                 return
         silent = [each for each in tenants if not each.is_at_work]
-        # Waiting for the process's last words takes a moment; the stage's reader thread is not to be held up.
+        # Reading the process's last words takes a moment and must not block the stage's reader thread.
         threading.Thread(target=self._tell_of_death, args=[stage, silent], daemon=True).start()
 
     def _tell_of_death(self, stage: Stage, tenants: list[TenantConnection]) -> None:
         error = stage.died()
         if self.is_shared:
-            log.warning("%s, which several may share", error)
+            log.warning("%s, which several tenants may share", error)
         for each in tenants:
             each.on_end(error, self.was_at_work)
 
 
 class SharedStages:
-    """The processes that are shared, one for each environment, started where there is none that takes a tenant."""
+    """The shared processes, one per environment; starts a new one when the current one accepts no tenant."""
 
     def __init__(self, start: Callable[[Environment, str], SharedStage]) -> None:
         self._start = start
@@ -213,7 +213,7 @@ class SharedStages:
         self._is_closed = False
 
     def open(self, environment: Environment, name: str) -> SharedStage:
-        """Return the process that is shared by all of an environment, started anew where it takes nobody any more."""
+        """Return the shared process of an environment, a new one if the current one accepts no more tenants."""
         with self._lock:
             known = self._shared.get(environment)
             is_new = known is None or (known.done() and (known.exception() or not known.result().has_room))
@@ -224,16 +224,16 @@ class SharedStages:
         return known.result()
 
     def keep(self, process: SharedStage) -> SharedStage:
-        """Have a process end with all others, one that is somebody's own as well."""
+        """Register a process, shared or not, that is closed together with all others."""
         with self._lock:
             self._made.add(process)
             if not self._is_closed:
                 return process
-        process.close()  # nobody would end it
+        process.close()  # nothing else would end it
         raise ConnectError("the host is stopping", code="host.stopping")
 
     def close(self) -> None:
-        """End all processes, also one whose plugin hangs in a call."""
+        """End all processes, including one with a hanging plugin."""
         with self._lock:
             self._is_closed = True
             made = list(self._made)

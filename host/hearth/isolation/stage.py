@@ -1,4 +1,4 @@
-"""A stage process, as one who has plugins in it sees it."""
+"""A stage process, as the caller of its plugins sees it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START_SECONDS = 30
 END_SECONDS = 5
 STACKS_SECONDS = 2
 FRAME_BYTES = 1 << 30
-"""Longest frame that is taken from the stage of a task."""
+"""Longest frame accepted from the stage of a task."""
 
 E = TypeVar("E", "StageDied", "StageBroken", "StageTimeout")
 R = TypeVar("R")
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 
 class Stage:
-    """Plugins in a stage process: all of it, which ends with ``close``, or where others share it one tenant of it.
+    """Plugins in a stage process: the whole process, which ends with ``close``, or one tenant of a shared one.
 
-    ``limit`` bounds, in seconds, every call that names no timeout of its own: a plugin that hangs is told from one
-    that works by nothing else. ``plugins`` are those that run there and whose they are, for messages.
+    ``limit`` is the default timeout of a call in seconds: nothing else tells a hanging plugin from a slow one.
+    ``plugins`` names the plugins and their bundle, for messages.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Stage:
         has_columns: bool = False,
         more_follow: bool = False,
     ) -> Stage:
-        """Return a stage with a process of its own, which may not have spoken yet.
+        """Return a stage with its own process, which may not have sent its hello yet.
 
-        ``on_request`` answers what the stage asks (``offsets.read`` and the like) and takes its notices; it runs on
-        the stage's reader thread, so it must be quick. So must ``on_death``, which is given the stage when its
+        ``on_request`` answers requests of the stage (``offsets.read`` and the like) and receives its notices, on the
+        stage's reader thread, so it must be quick. So must ``on_death``, which is called with the stage when its
         connection ends.
         """
         opened: Future[Stage] = Future()
@@ -90,7 +90,7 @@ class Stage:
         frame_limit: int = FRAME_BYTES,
         has_columns: bool = False,
     ) -> Stage:
-        """Start a stage process in an environment and wait until it speaks."""
+        """Start a stage process in an environment and wait for its hello."""
         stage = cls.open(environment, name, on_request, on_death, frame_limit=frame_limit, has_columns=has_columns)
         stage.await_hello()
         return stage
@@ -102,16 +102,16 @@ class Stage:
 
     @property
     def takes_tenants(self) -> bool:
-        """Return whether several may share the process; asked when it has spoken."""
+        """Return whether several tenants may share the process; call it after the hello."""
         return self.connection.hello.result(0).tenants
 
     @property
     def last_words(self) -> str:
-        """Return the end of what the process wrote to its error output."""
+        """Return the end of the process's error output."""
         return self.connection.last_words
 
     def await_hello(self, timeout: float = START_SECONDS) -> None:
-        """Wait for the stage's first word and check its protocol version; one that fails here is ended."""
+        """Wait for the stage's hello and check its protocol version; kills a stage that fails."""
         try:
             self._check_hello(timeout)
         except PluginError:
@@ -147,7 +147,7 @@ class Stage:
     def result(
         self, answer: Future[R], op: str, timeout: float | None = None, unwanted: Future[None] | None = None
     ) -> R:
-        """Wait for the answer of ``begin``, unless ``unwanted`` is over first, whose error is raised then."""
+        """Wait for an answer of ``begin``; if ``unwanted`` fails first, raise its error."""
         seconds = self.limit if timeout is None else timeout
         try:
             return self._await(answer, seconds, unwanted or self._unwanted)
@@ -159,11 +159,11 @@ class Stage:
             raise self.broken(error) from error
 
     def let_go(self, error: Exception) -> None:
-        """End every wait for an answer, now and from now on, with an error; the process is left to ``close``.
+        """Fail every wait for an answer, now and later, with an error; ``close`` ends the process.
 
-        May be called from any thread, again: whoever waits for a plugin hears in time that nobody wants its answer.
+        May be called from any thread and more than once: a waiting thread returns although the plugin still works.
         """
-        with contextlib.suppress(InvalidStateError):  # the first error is the one to be told
+        with contextlib.suppress(InvalidStateError):  # the first error wins
             self._unwanted.set_exception(error)
 
     @staticmethod
@@ -171,11 +171,11 @@ class Stage:
         either: tuple[Future[Any], ...] = (answer, unwanted)
         wait(either, seconds, FIRST_COMPLETED)
         if unwanted.done() and (not answer.done() or isinstance(answer.exception(), ChannelClosed)):
-            unwanted.result()  # also where the process has been ended since: that is no answer
+            unwanted.result()  # also if the process has been ended since: that is no answer
         return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> PluginError:
-        """Return the error that says that the stage did not answer, and what all its threads were doing."""
+        """Return the error for a call that was not answered in time, with the stacks of all threads of the stage."""
         try:
             stacks = self.connection.channel.call(AskStacks(), timeout=STACKS_SECONDS).stacks
         except (ConnectError, ValueError):
@@ -183,7 +183,7 @@ class Stage:
         return self._told(StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words))
 
     def broken(self, fault: Exception) -> PluginError:
-        """End the process, which said what cannot be understood, and return the error that says so."""
+        """Kill the process after a malformed message, and return the error that describes it."""
         self.close(grace=0)
         return self._told(StageBroken(self.name, cut(str(fault), 1000), self.last_words))
 
@@ -195,7 +195,7 @@ class Stage:
             raise self.died() from None
 
     def died(self) -> PluginError:
-        """Return the error that describes the end of the process."""
+        """Return the error that describes how the process ended."""
         fault = self.connection.channel.fault
         status = self.connection.await_end(END_SECONDS if fault is None else 0)
         if self.connection.excess:
@@ -210,28 +210,28 @@ class Stage:
         return self.connection.is_alive
 
     def close(self, grace: float = 1.0) -> None:
-        """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
+        """Close the connection, which ends the process; kills it after ``grace`` seconds."""
         self.connection.close(grace)
 
     def kill(self) -> None:
-        """End the process by force."""
+        """Kill the process."""
         self.connection.process.end(grace=0)
 
     def _told(self, error: E) -> E:
-        """Return an error whose trace says in its second line whose process it is about: a task may have several."""
+        """Return an error with the stage's plugins in the second line of its trace: a task may have several stages."""
         first, *rest = (error.trace or str(error)).split("\n", 1)
         error.trace = "\n".join(filter(None, [first, self._plugins, *rest]))
         return error
 
 
 def named(plugins: Sequence[str], environment: Environment) -> str:
-    """Return the line of a message that tells which plugins run in a stage."""
+    """Return the line of a message that names the plugins of a stage."""
     return f"in it: {', '.join(plugins)} of {environment.bundle or 'the host'}" if plugins else ""
 
 
 def _refuse(request: Request) -> None:
-    _ = request.message  # raises where it makes no sense
-    request.fail(LookupError(f"nobody here answers {request.op!r}"))
+    _ = request.message  # raises if it is malformed
+    request.fail(LookupError(f"no handler answers {request.op!r}"))
 
 
 __all__ = ["RemoteError", "Stage", "StageBroken", "StageDied", "StageNotStarted", "StageOverLimit", "StageTimeout"]

@@ -1,4 +1,4 @@
-"""The process of a stage with the connection to it, for all who have plugins there."""
+"""The process of a stage and the connection to it, shared by all its tenants."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": _KEPT,
     "MALLOC_TRIM_THRESHOLD_": _KEPT,
 }
-"""Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had.
+"""Makes the allocators return memory: a stage holds one batch at a time, not the largest it ever had.
 
-They keep so much that the batches of a task which flows need not be mapped and cleared anew, one after the other.
+They keep 8 MiB, so that the batches of a running task need not be mapped and cleared one after the other.
 """
 
 ARROW = ("hearth_stage.first_array",)
-"""What a stage loads through which batches go."""
+"""Modules that a stage with columns loads."""
 
 P = TypeVar("P", bound=StageProcess)
 
@@ -49,18 +49,18 @@ log = logging.getLogger(__name__)
 
 
 class StageConnection:
-    """A stage process that runs: the first of an environment is started, others are forked where that can be done.
+    """A running stage process: the first of an environment is started, others are forked if possible.
 
-    ``on_request`` takes what the stage asks and tells, on the reader thread; ``on_end`` is called there when the
-    connection ends. What its plugins log and print goes to the log of this process, under ``label``, or where several
-    share the stage under that of the tenant in ``labels``; both may change with whom the stage works for. Their levels
-    are those of this process.
+    ``on_request`` receives the stage's requests and notices on the reader thread; ``on_end`` is called there when the
+    connection ends. What its plugins log and print goes to this process's log under ``label``, or under the tenant's
+    label in ``labels`` if several share the stage; both may change with the stage's user. Log levels are those of this
+    process.
 
-    The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
-    its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
-    longer than ``frame_limit``, columns are checked, texts are cut. Where it ``has_columns`` it is forked from a
-    process that has Arrow; where ``more_follow`` soon, that is so for the first one of an environment as well, and
-    nobody waits for the end of one that is closed.
+    The process leads its own session and group: a signal that a plugin sends to its group, or a terminal to its own,
+    does not reach other stages, and what a plugin started ends with it. Its messages are not trusted: no frame may be
+    longer than ``frame_limit``, columns are checked, texts are cut. A stage that ``has_columns`` is forked from a
+    process that has loaded Arrow; with ``more_follow`` even the first stage of an environment is forked, and ``close``
+    does not wait for the process to end.
     """
 
     def __init__(
@@ -106,20 +106,20 @@ class StageConnection:
 
     @property
     def last_words(self) -> str:
-        """Return the end of what the process wrote to its error output."""
+        """Return the end of the process's error output."""
         return self._words.end
 
     @property
     def excess(self) -> str:
-        """Return in which way the process took more than it may, where it was ended for that; told by its end."""
+        """Return which limit the process exceeded, if it was killed for that; known once it has ended."""
         return self._enforcement.excess
 
     def share_log(self, tenants: int) -> None:
-        """Take as much to the log as of so many processes; each of its tenants keeps to its own part."""
+        """Allow the log volume of several processes; each tenant keeps to its share."""
         self._words.budget.sharers = max(1, tenants)
 
     def close(self, grace: float) -> None:
-        """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
+        """Close the connection, which ends the process; kills it after ``grace`` seconds."""
         self.channel.close()
         if self._is_brief and grace > 0:
             threading.Thread(target=self.await_end, args=[grace], name="stage-end").start()
@@ -127,7 +127,7 @@ class StageConnection:
             self.await_end(grace)
 
     def await_end(self, grace: float) -> int | None:
-        """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
+        """Wait for the process and its children to end; kills them after ``grace`` seconds. Returns its status."""
         self._enforcement.rest()
         status = self.process.end(grace)
         forget(self.process.lineage)
@@ -136,7 +136,7 @@ class StageConnection:
         return status
 
     def on_levels(self, rules: Rules) -> None:
-        """Tell the process what is to be logged from now on."""
+        """Send the process its new log levels."""
         with contextlib.suppress(ChannelClosed):
             self.channel.notify(SetLevels(dict(rules)))
 
@@ -148,7 +148,7 @@ class StageConnection:
 
     def _end(self) -> None:
         if not self.hello.done():
-            self.hello.set_exception(ChannelClosed("the stage ended before it spoke"))
+            self.hello.set_exception(ChannelClosed("the stage ended before its hello"))
         self._on_end()
 
     def _listen(self) -> None:
@@ -160,14 +160,14 @@ class StageConnection:
 
 
 def _loaded(environment: Environment) -> Sequence[str]:
-    """Return what the stages of an environment find loaded; nothing of a bundle where that would be without limits."""
+    """Return the modules to preload; none of a bundle with limits, which preloading would not respect."""
     return ARROW if environment.confinement.limits != NO_LIMITS else (*ARROW, AGREED)
 
 
 def _begun(
     environment: Environment, name: str, modules: Sequence[str], *, more_follow: bool
 ) -> tuple[socket.socket, StageProcess]:
-    """Fork the process, or start it; returns this side of the connection as well."""
+    """Fork or start the process; returns this side of the connection as well."""
     if (path := environment.missing) is not None:
         raise EnvironmentMissing(name, environment.bundle, path)
     confinement = environment.confinement
@@ -183,7 +183,7 @@ def _begun(
             try:
                 return _connected(lambda connection: plan.fork(connection, name))
             except NotForked as error:
-                log.warning("the stage process of %s is started anew, and shares no memory: %s", name, error)
+                log.warning("cannot fork the stage process of %s, starting it without shared memory: %s", name, error)
         return _started(environment, name, variables)
     except OSError as error:
         raise StageNotStarted(name, error) from error
@@ -205,7 +205,7 @@ def _started(
 
 
 def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:
-    """Begin a process with one side of a connection; returns the other as well."""
+    """Start a process with one side of a connection; returns the other side as well."""
     ours, theirs = socket.socketpair()
     with contextlib.ExitStack() as failed, theirs:
         failed.push(ours)

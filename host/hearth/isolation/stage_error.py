@@ -1,4 +1,4 @@
-"""What can go wrong with a stage process as such; what its plugins raise is a ``RemoteError``."""
+"""Errors of a stage process itself; an error that its plugins raise is a ``RemoteError``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StageDied(PluginError):
 
 
 class StageOverLimit(StageDied):
-    """The stage process took more than it may, and was ended for it, alone."""
+    """The stage process exceeded a limit and was killed; others are not affected."""
 
     code = "stage.limit"
 
@@ -33,12 +33,12 @@ class StageOverLimit(StageDied):
 def _how(status: int | None) -> str:
     """Return in words how a process ended."""
     if status is None:
-        return "ended, and so did its fork server, which alone could tell how"
+        return "ended with unknown status, because its fork server ended too"
     return f"was killed by signal {-status}" if status < 0 else f"exited with {status}"
 
 
 class StageNotStarted(PluginError):
-    """The machine does not let the stage process start, or lacks the program that the environment names."""
+    """The system did not start the stage process, or lacks the program of its environment."""
 
     code = "stage.start"
 
@@ -47,18 +47,18 @@ class StageNotStarted(PluginError):
         place = "" if is_full or error.filename is None else f": {os.fsdecode(error.filename)!r}"
         hint = FILES_HINT if is_full else None
         if error.errno == errno.ENOENT:
-            hint = f"its environment names this program, which {platform.node()} has to have at the same path"
+            hint = f"install this program on {platform.node()} at the same path, its environment names it"
         super().__init__(f"the stage process of {name} was not started: {error.strerror or error}{place}", hint=hint)
         self.trace = f"{self}\n{hint}" if hint else str(self)
 
 
 class EnvironmentMissing(PluginError):
-    """This machine lacks a directory of the environment, which Spark or a shared disk has to bring."""
+    """This machine lacks a directory of the environment, which Spark or a shared disk provides."""
 
     code = "environment.missing"
     hint = (
-        "restart the task where this machine shares the host's disk, for the host builds it again; "
-        "restart the host where it does not, for Spark brings to an executor what that lacks once"
+        "restart the task if this machine shares the host's disk, as the host builds it again; "
+        "otherwise restart the host, as Spark sends files to an executor once"
     )
 
     def __init__(self, name: str, bundle: str, path: str) -> None:
@@ -67,7 +67,7 @@ class EnvironmentMissing(PluginError):
 
 
 class StageBroken(PluginError):
-    """The stage process said something that the protocol does not know, so it was ended."""
+    """The stage process sent a message that violates the protocol, and was ended."""
 
     code = "stage.protocol"
 
@@ -84,5 +84,5 @@ class StageTimeout(PluginError):
     def __init__(self, name: str, op: str, seconds: float, stacks: str, words: str) -> None:
         super().__init__(f"the stage process of {name} did not answer {op!r} within {seconds:g} s")
         self.op = op
-        where = f"\nwhat it was doing:\n{stacks}" if stacks else "\nit did not even say what it was doing"
+        where = f"\nits threads:\n{stacks}" if stacks else "\nit did not report its threads"
         self.trace = f"{self}{where}" + (f"\nits last words:\n{words}" if words else "")

@@ -1,4 +1,4 @@
-"""Which stage a process belongs to, of this process's stages or of others on its machine."""
+"""Finds the stage of a process, of this host or of another on the machine."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _names: dict[int, str] = {}
 
 
 def note(lineage: int | None, name: str) -> None:
-    """Note whose a lineage is, until it is forgotten."""
+    """Register the name of a lineage until it is forgotten."""
     if lineage is not None:
         _names[lineage] = name
 
 
 def forget(lineage: int | None) -> None:
-    """Forget a lineage that has ended; may be told again."""
+    """Remove a lineage that has ended; may be called again."""
     if lineage is not None:
         _names.pop(lineage, None)
 
 
 def stage_of(pid: int) -> str | None:
-    """Return the name of the stage that is a process or has started it; ``None`` for what has come from no stage.
+    """Return the name of the stage that is or started a process; ``None`` for other processes.
 
-    Where this process itself was started by a stage, what else that has started is no stranger than its parent.
+    If this process itself belongs to a stage, processes of the same lineage are not attributed to a stage.
     """
     lineage = lineage_of(pid) if pid > 0 else None
     if lineage is None or lineage == lineage_of():
@@ -33,7 +33,7 @@ def stage_of(pid: int) -> str | None:
 
 
 def _eldest(lineage: int) -> str:
-    """Return what Linux shows of the first process of a lineage, whose stage somebody else has started."""
+    """Return name and number of the first process of a lineage that another host's stage started."""
     for pid in members(lineage):
         try:
             return f"{Path(f'/proc/{pid}/comm').read_text().strip()} (process {pid})"

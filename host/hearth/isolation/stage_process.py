@@ -1,4 +1,4 @@
-"""The process of a stage, as its owner has it: one that was started for it, be it of Python or of another program."""
+"""The process of a stage that was started for it, a Python one or another program, from its owner's point of view."""
 
 from __future__ import annotations
 
@@ -18,31 +18,30 @@ from hearth_stage.lineage import end_lineage, found, new_lineage
 
 
 class StageProcess(Protocol):
-    """A process that leads a session and a group of its own, and does not outlive its owner."""
+    """A process that leads its own session and group and does not outlive its owner."""
 
     pid: int
     output: BufferedIOBase
-    """Where all that it writes can be read."""
+    """Its standard and error output."""
     has_ended: bool
-    """Whether it is known to have ended; asked for again and again."""
+    """Whether it is known to have ended; read often."""
 
     @property
     def lineage(self) -> int | None:
-        """Return by which number it and all that it has started are told from others, where that can be done."""
+        """Return the number that identifies it and its descendants, if the system has one."""
 
     def end(self, grace: float) -> int | None:
-        """Wait for its end, by force after ``grace`` seconds, and kill what is left of what it has started.
+        """Wait for it to end, kill it after ``grace`` seconds, and kill the remaining processes that it started.
 
-        Returns its exit status, the number of a signal below zero, or ``None`` where nobody knows. May be called from
-        any thread, again.
+        Returns its exit status, a negative signal number, or ``None`` if the status is unknown. May be called from any
+        thread and more than once.
         """
 
 
 class StartedProcess:
-    """A process that was started for one stage; raises ``OSError`` where that cannot be done.
+    """A process started for one stage; raises ``OSError`` if it cannot be started.
 
-    One that ``is_ours`` lets signals in by itself. It keeps its ``claim`` to be the first of its environment, if it
-    has one, until its end.
+    One that ``is_ours`` unblocks signals itself. It holds ``claim``, as the first of its environment, until it ends.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class StartedProcess:
         self.has_ended = False
 
     def end(self, grace: float) -> int | None:
-        """Wait for its end, by force after ``grace`` seconds; returns its status."""
+        """Wait for it to end; kills it after ``grace`` seconds. Returns its exit status."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(grace)
         self._end_lineage()
@@ -76,7 +75,7 @@ class StartedProcess:
         return status
 
     def _end_lineage(self) -> None:
-        """Kill what is left of what it has started, once: later the number may be that of somebody else's group."""
+        """Kill its remaining descendants, once: later its number may be another group's."""
         with self._group:
             if self._is_group_ended:
                 return

@@ -1,4 +1,4 @@
-"""Plugins of one task in a stage process that tasks share."""
+"""The plugins of one task in a stage process that several tasks share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hearth_execution.failure import cut
 from hearth_stage.channel import ChannelClosed, Request
 
 IDLE_SECONDS = 10.0
-"""How long a process that no task shares any more waits: one that is restarted finds it there."""
+"""How long a process without tasks waits: a restarted task finds it still running."""
 
 
 class StageLost(PluginError):
-    """A process that several share let one of them down, who is to begin anew: nothing says that he is to blame.
+    """A shared process failed one of its tenants, which has to restart: it may not be at fault.
 
-    ``is_suspect`` where it did not answer him or could not be understood, which he may have done himself.
+    ``is_suspect`` if the tenant itself may be the cause: its call was not answered, or its message was malformed.
     """
 
     code = "stage.lost"
@@ -32,15 +32,14 @@ class StageLost(PluginError):
 
 
 class StageTenant(Stage):
-    """A part of a stage process: what ends it ends no neighbour, and none of its calls waits for another's.
+    """One tenant of a stage process: its failure ends no other tenant, and its calls wait for no other's.
 
-    A plugin that hangs cannot be ended without its neighbours. It is left behind, and the process, which takes no
-    further tenants from then on, ends with the last of them. Whatever the process does to it is told as a
-    ``StageLost``.
+    A hanging plugin cannot be ended alone. It stays in the process, which accepts no more tenants and ends with the
+    last of them. Every failure of the process is raised as ``StageLost``.
     """
 
     is_at_work = False
-    """It is told of the end of the process in any case."""
+    """It is notified of the end of the process whether it has a call open or not."""
 
     def __init__(
         self,
@@ -66,46 +65,46 @@ class StageTenant(Stage):
         return self._loss is None and not self._is_closed and super().is_alive
 
     def take(self, request: Request) -> None:
-        """Pass a request on; what cannot be understood ends this tenant and nobody else."""
+        """Handle a request; a malformed one ends this tenant only."""
         try:
             with about(self._label):
                 self._on_request(request)
         except ChannelClosed:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others' connection is not to end with it
+        except Exception as error:  # noqa: BLE001 - no error may end the connection of other tenants
             if request.is_call:
                 request.fail(error)
             elif not self._is_closed:
                 self._lose(self.broken(error))
 
     def on_end(self, error: PluginError, is_known: bool) -> None:
-        """Hear that the process has ended."""
+        """Handle the end of the process."""
         self._lose(StageLost(error, is_suspect=False))
 
     def timed_out(self, op: str, seconds: float) -> PluginError:
-        """Return the error that says that a plugin did not answer; it is not waited for any more."""
+        """Return the error for a plugin that did not answer, and stop waiting for it."""
         error = super().timed_out(op, seconds)
         self._abandon()
         return StageLost(error, is_suspect=True)
 
     def broken(self, fault: Exception) -> PluginError:
-        """Return the error that says that a plugin's words cannot be understood."""
+        """Return the error for a malformed message of a plugin."""
         self._abandon()
         text = cut(str(fault), 1000)
         return StageLost(self._told(StageBroken(self.name, text, self.last_words)), is_suspect=True)
 
     def died(self) -> PluginError:
-        """Return the error that describes why the plugins cannot be called any more."""
+        """Return the error that says why the plugins cannot be called."""
         return self._loss or StageLost(super().died(), is_suspect=False)
 
     def close(self, grace: float = 1.0) -> None:
-        """Stop what still runs of the tenant, unless it hangs, and leave."""
+        """Stop the tenant's plugins, unless one hangs, and leave the process."""
         was_closed, self._is_closed = self._is_closed, True
         if not was_closed:
             self._shared.dismiss(self._tenant, hangs=self._hangs)
 
     def kill(self) -> None:
-        """Wait no longer for the plugins, which have not stopped in time."""
+        """Stop waiting for plugins that did not stop in time."""
         self._abandon()
         self.let_go(PluginError(f"the plugins of {self.name} did not stop in time", code="stage.hangs"))
 
@@ -120,7 +119,7 @@ class StageTenant(Stage):
 
 
 class TenantStages:
-    """Opens a stage as ``Stage.open`` does, in a process that all share who want one of its environment here."""
+    """Opens stages like ``Stage.open``, in one process per environment that all tasks here share."""
 
     def __init__(self) -> None:
         self._stages = SharedStages(_started)
@@ -135,7 +134,7 @@ class TenantStages:
         label: str = "",
         plugins: Sequence[str] = (),
     ) -> Stage:
-        """Return a new tenant's stage."""
+        """Return the stage of a new tenant."""
         while True:
             shared = self._stages.open(environment, name)
             try:

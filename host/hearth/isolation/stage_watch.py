@@ -1,8 +1,8 @@
-"""Looks at what a stage process takes of memory and processors, and keeps it to its limits.
+"""Watches the memory and processor time of a stage process and enforces its limits.
 
-Linux has no such limits for a single process: those of address space (``RLIMIT_AS``, ``RLIMIT_DATA``) are none of
-memory, for Arrow and threads reserve far more than they use. So whoever owns a stage looks: the sooner the nearer it
-is to a limit, and once a second where it does nothing.
+Linux cannot limit these for a single process: ``RLIMIT_AS`` and ``RLIMIT_DATA`` limit address space, of which Arrow
+and threads reserve far more than they use. So the owner of a stage polls: more often the nearer it is to a limit, and
+once a second when it is idle.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from hearth_stage.limit import MEMORY, Limits
 from hearth_stage.lineage import lineage_of, members
 
 BYTES_PER_SECOND = 2 << 30
-"""How fast a process takes memory that does nothing else; what it takes between two looks nobody stops."""
+"""How fast a process can allocate memory; what it allocates between two looks is not stopped."""
 LONGEST_SECONDS, SHORTEST_SECONDS = 1.0, 0.02
 BUSY_SECONDS = 0.1
-"""Between two looks at a process whose processor time is limited and that takes some."""
+"""Interval between two looks at a busy process with limited processor time."""
 BURST_SECONDS = 0.25
-"""For how long a process may save what it did not take of processors."""
+"""For how long a process may save processor time that it did not use."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
 _PART_OF_MEMORY = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-"""Of what several processes share each counts its part: those forked from one share most of what they have."""
+"""Proportional shares: forked processes share most of their memory."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process and those it has started have of memory, and have taken of processors, all together."""
+    """Memory and processor time of a process and its descendants, in total."""
 
     memory_bytes: int
     cpu_seconds: float
@@ -41,7 +41,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class LimitDecision:
-    """What is to be done: end the process because of an ``excess``, or hold it up, and when to look again."""
+    """What to do: kill the process for an ``excess``, suspend it for ``pause`` seconds, and when to look again."""
 
     next_look: float
     pause: float = 0.0
@@ -49,7 +49,7 @@ class LimitDecision:
 
 
 class UsageBudget:
-    """What a process may still take; told at a time, by a clock that goes steadily, what it has taken."""
+    """What a process may still use; compares samples of a monotonic clock and of its usage."""
 
     def __init__(self, limits: Limits, now: float, usage: Usage) -> None:
         self._limits = limits
@@ -58,12 +58,12 @@ class UsageBudget:
         self._next_look = SHORTEST_SECONDS
 
     def judge(self, now: float, usage: Usage) -> LimitDecision:
-        """Judge what has been taken since the last time."""
+        """Decide on the usage since the last call."""
         most, cpus = self._limits.memory_bytes, self._limits.cpus
         if most is not None and usage.memory_bytes > most:
             taken = f"{usage.memory_bytes} bytes of memory"
             return LimitDecision(0.0, excess=f"it used {taken}, more than {MEMORY}={most}")
-        took = max(0.0, usage.cpu_seconds - self._taken)  # less where a process that was counted has ended
+        took = max(0.0, usage.cpu_seconds - self._taken)  # negative if a counted process has ended
         pause = 0.0 if cpus is None else self._pause(cpus, now - self._time, took)
         self._time, self._taken = now, usage.cpu_seconds
         if not took:
@@ -76,15 +76,15 @@ class UsageBudget:
         return LimitDecision(self._next_look, pause)
 
     def _pause(self, cpus: float, seconds: float, took: float) -> float:
-        """Return for how long to hold a process up that took so much of processors in so many seconds."""
+        """Return how long to suspend a process that used ``took`` processor seconds in ``seconds``."""
         self._saved = min(self._saved + cpus * seconds - took, cpus * BURST_SECONDS)
         return max(0.0, -self._saved / cpus)
 
 
 class Watch:
-    """A thread that looks at one process until it has ended or nobody wants to know any more.
+    """A thread that watches one process until it ends or ``end`` is called.
 
-    ``on_excess`` is told, on that thread, in which way the process has gone too far; it is to end it.
+    It calls ``on_excess`` with the exceeded limit; the callback has to end the process.
     """
 
     def __init__(self, pid: int, limits: Limits, on_excess: Callable[[str], None]) -> None:
@@ -95,7 +95,7 @@ class Watch:
         threading.Thread(target=self._execute, name=f"watch-{pid}", daemon=True).start()
 
     def end(self) -> None:
-        """Look no more; a process that is held up goes on."""
+        """Stop watching; a suspended process continues."""
         self._is_over.set()
 
     def _execute(self) -> None:
@@ -112,8 +112,8 @@ class Watch:
                     self._hold_up(process, judgement.pause)
 
     def _hold_up(self, process: int, seconds: float) -> None:
-        """Stop the process and all that it has started for a while."""
-        signal.pidfd_send_signal(process, signal.SIGSTOP)  # raises where it has ended, and its number may be another's
+        """Suspend the process and its descendants for a while."""
+        signal.pidfd_send_signal(process, signal.SIGSTOP)  # raises if it has ended and its number may be another's
         others = _others(self._pid)
         try:
             _send(others, signal.SIGSTOP)
@@ -124,11 +124,11 @@ class Watch:
 
 
 def usage_of(pid: int, most: int | None = None) -> Usage:
-    """Return what a stage process and all that it has started take, with daemons.
+    """Return the usage of a stage process and its descendants, daemons included.
 
-    Memory is what nobody but they gave it: not files that it has mapped. What they share, with each other or with what
-    they were forked from, is told apart where it would be more than ``most`` otherwise, for that takes a while. Raises
-    ProcessLookupError where the process has ended.
+    Memory is what they allocated, without mapped files. Memory shared with each other or with the parent of a fork is
+    split only if the total would exceed ``most``, because that is slow. Raises ProcessLookupError if the process has
+    ended.
     """
     everyone = [pid, *_others(pid)]
     memory = _sum(_memory, everyone)
@@ -138,7 +138,7 @@ def usage_of(pid: int, most: int | None = None) -> Usage:
 
 
 def _sum(part: Callable[[int], int], everyone: list[int]) -> int:
-    """Return what all processes take together, of which only the first has to be there."""
+    """Return the total of all processes; only the first has to exist."""
     total = part(everyone[0])
     for each in everyone[1:]:
         with contextlib.suppress(ProcessLookupError):
@@ -153,7 +153,7 @@ def _memory(pid: int) -> int:
 def _part_of_memory(pid: int) -> int:
     try:
         return _bytes(_read(pid, "smaps_rollup"), _PART_OF_MEMORY)
-    except PermissionError:  # it does not let itself be looked at so closely
+    except PermissionError:  # it does not permit this look
         return _memory(pid)
 
 
@@ -163,12 +163,12 @@ def _bytes(text: str, names: tuple[str, ...]) -> int:
 
 
 def _ticks(pid: int) -> int:
-    """Return what a process has taken of processors, and those of its children that it has waited for."""
+    """Return the processor time of a process and of the children it has waited for."""
     return sum(map(int, _read(pid, "stat").rpartition(")")[2].split()[11:15]))
 
 
 def _others(pid: int) -> list[int]:
-    """Return what a process has started, itself or by others."""
+    """Return the descendants of a process."""
     lineage = lineage_of(pid)
     return [] if lineage is None else [each for each in members(lineage) if each != pid]
 

@@ -1,4 +1,4 @@
-"""The ``uv`` program, which resolves, installs and builds; it comes with the PyPI package of that name."""
+"""The ``uv`` program, which resolves, installs and builds; it comes from the PyPI package of that name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from hearth.isolation.environment_refused import UvFailed
 
 SECONDS = 1800
-"""Longest run of one command; a large download over a slow line is all that takes minutes."""
+"""Longest run of one command; only a large download over a slow connection takes minutes."""
 _LAST_LINES = 12
 
 
@@ -32,17 +32,17 @@ def program() -> str:
 
 
 def run(*arguments: str, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
-    """Run uv and return its standard output; raises ``UvFailed`` with its last words."""
+    """Run uv and return its standard output; raises ``UvFailed`` with the end of its error output."""
     return run_and_listen(*arguments, folder=folder, environment=environment)[0]
 
 
 def run_and_listen(
     *arguments: str, text: str = "", folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[str, str]:
-    """Run uv with a text to read; returns its standard output, and what it warned of.
+    """Run uv with ``text`` as its input; returns its standard output and its warnings.
 
-    Without a ``folder`` it runs in an empty one, so that no project file of the current directory has a say. What it
-    unpacks for itself goes also where it is killed, as it is when this is interrupted.
+    Without a ``folder`` it runs in an empty one, so that project files of the current directory are ignored. Its
+    temporary files are removed even if it is killed, as on an interrupt.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-uv-") as own:
         return _run(arguments, folder or own, {"TMPDIR": own, **(environment or {})}, text)

@@ -240,7 +240,7 @@ def test_what_declares_the_plugins_comes_from_the_bundle_alone(
     bundle = _demo(tmp_path / "demo", code="class Demo: ...")
     (wheel,) = bundle.location.iterdir()
     wheel.rename(wheel.with_name("other-1.0-py3-none-any.whl"))
-    with pytest.raises(EnvironmentRefused, match=r"none of the wheels of demo .* is called like demo==1\.0"):
+    with pytest.raises(EnvironmentRefused, match=r"none of the wheels of demo .* is named demo==1\.0"):
         store.ensure(_bundle(bundle.location))
 
 

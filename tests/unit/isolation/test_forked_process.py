@@ -244,7 +244,7 @@ def test_stages_go_on_when_their_fork_server_is_killed(begun: Begun) -> None:
     before.close(grace=10)
     assert wait_for_end(before.pid)
     assert before.died().args == (
-        "the stage process of fork-0 ended, and so did its fork server, which alone could tell how",
+        "the stage process of fork-0 ended with unknown status, because its fork server ended too",
     )
     after.call(Ping())
 
@@ -364,7 +364,7 @@ def test_module_that_hangs_or_raises_holds_up_no_stage(
     (tmp_path / "pyarrow.py").write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setenv("LC_ANOTHER", "server")
     begun(folder=tmp_path, has_columns=True).call(Ping())
-    assert "is started anew, and shares no memory: its fork server did not answer within 0.3 s" in caplog.text
+    assert "starting it without shared memory: its fork server did not answer within 0.3 s" in caplog.text
 
 
 def test_a_fork_server_that_is_stopped_holds_up_no_stage(
@@ -438,13 +438,13 @@ def test_a_fork_server_serves_nobody_else(begun: Begun, monkeypatch: pytest.Monk
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(NotForked, match="somebody else, of the user id 65534, listens"):
+        with pytest.raises(NotForked, match="a process of user id 65534 listens"):
             connect("\0hearth-other")
 
 
 def test_the_address_is_known_to_this_process_alone() -> None:
     """Another process makes up another one for the same environment, also in a container of the same numbers."""
-    code = "from hearth.isolation.forked_process import meeting_place; print(meeting_place().address('a'))"
+    code = "from hearth.isolation.forked_process import fork_server_directory; print(fork_server_directory().address('a'))"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     other = subprocess.check_output([sys.executable, "-c", code], env=variables)
     assert other.decode().strip() != fork_server_directory().address("a")

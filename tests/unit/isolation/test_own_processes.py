@@ -163,7 +163,7 @@ def test_nobody_believes_a_fork_server_that_it_pretends_to_be(
     monkeypatch.setattr("hearth.isolation.stage_connection.is_able", lambda: True)
     monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     assert do(begin("return 2")) == 2
-    assert "shares no memory: somebody else, of the user id" in caplog.text
+    assert "starting it without shared memory: a process of user id" in caplog.text
 
 
 def test_it_goes_on_without_its_fork_server_and_ends_with_its_owner(tmp_path: Path) -> None:

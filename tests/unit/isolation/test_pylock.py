@@ -117,7 +117,7 @@ def test_roots_come_from_the_bundle_and_markers_count(wheels: Path) -> None:
         ('created-by = "x"', "malformed"),
         (HEAD + 'requires-python = ">=3.99"\npackages = []', "is for Python >=3.99, not"),
         (HEAD + _package("x", digest='md5 = "0"'), "no sha256 for x-1.0-py3-none-any.whl"),
-        (HEAD + '[[packages]]\nname = "x"\ndirectory = { path = "x" }', "takes x from a directory or a repository"),
+        (HEAD + '[[packages]]\nname = "x"\ndirectory = { path = "x" }', "installs x from a directory or a repository"),
     ],
 )
 def test_lock_that_leaves_something_open_is_refused(text: str, words: str, wheels: Path) -> None:

@@ -31,7 +31,7 @@ import json, logging, os, signal, sys, threading
 import hearth.runtime.end
 import hearth.runtime.shared_runtime as module
 from hearth.foundation.log_context import current_label
-from hearth.isolation.forked_process import meeting_place
+from hearth.isolation.forked_process import fork_server_directory
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.task_log import begin_task_log
@@ -64,7 +64,7 @@ begin, threading.Thread.start = threading.Thread.start, start
 module.run_task = run_task
 for name, value in json.loads(sys.argv[1]).items():
     setattr(module if hasattr(module, name) else hearth.runtime.end, name, value)
-meeting_place()
+fork_server_directory()
 adopt_orphans()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 spark, _ = os.pipe()

@@ -359,7 +359,7 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
     assert eventually(gate.exists, TIMEOUT)
     assert moody.lives(victim)["pid"] != here
     assert silent.said.get(timeout=TIMEOUT) == "loss"
-    assert "did not even say what it was doing" in str(failed.get(timeout=TIMEOUT).trace)  # type: ignore[attr-defined]
+    assert "did not report its threads" in str(failed.get(timeout=TIMEOUT).trace)  # type: ignore[attr-defined]
     blocking.join()
 
 
