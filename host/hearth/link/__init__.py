@@ -1,7 +1,6 @@
-"""What the two ends of a task link have in common; one end is the host's, the other that of a task.
+"""What the two ends of a task link share; one end is the host's, the other the task's.
 
-The frames and messages are those of the stage protocol (``hearth_stage/PROTOCOL.md``, section 11). ``encryption`` is
-the connection they travel on, ``link_call`` what is said on it, ``admission`` what a task is told so that its host
-lets it in, ``heartbeat`` how either side knows that the other is there. The task's end is ``hearth.runtime.link``, the
-host's ``hearth.herder.task_link``.
+Frames and messages follow the stage protocol (``hearth_stage/PROTOCOL.md``, section 11). ``encryption`` is the
+connection, ``link_call`` its messages, ``admission`` the address and token with which a task connects, and
+``heartbeat`` detects a lost peer. The task's end is ``hearth.runtime.link``, the host's ``hearth.herder.task_link``.
 """

@@ -1,4 +1,4 @@
-"""Admission: what a task is told so that its host lets it in, and the id under which it asks."""
+"""Admission: the address and token with which a task connects to its host, and the id under which it does."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 
 ADMISSION_SECONDS = 10.0
-"""How long a visitor may take to be admitted."""
+"""How long a connecting peer may take to be admitted."""
 
 
 @dataclass(frozen=True)
 class LinkAddress:
-    """Where a task finds its host, the secret that admits it, and the certificate by which it knows the host."""
+    """The address of a task's host, the token that admits the task, and the certificate that identifies the host."""
 
     host: str
     port: int
@@ -21,5 +21,5 @@ class LinkAddress:
 
 
 def task_id(connector: str, task: int) -> str:
-    """Return the name under which a task is registered, short however long the connector's name is."""
+    """Return the id under which a task is registered, of fixed length for any connector name."""
     return hashlib.sha256(json.dumps([connector, task]).encode()).hexdigest()

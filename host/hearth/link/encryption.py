@@ -1,7 +1,7 @@
-"""Encrypted connections between a host and its tasks: TLS 1.3, and only with the one certificate that was handed over.
+"""Encrypted connections between a host and its tasks: TLS 1.3, pinned to the host's certificate.
 
-The host makes a key at its start. Its certificate travels to the task beside the task's token, and the task talks to
-nobody else; the token, by which the host knows the task, is sent inside the encrypted connection.
+The host creates a key when it starts. A task receives its certificate together with its token and connects to no other
+peer; the task sends the token, which identifies it, inside the encrypted connection.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _RECEIVED_BYTES = 1 << 16
 
 
 def server_context(identity: Identity) -> ssl.SSLContext:
-    """Return how a host answers: with its own key."""
+    """Return the TLS context of a host, with its own key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.num_tickets = 0  # nobody resumes a session: a link that ended is over
-    with tempfile.TemporaryDirectory(prefix="hearth-key-") as folder:  # OpenSSL reads files; only this user may enter
+    context.num_tickets = 0  # sessions are not resumed: a link does not reconnect
+    with tempfile.TemporaryDirectory(prefix="hearth-key-") as folder:  # OpenSSL reads files; only this user may
         path = Path(folder, "identity.pem")
         path.write_text(identity.key + identity.certificate)
         context.load_cert_chain(path)
@@ -33,7 +33,7 @@ def server_context(identity: Identity) -> ssl.SSLContext:
 
 
 def client_context(certificate: str) -> ssl.SSLContext:
-    """Return how a task connects: to the owner of this certificate, whatever address or name he has."""
+    """Return the TLS context of a task, which accepts this certificate only, at any address or name."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -42,22 +42,22 @@ def client_context(certificate: str) -> ssl.SSLContext:
 
 
 def prepare_encryption() -> None:
-    """Have OpenSSL load what a task's first word needs, for processes that are forked from this one."""
+    """Make OpenSSL load what a handshake needs, for processes forked from this one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    with contextlib.suppress(ssl.SSLWantReadError):  # nobody answers
+    with contextlib.suppress(ssl.SSLWantReadError):  # there is no peer
         context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO()).do_handshake()
 
 
 class EncryptedSocket(socket.socket):
-    """A connection whose content is encrypted, with those methods of a socket that a channel uses.
+    """An encrypted connection with the socket methods that a channel uses.
 
-    One thread reads while any others write, which an ``ssl.SSLSocket`` does not allow: OpenSSL's state must be used
-    by one thread at a time, also while another waits for the network. Here the state works on memory under a lock
-    that is held for moments, and the network is waited for outside it. The lock of the senders is held until what
-    was encrypted is on its way, for records must travel in the order they were numbered.
+    One thread reads while others write, which an ``ssl.SSLSocket`` does not allow: only one thread at a time may use
+    OpenSSL's state, even while another waits for the network. Here the state works on memory, under a lock that is
+    held briefly, and waiting for the network happens outside it. Senders hold their lock until the encrypted bytes are
+    sent, because records must be sent in the order of their numbers.
 
-    ``deadline``, a moment of the monotonic clock, bounds the reading of a peer that is not known yet.
+    ``deadline``, in seconds of the monotonic clock, bounds reads from a peer that is not admitted yet.
     """
 
     def __init__(self, connection: socket.socket, context: ssl.SSLContext, is_server: bool) -> None:
@@ -66,7 +66,7 @@ class EncryptedSocket(socket.socket):
         self.settimeout(seconds)
         self.deadline: float | None = None
         self.has_ended = False
-        """Whether the peer ended the connection, and not this side by its own judgement."""
+        """Whether the peer closed the connection, not this side."""
         self._is_ending = False
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=is_server)
@@ -75,7 +75,7 @@ class EncryptedSocket(socket.socket):
         self._is_greeted = False
 
     def greet(self) -> None:
-        """Agree on keys with the peer; raises ``ssl.SSLError`` where it is not who it should be."""
+        """Perform the TLS handshake; raises ``ssl.SSLError`` if the peer is not the expected one."""
         while not self._is_greeted:
             try:
                 with self._state:
@@ -90,21 +90,21 @@ class EncryptedSocket(socket.socket):
                 self._take_in()
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        """Read decrypted bytes; a peer that has not been greeted is greeted first.
+        """Read decrypted bytes, after the handshake if it has not been performed.
 
-        Raises ``OSError`` at the end of the connection, which comes within the encryption: no side ends that. Some
-        Pythons, 3.11.2 for one, read it as an end in order.
+        Raises ``OSError`` at the end of the connection, because neither side closes the TLS session properly. Some
+        Pythons, 3.11.2 for one, report it as a proper end.
         """
         self.greet()
         while True:
             with self._state, contextlib.suppress(ssl.SSLWantReadError):
                 if count := int(self._tls.read(nbytes or len(buffer), buffer)):
                     return count
-                raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended within the encryption")
+                raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended without closing the TLS session")
             self._take_in()
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Encrypt and send; a connection on which that fails is over, for half a record cannot be taken back."""
+        """Encrypt and send; closes the connection on an error, because half a record cannot be taken back."""
         with self._sending:
             with self._state:
                 left = memoryview(data).cast("B")
@@ -118,17 +118,17 @@ class EncryptedSocket(socket.socket):
                 raise
 
     def shutdown(self, how: int) -> None:
-        """End the connection, or one direction of it."""
+        """Shut down the connection, or one direction of it."""
         self._is_ending = True
         super().shutdown(how)
 
     def end(self) -> None:
-        """End the connection for whoever reads or writes; does not wait."""
+        """Close the connection for all readers and writers; does not wait."""
         with contextlib.suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)
 
     def _take_in(self) -> None:
-        """Wait for encrypted bytes, as long as the socket's timeout and the deadline allow."""
+        """Wait for encrypted bytes until the socket's timeout or the deadline."""
         if self.deadline is not None:
             left = self.deadline - time.monotonic()
             if left <= 0:

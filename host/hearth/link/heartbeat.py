@@ -1,7 +1,6 @@
-"""Heartbeats: who hears nothing for a while takes the other side of a link for lost.
+"""Heartbeats: a side of a link that receives nothing for a while considers the other side lost.
 
-The host says from time to time that it is there, to all of its tasks from one thread, and each task answers on the
-thread that heard it.
+The host sends heartbeats to all of its tasks from one thread; each task answers on its reader thread.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from hearth_stage.channel import Channel, ChannelClosed
 
 HEARTBEAT_SECONDS = 5.0
 SILENCE_SECONDS = 3 * HEARTBEAT_SECONDS
-"""After so long without a word, a heartbeat at least, the other side is lost."""
+"""Without a message for this long, heartbeats included, the other side counts as lost."""
 LAST_RESORT_SECONDS = 5.0
-"""How long a task that lost its host may take to end before it is ended by force."""
+"""How long a task that lost its host may take to end before it is killed."""
 FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
-"""So long after its host let go of it no task can be running any more, wherever it is."""
+"""This long after its host gave up a task, the task is certain to have ended."""
 
 
 def watch(connection: socket.socket) -> None:
-    """Have what is sent go out at once, and fail when nobody takes it."""
+    """Send at once, and fail if the peer does not acknowledge in time."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # on Linux
+    if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # Linux only
         connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
 
 
 def keep_alive(channels: Callable[[], Iterable[Channel]], closed: threading.Event) -> threading.Thread:
-    """Say on all channels, from time to time until closed, that this side is there, on the thread that is returned.
+    """Start and return a thread that sends heartbeats on all channels until ``closed`` is set.
 
-    What is done on other threads does not hold it up, and one side that takes in nothing keeps it from no other.
+    Work on other threads does not delay it, and a peer that reads nothing does not delay the others.
     """
 
     def beat() -> None:
@@ -47,6 +46,6 @@ def keep_alive(channels: Callable[[], Iterable[Channel]], closed: threading.Even
 
 
 def say_alive(channel: Channel) -> None:
-    """Say that this side is there, unless it is saying something anyway, or the other has gone."""
+    """Send a heartbeat, unless another message is being sent or the peer has gone."""
     with contextlib.suppress(ChannelClosed):
         channel.remind(Alive())

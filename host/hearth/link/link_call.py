@@ -1,4 +1,4 @@
-"""What a task and its host say to each other; ``PROTOCOL.md`` lists the same in section 11."""
+"""The messages between a task and its host; ``PROTOCOL.md`` lists them in section 11."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth_stage.token_call import GivenToken
 
 @dataclass(frozen=True)
 class Admitted:
-    """A task's plan, whether the task is to rest, how it is to end where it is to, and what it is to log."""
+    """A task's plan, whether it starts paused, the command it has missed, if any, and its log levels."""
 
     plan: dict[str, Any] = field(repr=False)
     paused: bool = False
@@ -23,7 +23,7 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Introduce(Call[Admitted], op="hello"):
-    """A task's first word: which it is, and the token that proves it."""
+    """A task's first message: its id, and the token that proves it."""
 
     task: str
     token: str = field(repr=False)
@@ -31,7 +31,7 @@ class Introduce(Call[Admitted], op="hello"):
 
 @dataclass(frozen=True)
 class TellStatus(Call[None], op="status"):
-    """The task has come to a state."""
+    """Reports the task's state."""
 
     state: str
     trace: str | None = None
@@ -39,7 +39,7 @@ class TellStatus(Call[None], op="status"):
 
 @dataclass(frozen=True)
 class AddTopics(Notice, op="topics.add"):
-    """The task has touched these topics, none of which it told since they were last forgotten."""
+    """Reports topics that the task has used for the first time, or since the host last forgot them."""
 
     topics: list[str]
 
@@ -53,46 +53,46 @@ class WriteOffsets(Call[None], op="offsets.write"):
 
 @dataclass(frozen=True)
 class GetToken(Call[GivenToken], op="tokens.get"):
-    """Asks for a token by which a client of the task logs in; ``source`` stands in that client's settings."""
+    """Requests a token with which a client of the task logs in; ``source`` comes from that client's settings."""
 
     source: str = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Alive(Notice, op="alive"):
-    """This side is there."""
+    """Heartbeat of this side."""
 
 
 @dataclass(frozen=True)
 class Pause(Notice, op="pause"):
-    """The task is to rest."""
+    """Pauses the task."""
 
 
 @dataclass(frozen=True)
 class Resume(Notice, op="resume"):
-    """The task is to go on."""
+    """Resumes the task."""
 
 
 @dataclass(frozen=True)
 class Stop(Notice, op="stop"):
-    """The task is to end."""
+    """Stops the task."""
 
 
 @dataclass(frozen=True)
 class Replace(Notice, op="replace"):
-    """The task is to end, and another run of it follows at once."""
+    """Stops the task, which restarts at once."""
 
 
 @dataclass(frozen=True)
 class ForgetTopics(Notice, op="topics.forget"):
-    """The task is to tell the topics again that it touches from now on."""
+    """Makes the task report its topics again as it uses them."""
 
 
 @dataclass(frozen=True)
 class ExecutorUsage:
-    """CPU seconds that an executor has taken since it began, how many processors it may use, and when that was.
+    """CPU seconds that an executor has used since it started, the processors it may use, and the time of the sample.
 
-    The moment is in seconds of its own clock. Where nothing is known ``cpu`` is null.
+    The time is in seconds of the executor's clock. ``cpu`` is null if it is unknown.
     """
 
     cpu: float | None
@@ -102,13 +102,13 @@ class ExecutorUsage:
 
 @dataclass(frozen=True)
 class AskUsage(Call[ExecutorUsage], op="executor.usage"):
-    """What does the executor of the task take?"""
+    """Asks for the CPU usage of the task's executor."""
 
 
 Command = Pause | Resume | Stop | Replace | ForgetTopics
-"""What a host tells a task to do."""
+"""Commands of a host to a task."""
 COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
-"""Those that tell in which state a task is wanted."""
+"""Commands that set the task's state."""
 ENDS = (Stop, Replace)
 """Commands that end a task."""
 TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive, AskUsage)}

@@ -1,10 +1,10 @@
-"""The plugins of a task, brought to where they run and asked there, whoever has them: no Kafka client is known here.
+"""Places the plugins of a task where they run and calls them there; nothing here uses a Kafka client.
 
-``plugin_plan`` says which plugins a task has and what they are told, ``place`` starts their stages and loads them: it
-is the one way to do so. ``chain`` is its transformations, hop by hop; ``source_stage`` and ``sink_stage`` start the
-task in its own stage and take what that says, and ``poll_watch`` sees that a source comes back from its polls.
-``polled_task`` is all of this for a source whose records are wanted as they are, not in Kafka.
-``tolerance`` decides about records that failed, and the ``failure_log`` hears of them.
+``plugin_plan`` lists the plugins of a task with their configurations; ``place`` starts their stages and loads them,
+and nothing else does. ``chain`` runs the transformations outside the task's stage; ``source_stage`` and ``sink_stage``
+start the task in its own stage and handle its messages, and ``poll_watch`` detects a poll that hangs. ``polled_task``
+combines these for a source whose records are read directly, not through Kafka. ``tolerance`` decides about failed
+records and reports them to the ``failure_log``.
 
-The task runtime stands on this, between Kafka and the stages, and so does the data source, between Spark and them.
+The task runtime uses this between Kafka and the stages, the data source between Spark and the stages.
 """

@@ -1,4 +1,4 @@
-"""The transformations of a task outside its own stage, hop by hop: each run in its place, batch by batch."""
+"""The transformations of a task outside its own stage: each hop runs in one place, batch by batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hearth_stage.transformation_call import Apply, AskPredicate
 
 @dataclass(frozen=True)
 class Hop:
-    """Steps that run in one place without leaving it, or one step whose predicate lives elsewhere."""
+    """Consecutive steps that run in one place, or one step whose predicate runs elsewhere."""
 
     place: Place
     steps: list[Step]
@@ -33,7 +33,7 @@ class Hop:
 
 
 class Chain:
-    """Transformations, in order, each in its place (``split`` says which of a task's are outside its stage)."""
+    """Transformations in order, each in its place (``split`` selects those outside the task's stage)."""
 
     def __init__(
         self, plan: PluginPlan, places: Mapping[str | None, Place], transformations: Sequence[PluginSpec]
@@ -42,7 +42,7 @@ class Chain:
         self.hops: list[Hop] = []
         guards = [each.predicate for each in transformations if each.predicate is not None]
         self.places = {self._places[role] for role in (*(each.role for each in transformations), *guards)}
-        """Where the transformations are, and their predicates."""
+        """The places of the transformations and their predicates."""
         for home, group in groupby(transformations, lambda plugin: _home(plan, plugin)):
             plugins = list(group)
             if home is _APART:
@@ -51,9 +51,9 @@ class Chain:
                 self.hops.append(Hop(self._places[plugins[0].role], [step_of(plugin) for plugin in plugins]))
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
-        """Run batches, their rows numbered, through the chain; rows of one may come between those of another.
+        """Run batches with numbered rows through the chain; rows of the results may interleave.
 
-        What was known of their columns is held no longer.
+        Drops the cached groupings of their columns.
         """
         outcome = chain(batches, [hop.apply for hop in self.hops]) if self.hops else Outcome([*batches])
         outcome.batches = [each.replace(grouped={}) if each.grouped else each for each in outcome.batches]
@@ -82,14 +82,14 @@ def step_of(plugin: PluginSpec) -> Step:
 
 
 def predicate_is_near(plan: PluginPlan, plugin: PluginSpec) -> bool:
-    """Return whether a transformation's predicate lives in its own environment (or there is none)."""
+    """Return whether a transformation has no predicate, or one in its own environment."""
     return plugin.predicate is None or plan.plugin(plugin.predicate).environment == plugin.environment
 
 
 def split(plan: PluginPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
-    """Return the transformations of the task's own stage and the others.
+    """Return the transformations that run in the task's own stage, and the others.
 
-    A source's stage takes the first of the chain, a sink's the last, as long as they are of the task's environment.
+    The stage of a source runs the first of the chain, that of a sink the last, as long as they share its environment.
     """
     transformations = plan.transformations
     home = plan.plugin("task").environment

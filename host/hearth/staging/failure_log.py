@@ -1,4 +1,4 @@
-"""What the log is told of records that failed."""
+"""Logs failed records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 
 
 class FailureLog:
-    """Hears of records that failed in a task; these may be called from any thread."""
+    """Is notified of the failed records of a task; its methods may be called from any thread."""
 
     def __init__(self, task: str, settings: TaskSettings) -> None:
         self._task, self._settings = task, settings
 
     def failed(self, failure: Failure, record: Any) -> None:
-        """A step could not process a record; logged as Kafka Connect words it, where ``errors.log.enable`` is set."""
+        """Log a record that a step could not process, in Kafka Connect's words, if ``errors.log.enable`` is set."""
         if not self._settings.logs_failures:
             return
         text = (
@@ -30,7 +30,7 @@ class FailureLog:
         log.error("%s.\n%s", text, failure.error.trace)
 
     def failed_unseen(self, count: int) -> None:
-        """So many records failed, of which nobody wants to hear more."""
+        """Count failed records that are not reported one by one."""
 
     def dead_lettered(self) -> None:
-        """A record that failed is where dead letters are kept."""
+        """Count a failed record that has been written to the dead letter queue."""

@@ -1,7 +1,7 @@
-"""Where plugins run, and how they come there.
+"""The places where plugins run.
 
-Plugins installed with the host run in a ``LocalPlace``, inside this process. Everything from plugin.path runs in the
-stage process of its environment, behind a ``StagePlace`` (invariant 6).
+Plugins installed with the host run in a ``LocalPlace``, inside this process. Plugins from plugin.path run in the stage
+process of their environment, behind a ``StagePlace`` (invariant 6).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ R = TypeVar("R")
 OpenStage = Callable[..., Stage]
 """Opens a stage, with the arguments of ``TenantStages.open``."""
 OWN_STAGES: OpenStage = partial(Stage.open, has_columns=True)
-"""Each has a process of its own."""
+"""Each stage has its own process."""
 BRIEF_STAGES: OpenStage = partial(Stage.open, has_columns=True, more_follow=True)
-"""Likewise, for work that is over soon and followed by more: the next ones of an environment are there at once."""
+"""As ``OWN_STAGES``, for short tasks followed by others: the next stages of an environment start at once."""
 
 
 class Place(Protocol):
-    """Does what is asked of its plugins."""
+    """Executes calls of its plugins."""
 
     def do(self, call: PluginCall[R]) -> R:
-        """Do a call, and return what it is answered with."""
+        """Execute a call and return its answer."""
 
     def begin(self, call: PluginCall[R]) -> Callable[[], R]:
-        """Begin a call, behind those that were begun before; what is returned waits for the answer, and returns it."""
+        """Start a call after those started before; the returned function waits for its answer and returns it."""
 
     def row_writer(self, role: str, topic: str, schema: Any) -> Any:
-        """Return what writes values for a converter here and now, None where nothing does."""
+        """Return a converter's writer of single values in this process, None if there is none."""
 
     def close(self) -> None:
         """Close the plugins."""
 
 
 class LocalPlace:
-    """Plugins installed with the host, inside this process: a call is run."""
+    """Plugins installed with the host, inside this process: runs each call directly."""
 
     def __init__(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
@@ -59,13 +59,13 @@ class LocalPlace:
         return call.run(self._plugins)
 
     def begin(self, call: PluginCall[R]) -> Callable[[], R]:
-        """Run a call: there is nobody else to do it meanwhile."""
+        """Run a call before returning: there is no other process to run it."""
         answer = call.run(self._plugins)
         return lambda: answer
 
 
 class StagePlace:
-    """Plugins of a bundle, in the stage process of its environment: a call is sent."""
+    """Plugins of a bundle in the stage process of its environment: sends each call."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -76,20 +76,20 @@ class StagePlace:
         return self.stage.call(call)
 
     def begin(self, call: PluginCall[R]) -> Callable[[], R]:
-        """Send a call; the time it may take is counted from when its answer is waited for."""
+        """Send a call; its timeout starts when the answer is awaited."""
         return partial(self.stage.result, self.stage.begin(call), call.op)
 
     def row_writer(self, role: str, topic: str, schema: Any) -> Any:
-        """Return nothing: what writes there is in another process."""
+        """Return nothing: the writer would be in another process."""
         return None
 
 
 class PlaceOpener:
-    """Starts the stages of a task's environments and loads its plugins, the connector's own excepted.
+    """Starts the stages of a task's environments and loads all of its plugins except the connector's.
 
-    ``answer`` takes what the stages ask and say, on their reader threads; ``on_death`` is given a stage whose process
-    has ended, ``watch`` each that was begun, before it has spoken. ``retry`` is what the plugins' errors are held
-    against. Everything opened is closed by the stack given to ``open``.
+    ``answer`` handles the stages' requests and notices on their reader threads; ``on_death`` is called with a stage
+    whose process has ended, ``watch`` with each started stage before its hello. ``retry`` applies to errors of the
+    plugins. The stack passed to ``open`` closes everything that was opened.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class PlaceOpener:
         self._open_new_stage = open_stage
 
     def open(self, opened: ExitStack) -> tuple[Stage, dict[str | None, Place]]:
-        """Return the task's own stage, and the places of all environments; the key of the host's own is ``None``."""
+        """Return the task's own stage and the places of all environments; the host's own has the key ``None``."""
         plan = self._plan
         home = plan.plugin("task").environment
         assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
@@ -137,6 +137,6 @@ class PlaceOpener:
 
 
 def loading(plan: PluginPlan, environment: str | None) -> Load:
-    """Return the call that loads what a task needs of one environment; the task itself is started later."""
+    """Return the call that loads the plugins of one environment; the task itself is started later."""
     plugins = [each for each in plan.plugins if each.environment == environment and each.role != "task"]
     return Load([WantedPlugin(each.role, each.class_name, each.reference, each.config) for each in plugins])

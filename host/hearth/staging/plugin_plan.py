@@ -1,4 +1,4 @@
-"""Which plugins a task has, where each of them lives and what it is told: all that whoever runs them must know."""
+"""The plugins of a task, their environments and configurations: everything needed to run them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class PluginSpec:
 
 @dataclass(frozen=True)
 class TaskSettings:
-    """What the runtime itself is told of worker and connector; times are in seconds where they do not say otherwise.
+    """The worker and connector settings that the runtime uses; times in seconds unless their names say otherwise.
 
-    ``flush_interval`` is between commits, ``flush_timeout`` for one of them, ``graceful_timeout`` for a stop that
-    drains, ``call_timeout`` for one call of a plugin. The two of ``Retry`` are counted as it does. ``names_keys`` is
-    whether the trace of a task may tell by its key which record it failed with.
+    ``flush_interval`` is the time between commits, ``flush_timeout`` the limit of one commit, ``graceful_timeout``
+    that of a stop that drains, ``call_timeout`` that of one plugin call. The two retry settings are those of
+    ``Retry``. ``names_keys`` is whether the trace of a failed task may contain the key of the failed record.
     """
 
     flush_interval: float
@@ -51,16 +51,16 @@ class TaskSettings:
 
     @property
     def shows_records(self) -> bool:
-        """Return whether the log shows bad records themselves."""
+        """Return whether the log shows the failed records themselves."""
         return self.logs_failures and self.logs_records
 
 
 @dataclass(frozen=True)
 class PluginPlan:
-    """The plugins of one task of a connector: the same from one run of it to the next.
+    """The plugins of one task of a connector, unchanged between runs of the task.
 
-    ``type`` is ``source`` or ``sink``. Tasks of one connector share every part that is the same for all of them. No
-    text of it shows settings: they may be secret.
+    ``type`` is ``source`` or ``sink``. Tasks of one connector share all equal parts. Its ``repr`` contains no
+    settings, because they may be secret.
     """
 
     connector: str
@@ -74,7 +74,7 @@ class PluginPlan:
 
     @property
     def name(self) -> str:
-        """Return the task's name, as Kafka Connect writes it: ``connector-0``."""
+        """Return the task's name in Kafka Connect's form: ``connector-0``."""
         return f"{self.connector}-{self.task}"
 
     def plugin(self, role: str) -> PluginSpec:

@@ -1,4 +1,4 @@
-"""Sees that a source's stage comes back from its polls."""
+"""Detects a source stage that does not return from a poll."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hearth.isolation.stage import Stage
 from hearth_stage.plugin_call import Ping
 
 PING_SECONDS = 1.0
-"""How often a stage is asked, at most, whether it has come back from a poll; where that may take long, less often."""
+"""Shortest time between pings of a stage; longer if the time limit is long."""
 PING_SHARE = 10
 PING_EARLY = 0.1
-"""A stage is asked earlier, by this share of the time between two questions, where the loop is awake anyway."""
+"""How much earlier a stage is pinged, as a share of the interval, when the loop is awake anyway."""
 
 
 class PollWatch:
-    """Asks a stage now and then, and raises when one poll takes longer than a call may: in ``limit`` seconds.
+    """Pings a stage regularly and raises if one poll takes longer than ``limit`` seconds.
 
-    Nobody but its owner's thread may use it.
+    Only its owner's thread may use it.
     """
 
     def __init__(self, stage: Stage, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,7 +29,7 @@ class PollWatch:
         self._ping: tuple[float, Future[None]] | None = None
 
     def step(self) -> None:
-        """Ask, if that is due; raises when the stage has not come back for the longest time a call may take."""
+        """Send a ping if it is due; raises if the stage has not answered one within the limit."""
         now = self._clock()
         if self._ping is None or self._ping[1].done():
             if now >= self.due - PING_EARLY * self._seconds:
@@ -39,7 +39,7 @@ class PollWatch:
 
     @property
     def due(self) -> float:
-        """Return when the stage is to be asked again, or must have answered."""
+        """Return when the next ping is due, or the answer to the current one."""
         if self._ping is None:
             return -math.inf
         sent, answer = self._ping

@@ -1,4 +1,4 @@
-"""A source's task that runs for whoever wants its records themselves: polled, transformed, and not converted."""
+"""A source task whose records are read directly: polled and transformed, not converted."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a poll returned, and what the transformations made of it.
+    """The result of one poll and of its transformations.
 
-    ``origins`` hold all rows as they were polled, with their source offsets; ``batches`` what goes on, ``failures``
-    the rows that a step could not process.
+    ``origins`` holds all rows as they were polled, with their source offsets; ``batches`` the transformed rows,
+    ``failures`` the rows that a step could not process.
     """
 
     origins: list[Batch]
@@ -51,16 +51,16 @@ class Transformed:
 
     @property
     def num_rows(self) -> int:
-        """Return how many rows go on."""
+        """Return the number of transformed rows."""
         return sum(each.num_rows for each in self.batches)
 
 
 class PolledTask:
-    """Runs a source's task from its start to its stop; it polls while what it returned is taken.
+    """Runs a source task from start to stop; it polls while its results are consumed.
 
-    ``read_offsets`` returns committed offsets, from any thread. ``idle`` is when ``take`` says that
-    there is nothing; ``ahead`` is how many hand-overs it polls before what it returned is taken. What ``admit`` raises
-    of what the task is ends it before its first poll. All but ``wake`` and ``committed`` belong to one thread.
+    ``read_offsets`` returns committed offsets and is called from any thread. ``idle`` defines when ``take`` reports an
+    empty source; ``ahead`` is the number of hand-overs polled in advance. ``admit`` may reject the started task by
+    raising, before its first poll. All methods but ``wake`` and ``committed`` belong to one thread.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PolledTask:
         self._stage: Stage
 
     def open(self, opened: ExitStack) -> None:
-        """Start the stages and the task; the stack stops and ends them."""
+        """Start the stages and the task; the stack stops and closes them."""
         inside, between = split(self._plan)
         settings = self._plan.settings
         retry = Retry(
@@ -99,10 +99,10 @@ class PolledTask:
         self._watch = PollWatch(self._stage, settings.call_timeout)
 
     def take(self, seconds: float) -> Transformed | PollsEmpty | None:
-        """Return what was polled next, or that nothing was; ``None`` when there is neither in so many seconds.
+        """Return the next poll, or that the source is empty; ``None`` if neither comes within ``seconds``.
 
-        Raises what the task raised, and what there is to say of a process that ended or a poll that hangs. By calling
-        again its caller says that he is done with what he was given.
+        Raises what the task raised, and an error if its process ended or a poll hangs. The next call acknowledges the
+        result of this one.
         """
         if self._ready:
             return self._transformed(self._ready.popleft())
@@ -122,17 +122,17 @@ class PolledTask:
             return self._taken(said)
 
     def place(self, role: str) -> Place:
-        """Return where the plugin of a role is, a converter's for example."""
+        """Return the place of the plugin of a role, a converter's for example."""
         return self._places[self._plan.plugin(role).environment]
 
     def wake(self) -> None:
-        """End the wait of ``take``, which then returns ``None``; may be called from any thread."""
+        """Make a waiting ``take`` return ``None``; may be called from any thread."""
         self._said.put(None)
 
     def committed(self, numbers: range) -> None:
-        """Tell the task that its records of these numbers, counted from 0 as they were polled, are where they belong.
+        """Notify the task that its records of these numbers, counted from 0 as they were polled, are delivered.
 
-        No Kafka has them, so they have no metadata. May be called from any thread.
+        They have no metadata, because they are not in Kafka. May be called from any thread.
         """
         if not self._stage.is_alive:
             return

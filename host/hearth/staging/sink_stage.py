@@ -1,4 +1,4 @@
-"""What whoever runs a sink's task says to its stage at the start."""
+"""Starts a sink task in its stage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hearth_stage.task_call import SinkStarted, StartSink
 def start_sink(
     stage: Stage, plan: PluginPlan, inside: Sequence[PluginSpec], *, has_reporter: bool, is_tolerant: bool
 ) -> SinkStarted:
-    """Start the task in its stage; returns what it takes.
+    """Start the task in its stage; returns what it accepts.
 
-    ``inside`` are the transformations that run there; with a reporter the task may report records that it finds bad.
+    ``inside`` are the transformations that run there; with a reporter the task may report records that it rejects.
     """
     steps = [step_of(plugin) for plugin in inside]
     task = plan.plugin("task")

@@ -1,4 +1,4 @@
-"""What whoever runs a source's task says to its stage, and hears of it."""
+"""Starts a source task in its stage and handles the stage's messages."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from hearth_stage.task_call import (
 
 IDLE_MS = 100
 AHEAD = 8
-"""Hand-overs a stage may be ahead; of large ones it makes no more than two (``PROTOCOL.md``, section 8)."""
+"""Hand-overs that a stage may send in advance; at most two large ones (``PROTOCOL.md``, section 8)."""
 
 
 @dataclass(frozen=True)
 class Idle:
-    """When a source counts as empty: polls have brought nothing for so many milliseconds.
+    """When a source counts as empty: its polls have returned nothing for this many milliseconds.
 
-    With ``ends_exhausted`` also as soon as its task says that there is nothing to be polled.
+    With ``ends_exhausted`` also as soon as its task reports that it is exhausted.
     """
 
     milliseconds: int
@@ -41,25 +41,25 @@ class Idle:
 
     @classmethod
     def given(cls, milliseconds: int | None) -> Idle:
-        """Return what somebody wants; who says nothing believes the task."""
+        """Return the configured idle time; without one, also trust the task's report that it is exhausted."""
         return cls(IDLE_MS, ends_exhausted=True) if milliseconds is None else cls(milliseconds)
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """What the stage of a source handed over together; it has taken one of the stage's credit."""
+    """Polls that a source's stage handed over together, at the cost of one credit."""
 
     polled: list[Polled]
 
 
 Said = HandedOver | EndTransaction | PollsEmpty | ConnectError
-"""What a source's stage says by itself; an error is what the task raised in a poll."""
+"""Messages that a source's stage sends unasked; an error is what the task raised in a poll."""
 ReadStored = Callable[[list[dict[str, Any]]], list[dict[str, Any] | None]]
 """Returns the committed offsets of source partitions."""
 
 
 def answer_source(hear: Callable[[Said], None], read_offsets: ReadStored, request: Request) -> None:
-    """Take what the stage of a source sends, on the stage's reader thread; offsets are read from its start on."""
+    """Handle a message of a source's stage, on the stage's reader thread; it may read offsets from its start on."""
     message = request.message
     if isinstance(message, HandOver):
         hear(HandedOver(list(message.polled())))
@@ -87,13 +87,13 @@ def start_source(
     idle: Idle | None = None,
     admit: Callable[[SourceStarted], None] = lambda started: None,
 ) -> SourceStarted:
-    """Start the task in its stage, and let it poll; returns what it wants to hear of.
+    """Start the task in its stage and let it poll; returns the callbacks it wants.
 
-    ``inside`` are the transformations that run there. ``idle`` is when the stage says that it is empty,
-    for who wants to know. What ``admit`` raises ends it before the first poll. ``ahead`` is how many hand-overs it may
-    be ahead; with ``joins_polls`` polls that follow each other closely may be one hand-over, and with
-    ``packs`` records of many kinds may come packed. With
-    ``drops_positions`` what the transformations make need not say where in the source it was: what was polled does.
+    ``inside`` are the transformations that run there. ``idle`` defines when the stage reports that it is empty, if it
+    should. ``admit`` may reject the started task by raising, before its first poll. ``ahead`` is the number of
+    hand-overs it may send in advance; with ``joins_polls`` it may join quick polls to one hand-over, and with
+    ``packs`` it may pack records of many kinds. With ``drops_positions`` transformed records need not carry their
+    source positions, because the polled ones do.
     """
     steps = [step_of(plugin) for plugin in inside]
     reference, config = plan.plugin("task").reference, dict(plan.task_config)

@@ -1,4 +1,4 @@
-"""Tolerance: what becomes of a record that a step could not process (invariant 3)."""
+"""Tolerance: what happens to a record that a step could not process (invariant 3)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed, Request
 
 _TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
-"""Which class finds bad what a task reports: Kafka Connect names the interface, whatever the task is."""
+"""Class named for records that a task reports: Kafka Connect names the interface, whatever the task's class."""
 
 
 class FailedRecord(Protocol):
-    """A record that failed, as it came into the pipeline."""
+    """A failed record, as it entered the pipeline."""
 
     def text(self) -> str:
         """Describe the whole record as Kafka Connect's error log does."""
 
     def place(self, *, with_key: bool = True) -> str:
-        """Say in one line which record it is, by its key as well where that may be shown."""
+        """Identify the record in one line, with its key if that may be shown."""
 
 
 class ToleranceExceeded(ConnectError):
-    """A record failed and that is not tolerated, so the task fails; its trace says first which record."""
+    """A record failed and is not tolerated, so the task fails; its trace starts with the record."""
 
     code = "task.tolerance"
     java_name = ConnectError.java_name
@@ -54,34 +54,34 @@ class ToleranceExceeded(ConnectError):
 
 
 class DeadLetters(Protocol):
-    """Keeps records that failed, somewhere outside the task."""
+    """Keeps failed records outside the task."""
 
     def report(self, failure: Failure, record: Any) -> Future[None]:
-        """Keep a record, as it was consumed; the future completes when it is where it belongs.
+        """Keep a record as it was consumed; the future completes when it is durable.
 
-        May be called from any thread, and never waits.
+        May be called from any thread and never waits.
         """
 
     @property
     def is_full(self) -> bool:
-        """Return whether more is under way than may be held: no record that may fail should follow."""
+        """Return whether the limit of pending letters is reached: no further record that may fail should follow."""
 
 
 class Tolerance:
-    """Decides about records that failed: ``none`` fails the task, ``all`` skips them; both have them reported."""
+    """Decides about failed records: ``none`` fails the task, ``all`` skips them; both report them."""
 
     def __init__(self, settings: TaskSettings, log: FailureLog, dead_letters: DeadLetters | None = None) -> None:
         self.is_all = settings.is_tolerant
         self.shows_records = settings.shows_records
-        """Whether the log shows bad records themselves."""
+        """Whether the log shows the failed records themselves."""
         self.is_reporting = settings.logs_failures or dead_letters is not None
-        """Whether somebody wants to see bad records as they were consumed."""
+        """Whether failed records are reported as they were consumed."""
         self.is_silent = self.is_all and not self.is_reporting
-        """Whether nobody wants to hear of bad records."""
+        """Whether failed records are only counted."""
         self.exceeded = partial(ToleranceExceeded, names_key=settings.names_keys)
-        """Makes the error with which a record fails the task."""
+        """Creates the error with which a record fails the task."""
         self.heard = 0
-        """How many reports of the task were taken."""
+        """How many reports of the task were received."""
         self._log, self._dead_letters = log, dead_letters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Tolerance:
     def judge(self, failures: Sequence[Failure], record_of: Callable[[int], FailedRecord | None]) -> None:
         """Report failures in the order of their records.
 
-        Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
+        Raises ``ToleranceExceeded`` at the first one if nothing is tolerated: later records are not reached.
         """
         if self.is_silent:
             self.skip(len(failures))
@@ -98,11 +98,11 @@ class Tolerance:
             self.report(failure, record_of(failure.row))
 
     def skip(self, count: int) -> None:
-        """Take note of so many failures of which nobody wants to hear more."""
+        """Count failures that are not reported."""
         self._log.failed_unseen(count)
 
     def report(self, failure: Failure, record: FailedRecord | None) -> Future[None] | None:
-        """Report one failure; returns its dead letter, raises ``ToleranceExceeded`` where nothing is tolerated."""
+        """Report one failure; returns its dead letter, or raises ``ToleranceExceeded`` if nothing is tolerated."""
         self._log.failed(failure, record)
         letter = None if self._dead_letters is None else self._dead_letters.report(failure, record)
         if letter is not None:
@@ -115,19 +115,19 @@ class Tolerance:
 
     @property
     def is_full(self) -> bool:
-        """Return whether as many dead letters are under way as may be: no more records should be looked at for now."""
+        """Return whether the limit of pending dead letters is reached: no more records should be processed for now."""
         return self._dead_letters is not None and self._dead_letters.is_full
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether dead letters are under way."""
+        """Return whether dead letters are pending."""
         return bool(self._outstanding) or self.is_full
 
     def settle(self, timeout: float) -> int:
-        """Wait up to ``timeout`` seconds until every dead letter is where it belongs, and return how many are not.
+        """Wait up to ``timeout`` seconds until all dead letters are durable; returns how many are still pending.
 
-        Before that no offset beyond a reported record may be committed (Invariant 3). Raises what a letter failed
-        with: its record is nowhere, so the task must not go on as if it was.
+        Until then no offset past a reported record may be committed (invariant 3). Raises the error of a letter that
+        failed: its record is lost, so the task must not continue.
         """
         with self._lock:
             outstanding, self._outstanding = self._outstanding, []
@@ -147,15 +147,15 @@ class Tolerance:
 
 
 def reported_by_task(error: ErrorInfo) -> Failure:
-    """Return the failure of a record that a sink's task has found bad itself (KIP-610)."""
+    """Return the failure of a record that a sink task reported itself (KIP-610)."""
     return Failure(0, "TASK_PUT", _TASK_CLASS, error)
 
 
 def answer_when_kept(letter: Future[None] | None, request: Request) -> None:
-    """Answer a request when a dead letter is where it belongs, on whichever thread; with an error where it failed."""
+    """Answer a request when a dead letter is durable, with an error if it failed; may run on any thread."""
 
     def answer(_: Future[None] | None = None) -> None:
-        with suppress(ChannelClosed):  # who asked has ended meanwhile
+        with suppress(ChannelClosed):  # the requester has ended meanwhile
             request.answer(lambda _: None if letter is None else letter.result())
 
     if letter is None:

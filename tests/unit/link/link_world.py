@@ -1,4 +1,4 @@
-"""A host and tasks that note what they hear, and a network between them that can be listened to and cut."""
+"""A host and tasks that record what they receive, and a network between them that can be observed and cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.runtime.sample import task_plan
 
 
 class Host:
-    """A host that notes what it hears."""
+    """A host that records what it receives."""
 
     def __init__(self) -> None:
         self.events: queue.Queue[TaskEvent] = queue.Queue()
@@ -32,17 +32,17 @@ class Host:
         self.server.start()
 
     def expect(self, connector: str, task: int, generation: int, is_paused: bool = False) -> LinkAddress:
-        """Expect a run of a task that is to be told a plan of a few words."""
+        """Expect a run of a task, with a short plan."""
         plan = replace(task_plan("source"), connector=connector, task=task)
         return self.server.expect(plan, generation, is_paused)
 
     def next_event(self) -> TaskEvent:
-        """Return the next event, waiting for it."""
+        """Wait for the next event and return it."""
         return self.events.get(timeout=TIMEOUT)
 
 
 class Guest:
-    """A task that notes what it is told."""
+    """A task that records what it receives."""
 
     def __init__(self) -> None:
         self.commands: queue.Queue[Command] = queue.Queue()
@@ -51,11 +51,11 @@ class Guest:
 
     @property
     def told(self) -> Welcome:
-        """Return what it was told when it was let in."""
+        """Return the answer to its hello."""
         return self.link.welcome
 
     def close(self) -> None:
-        """Let go of the host, if there is one."""
+        """Disconnect from the host, if connected."""
         if hasattr(self, "link"):
             self.link.close()
 
@@ -66,7 +66,7 @@ class Guest:
 
 
 class Wire:
-    """A network between tasks and their host that can be listened to, and that can stop carrying anything."""
+    """A network between tasks and their host that can be observed, and can stop carrying data."""
 
     def __init__(self, target: tuple[str, int]) -> None:
         self.carried = b""
@@ -78,11 +78,11 @@ class Wire:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Drop everything from now on, without a word to either side."""
+        """Drop everything from now on, without notifying either side."""
         self._carries = False
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for each in self._sockets:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

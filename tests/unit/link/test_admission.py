@@ -1,4 +1,4 @@
-"""Under which name a task asks to be let in, and what it is told for that."""
+"""The id under which a task connects, and what it needs for that."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tests.unit.link.link_world import Guest, Host
     ],
 )
 def test_each_task_has_an_id_of_its_own(one: tuple[str, int], other: tuple[str, int]) -> None:
-    """Names that read the same when they are put together with a number are kept apart."""
+    """Names that are equal when joined with a number get distinct ids."""
     assert task_id(*one) == task_id(*one)
     assert task_id(*one) != task_id(*other)
 
 
-def test_id_of_a_task_is_short_and_fits_into_a_greeting() -> None:
-    """A stranger may send no more than a greeting takes, whatever its connector is called."""
+def test_task_id_fits_into_a_hello() -> None:
+    """An unknown peer may send no more than a hello, whatever its connector's name."""
     assert {len(task_id(name, 0)) for name in ("", "c", "ü" * 20_000, '"]\n\0')} == {64}
 
 
 def test_connector_with_a_long_name_is_admitted(host: Host, guests: list[Guest]) -> None:
-    """However long a name is, what introduces the task is short."""
+    """Its id is short, however long the name."""
     name = "ü" * 20_000
     guests[0].join(host.expect(name, 0, 1), name).link.status("RUNNING")
     assert host.next_event().connector == name
 
 
-def test_address_reaches_a_task_as_it_was() -> None:
-    """It travels to an executor in a pickle."""
+def test_address_survives_pickling() -> None:
+    """It is sent to an executor in a pickle."""
     address = LinkAddress("host.example", 4711, "token", "certificate")
     assert pickle.loads(pickle.dumps(address)) == address

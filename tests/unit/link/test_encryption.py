@@ -1,4 +1,4 @@
-"""An encrypted connection: one reads, many write, and it is known who ended it."""
+"""An encrypted connection: one thread reads, many write, and the side that ended it is known."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
 
 
 def echo(request: Request) -> None:
-    """Answer with what was sent."""
+    """Return the request."""
     request.answer(lambda asked: Echoed(asked.said))
 
 
 def text_of(number: int, count: int) -> str:
-    """Return a text that is like no other, some of them longer than any buffer."""
+    """Return a unique text, sometimes longer than any buffer."""
     return f"{number}:{count}:" + "x" * (1 << 20 if count % 20 == 7 else count)
 
 
 def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
-    """Calls one way, their answers and notices the other: nothing is mixed up or left out."""
+    """Calls in one direction, their answers and notices in the other: nothing is mixed up or lost."""
     greet(pair)
     noticed: list[str] = []
     server = Channel(pair[0], KNOWN, echo, name="server").start()
@@ -70,7 +70,7 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     for thread in threads:
         thread.join(2 * TIMEOUT)
     assert not any(thread.is_alive() for thread in threads)
-    client.call(Echo(), timeout=TIMEOUT)  # behind all notices
+    client.call(Echo(), timeout=TIMEOUT)  # after all notices
     expected = sorted(text_of(number, count) for number in range(WRITERS) for count in range(CALLS))
     assert sorted(answers) == expected
     assert sorted(noticed) == expected
@@ -78,25 +78,25 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
 
 
 def greet(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
-    """Let both ends agree on their keys."""
+    """Perform the handshake at both ends."""
     other = threading.Thread(target=pair[0].greet)
     other.start()
     pair[1].greet()
     other.join(TIMEOUT)
 
 
-def test_end_by_the_peer_is_told_from_an_end_by_oneself(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
-    """Only the peer can say that it is done."""
+def test_end_by_the_peer_is_distinguished_from_a_local_end(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Only the peer can close its side."""
     greet(pair)
     pair[0].end()
     for each in pair:
-        with pytest.raises(OSError):  # noqa: PT011 -- an end within the encryption, of which ssl has several
+        with pytest.raises(OSError):  # noqa: PT011 -- an unexpected end, for which ssl has several errors
             each.recv_into(bytearray(1))
     assert [each.has_ended for each in pair] == [False, True]
 
 
-def test_what_was_changed_on_its_way_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
-    """Nobody between the two can alter a bit."""
+def test_modified_data_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """An attacker in between cannot change a bit."""
     greet(pair)
     server, client = pair
     client._tls.write(b"offsets")
@@ -107,8 +107,8 @@ def test_what_was_changed_on_its_way_ends_the_connection(pair: tuple[EncryptedSo
         server.recv_into(bytearray(10))
 
 
-def test_writer_whose_peer_takes_nothing_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
-    """Half a record is of no use to anybody, so nothing may follow it."""
+def test_blocked_writer_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Half a record is useless, so nothing may follow it."""
     greet(pair)
     server = Channel(pair[0], KNOWN, echo, name="server").start()
     pair[0].settimeout(0.2)

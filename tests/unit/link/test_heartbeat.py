@@ -1,4 +1,4 @@
-"""Whoever falls silent is noticed by the other side of a link, and whoever is there is not."""
+"""A link notices a silent peer, and does not give up a live one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.link.link_world import Guest, Host, Wire
 def test_both_sides_notice_a_network_that_drops_everything(
     short: float, host: Host, guests: list[Guest], wire: Wire
 ) -> None:
-    """Nobody is told of it: neither side gets an answer, a reset or an end."""
+    """Neither side gets an answer, a reset or an end."""
     guest = guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
     wire.cut()
     assert guest.lost.wait(TIMEOUT)
@@ -31,8 +31,8 @@ def test_both_sides_notice_a_network_that_drops_everything(
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], TIMEOUT)
 
 
-def test_link_on_which_nothing_happens_stays(short: float, host: Host, guests: list[Guest]) -> None:
-    """Heartbeats are enough, also while the host's store keeps the link's own thread waiting."""
+def test_idle_link_stays_open(short: float, host: Host, guests: list[Guest]) -> None:
+    """Heartbeats suffice, even while the host's store blocks the link's own thread."""
     guest = guests[0].join(host.expect("c", 0, 1))
     assert not guest.lost.wait(2 * short)
     guest.link.status("RUNNING")
@@ -42,7 +42,7 @@ def test_link_on_which_nothing_happens_stays(short: float, host: Host, guests: l
 def test_slow_store_is_not_a_lost_host(
     short: float, host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
+    """A hanging disk blocks the thread that serves the link, not the host's heartbeat."""
     guest = guests[0].join(host.expect("c", 0, 1))
     go_on = threading.Event()
     monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(TIMEOUT))
@@ -53,8 +53,8 @@ def test_slow_store_is_not_a_lost_host(
     guest.link.status("RUNNING")
 
 
-def test_watched_connection_sends_at_once_and_fails_when_nobody_takes_it(short: float) -> None:
-    """What the kernel holds back or goes on sending to nobody would hide that the other side is gone."""
+def test_watched_connection_sends_at_once_and_fails_without_acknowledgement(short: float) -> None:
+    """Delayed or endlessly retransmitted data would hide that the peer is gone."""
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as own:
         heartbeat.watch(own)
         assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
@@ -62,8 +62,8 @@ def test_watched_connection_sends_at_once_and_fails_when_nobody_takes_it(short: 
             assert own.getsockopt(socket.IPPROTO_TCP, option) == 1000 * short
 
 
-def test_one_thread_speaks_to_all_and_ends_with_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who takes in nothing any more, or is gone, is passed over: everybody else hears on time."""
+def test_one_thread_sends_all_heartbeats_and_ends_with_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that does not read, or is gone, is skipped: all others get their heartbeats in time."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.01)
     pairs = [socket.socketpair() for _ in range(3)]
     stuck, gone, fine = (Channel(own, {}, lambda request: None) for own, _ in pairs)
@@ -84,15 +84,15 @@ def test_one_thread_speaks_to_all_and_ends_with_its_host(monkeypatch: pytest.Mon
             each.close()
 
 
-def test_task_answers_on_the_thread_that_heard_its_host(host: Host, guests: list[Guest]) -> None:
-    """A hundred idle tasks are a hundred threads less, and wake half as often."""
+def test_task_answers_heartbeats_on_its_reader_thread(host: Host, guests: list[Guest]) -> None:
+    """A hundred idle tasks save a hundred threads, and wake half as often."""
     before = set(threading.enumerate())
     guests[0].join(host.expect("c", 0, 1))
     names = sorted(each.name for each in set(threading.enumerate()) - before if "link" in each.name)
     assert names == ["host-link-reader", "task-link-reader"]
 
 
-def test_task_that_is_not_heard_ends_before_its_host_starts_another() -> None:
-    """Silence is noticed after several heartbeats, and only who must have ended by force counts as fenced."""
+def test_silent_task_ends_before_its_host_starts_another() -> None:
+    """Silence is noticed after several heartbeats, and a task counts as fenced only once it must have been killed."""
     assert heartbeat.SILENCE_SECONDS > 2 * heartbeat.HEARTBEAT_SECONDS
     assert heartbeat.FENCED_SECONDS >= heartbeat.SILENCE_SECONDS + heartbeat.LAST_RESORT_SECONDS

@@ -1,4 +1,4 @@
-"""A source's task that runs without Kafka: what is taken of it, in which order, and how it ends."""
+"""A source task that runs without Kafka: its results, their order, and how it ends."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Start = Callable[..., PolledTask]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a task that acts as its configuration says."""
+    """Start a task with a certain configuration."""
     (tmp_path / "acting.py").write_text(SOURCE)
     places = {"acting": str(tmp_path), "samples": str(SAMPLES)}
     environments = {key: python_environment(key, host(), (path,)) for key, path in places.items()}
@@ -81,13 +81,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def values(taken: Transformed | PollsEmpty | None) -> list[Any]:
-    """Return the values of what was taken."""
+    """Return the values of a result."""
     assert isinstance(taken, Transformed)
     return [value for each in taken.batches for value in each.column("value").to_pylist()]
 
 
-def test_records_come_in_the_order_of_their_polls_and_with_where_they_were_read(start: Start) -> None:
-    """Also far more of them than the stage may be ahead: taking the next gives it leave to go on."""
+def test_records_keep_poll_order_and_source_positions(start: Start) -> None:
+    """Even far more of them than the stage may send in advance: each call of take grants credit."""
     run = start("go " * 40)
     taken = [run.take(LONG) for _ in range(40)]
     assert [values(each) for each in taken] == [[f'"go {number}"'] for number in range(1, 41)]
@@ -96,55 +96,55 @@ def test_records_come_in_the_order_of_their_polls_and_with_where_they_were_read(
     assert last.origins[0].column("source_offset").to_pylist() == ['{"at":40}']
 
 
-def test_it_is_said_that_polls_brought_nothing_behind_all_that_they_brought(start: Start) -> None:
-    """Once, and again behind what comes later: whoever hears it has all there was."""
+def test_empty_polls_are_reported_after_all_records(start: Start) -> None:
+    """Once, and again after later records: everything before has been returned then."""
     run = start("go go nothing nothing nothing go", idle=Idle(0))
     assert [type(run.take(LONG)) for _ in range(5)] == [Transformed, Transformed, PollsEmpty, Transformed, PollsEmpty]
     assert run.take(0.2) is None
 
 
-def test_who_does_not_ask_is_not_told(start: Start) -> None:
-    """A task between Kafka and a source costs nothing more for it."""
+def test_empty_polls_are_not_reported_by_default(start: Start) -> None:
+    """A task between Kafka and a source pays nothing for it."""
     run = start("nothing")
     assert run.take(0.2) is None
 
 
-def test_transformations_elsewhere_have_their_say_and_failures_are_told(start: Start) -> None:
-    """The rows that fail are named, the others go on."""
+def test_transformations_outside_the_stage_run_and_report_failures(start: Start) -> None:
+    """The failed rows are reported, the others go on."""
     run = start("go bad go", plugin("transforms.up", "Upper", "samples"))
     taken = [run.take(LONG) for _ in range(3)]
     assert [values(each) for each in taken] == [['"GO 1"'], [], ['"GO 3"']]
     assert [len(each.failures) for each in taken if isinstance(each, Transformed)] == [0, 1, 0]
 
 
-def test_what_the_task_raises_is_raised(start: Start) -> None:
-    """Behind what it had returned before."""
+def test_error_of_the_task_is_raised(start: Start) -> None:
+    """After what it returned before."""
     run = start("go fail")
     assert values(run.take(LONG)) == ['"go 1"']
     with pytest.raises(RemoteError, match="the source is broken"):
         run.take(LONG)
 
 
-def test_a_task_that_asks_for_another_poll_is_not_idle(start: Start) -> None:
-    """It may have something: nothing is said until it came back with nothing."""
+def test_task_with_a_retriable_poll_is_not_idle(start: Start) -> None:
+    """It may have records: nothing is reported until the next poll is empty."""
     run = start("retry retry go", idle=Idle(0))
     assert values(run.take(LONG)) == ['"go 1"']
 
 
-def test_the_end_of_the_process_is_told(start: Start) -> None:
-    """With what ended it."""
+def test_end_of_the_process_is_raised(start: Start) -> None:
+    """With its reason."""
     with pytest.raises(PluginError, match="signal 9"):
         start("die").take(LONG)
 
 
-def test_a_poll_that_hangs_is_told(start: Start) -> None:
-    """In the time that a call may take."""
+def test_hanging_poll_is_raised(start: Start) -> None:
+    """Within the timeout of a call."""
     with pytest.raises(ConnectError, match="poll"):
         start("hang", call_timeout=3.0, graceful_timeout=0.1).take(LONG)
 
 
-def test_a_wait_can_be_ended(start: Start) -> None:
-    """By another thread, which has something else to be done."""
+def test_wait_can_be_ended_by_another_thread(start: Start) -> None:
+    """By another thread."""
     run = start("nothing")
     threading.Timer(0.1, run.wake).start()
     began = time.monotonic()
@@ -153,7 +153,7 @@ def test_a_wait_can_be_ended(start: Start) -> None:
 
 
 def test_stages_that_cannot_start_are_ended_with_the_stack(tmp_path: Path) -> None:
-    """Nothing is left when the second of two environments does not load."""
+    """Nothing remains if the second of two environments cannot be loaded."""
     (tmp_path / "acting.py").write_text(SOURCE)
     good = python_environment("acting", host(), (str(tmp_path),))
     (tmp_path / "nothing").mkdir()

@@ -1,4 +1,4 @@
-"""A sink's task is started in its stage with what whoever runs it has."""
+"""How a sink task is started in its stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.runtime.sample import plugin, task_plan
 
 
 class FakeStage:
-    """Notes what it is called with."""
+    """Records its calls."""
 
     def call(self, call: StartSink) -> SinkStarted:
         """Answer."""
@@ -23,8 +23,8 @@ class FakeStage:
 
 
 @pytest.mark.parametrize("has_reporter", [True, False])
-def test_the_task_hears_of_its_steps_and_of_a_reporter(has_reporter: bool) -> None:
-    """And its caller of what it takes."""
+def test_task_is_started_with_steps_and_reporter(has_reporter: bool) -> None:
+    """The caller gets what the task accepts."""
     step = plugin("transforms.a", "Upper", "bundle", predicate="predicates.p", negate=True)
     stage: Any = FakeStage()
     plan = task_plan("sink", step)

@@ -1,4 +1,4 @@
-"""Tolerance: which failures are reported, and which of them ends the task."""
+"""Tolerance: which failures are reported, and which one ends the task."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ TOLERANT = replace(SETTINGS, is_tolerant=True)
 
 
 class Ledger(TaskObserver):
-    """An observer that remembers failures."""
+    """A failure log that remembers failures."""
 
     def __init__(self) -> None:
         super().__init__("c-0", None, SETTINGS)  # type: ignore[arg-type]
         self.reported: list[tuple[int, Any]] = []
 
     def failed(self, failure: Failure, record: Any) -> None:
-        """Note row and record."""
+        """Record row and record."""
         super().failed(failure, record)
         self.reported.append((failure.row, record))
 
 
 @dataclass
 class Letters:
-    """A dead letter topic that remembers, and answers when the test says so."""
+    """A dead letter queue that remembers reports, and answers when the test says so."""
 
     reported: list[tuple[int, Any]] = field(default_factory=list)
     failures: list[tuple[Failure, Any]] = field(default_factory=list)
@@ -44,14 +44,14 @@ class Letters:
     is_full: bool = False
 
     def report(self, failure: Failure, record: Any) -> Future[None]:
-        """Note row and record."""
+        """Record row and record."""
         self.reported.append((failure.row, record))
         self.failures.append((failure, record))
         return self.answer
 
 
 def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
-    """The failure that is raised is the first record's, whichever step came first; later ones are not reached."""
+    """The raised failure is the first record's, whichever step ran first; later records are not reached."""
     ledger = Ledger()
     tolerance = Tolerance(SETTINGS, ledger)
     with pytest.raises(ToleranceExceeded, match="Tolerance exceeded in error handler") as caught:
@@ -61,7 +61,7 @@ def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
 
 
 def test_failure_is_reported_before_it_ends_the_task() -> None:
-    """Kafka Connect logs and dead-letters a record also where it does not tolerate it."""
+    """Kafka Connect logs and dead-letters a record even without tolerance."""
     ledger, letters = Ledger(), Letters()
     with pytest.raises(ToleranceExceeded):
         Tolerance(SETTINGS, ledger, letters).judge([failure(0)], Record)
@@ -69,8 +69,8 @@ def test_failure_is_reported_before_it_ends_the_task() -> None:
 
 
 @pytest.mark.parametrize("names_keys", [True, False])
-def test_a_key_is_named_where_it_may_be(names_keys: bool) -> None:
-    """Who wants no record in the log wants its key neither in the log nor in the trace of the task."""
+def test_trace_has_the_key_if_permitted(names_keys: bool) -> None:
+    """If records are not logged, the key is neither in the log nor in the trace of the task."""
     tolerance = Tolerance(replace(SETTINGS, names_keys=names_keys), Ledger())
     with pytest.raises(ToleranceExceeded) as caught:
         tolerance.judge([failure(0)], lambda _: Consumed.of(bad_record()))
@@ -78,7 +78,7 @@ def test_a_key_is_named_where_it_may_be(names_keys: bool) -> None:
 
 
 def test_with_tolerance_every_failure_is_reported_in_order() -> None:
-    """Observer and dead letters hear of all records, and the task goes on."""
+    """Log and dead letter queue get all records, and the task continues."""
     ledger, letters = Ledger(), Letters()
     tolerance = Tolerance(TOLERANT, ledger, letters)
     tolerance.judge([failure(2), failure(1)], Record)
@@ -87,8 +87,8 @@ def test_with_tolerance_every_failure_is_reported_in_order() -> None:
     assert ledger.counts.failed == 2
 
 
-def test_failures_of_which_nobody_wants_to_hear_are_counted() -> None:
-    """Neither the log nor a topic of dead letters shows them."""
+def test_unreported_failures_are_counted() -> None:
+    """Neither the log nor a dead letter queue shows them."""
     ledger = Ledger()
     tolerance = Tolerance(TOLERANT, ledger)
     tolerance.judge([failure(2), failure(1)], Record)
@@ -105,8 +105,8 @@ def test_nothing_happens_where_nothing_failed(is_tolerant: bool) -> None:
     assert ledger.reported == []
 
 
-def test_commit_waits_for_reports_that_are_under_way() -> None:
-    """A record's offset must not be committed before its dead letter is written; what is late is asked for again."""
+def test_commit_waits_for_pending_reports() -> None:
+    """A record's offset must not be committed before its dead letter is written; a late one is awaited again."""
     ledger, letters = Ledger(), Letters()
     tolerance = Tolerance(TOLERANT, ledger, letters)
     assert tolerance.report(failure(0), None) is letters.answer
@@ -119,8 +119,8 @@ def test_commit_waits_for_reports_that_are_under_way() -> None:
     assert ledger.counts.dead_lettered == 1
 
 
-def test_report_that_failed_is_raised_as_often_as_somebody_asks() -> None:
-    """A record whose dead letter was refused is nowhere: nothing may be committed, now or when the task is closed."""
+def test_failed_report_is_raised_each_time() -> None:
+    """A record whose dead letter was refused is lost: nothing may be committed, now or at the close of the task."""
     ledger, letters = Ledger(), Letters()
     tolerance = Tolerance(TOLERANT, ledger, letters)
     tolerance.report(failure(0), None)
@@ -131,15 +131,15 @@ def test_report_that_failed_is_raised_as_often_as_somebody_asks() -> None:
     assert ledger.counts.dead_lettered == 0
 
 
-def test_full_dead_letters_are_told() -> None:
-    """No more records are looked at while as many letters are under way as may be."""
+def test_full_dead_letter_buffer_is_reported() -> None:
+    """No more records are processed while the limit of pending letters is reached."""
     assert Tolerance(TOLERANT, Ledger(), Letters(is_full=True)).is_full
     assert not Tolerance(TOLERANT, Ledger(), Letters()).is_full
     assert not Tolerance(TOLERANT, Ledger()).is_full
 
 
 def test_report_that_ends_the_task_is_still_waited_for() -> None:
-    """Without tolerance a dead letter is written all the same."""
+    """Without tolerance a dead letter is written as well."""
     tolerance = Tolerance(SETTINGS, Ledger(), Letters())
     with pytest.raises(ToleranceExceeded):
         tolerance.report(failure(0), None)
@@ -147,13 +147,13 @@ def test_report_that_ends_the_task_is_still_waited_for() -> None:
 
 
 class Asked:
-    """A request that notes how it was answered."""
+    """A request that records its answer."""
 
     def __init__(self) -> None:
         self.answers: list[str] = []
 
     def answer(self, handler: Any) -> None:
-        """Note the answer."""
+        """Record the answer."""
         try:
             handler(self)
             self.answers.append("done")
@@ -161,8 +161,8 @@ class Asked:
             self.answers.append(str(error))
 
 
-def test_report_is_answered_when_its_letter_is_kept() -> None:
-    """Not before, and at once where there is no dead letter topic."""
+def test_report_is_answered_when_its_letter_is_durable() -> None:
+    """Not before, and at once without a dead letter queue."""
     none, some = Asked(), Asked()
     answer_when_kept(None, none)  # type: ignore[arg-type]
     letter: Future[None] = Future()
@@ -172,8 +172,8 @@ def test_report_is_answered_when_its_letter_is_kept() -> None:
     assert some.answers == ["done"]
 
 
-def test_report_that_failed_is_told() -> None:
-    """A task must not think that its record is safe."""
+def test_failed_report_is_answered_with_the_error() -> None:
+    """A task must not believe that its record is safe."""
     asked = Asked()
     letter: Future[None] = Future()
     answer_when_kept(letter, asked)  # type: ignore[arg-type]
@@ -190,19 +190,19 @@ def bad_record() -> Batch:
 
 
 class Gone:
-    """A request of a stage that was killed."""
+    """A request of a killed stage."""
 
     def fail(self, error: BaseException) -> None:
-        """Fail as a connection does that was closed."""
+        """Fail like a closed connection."""
         raise ChannelClosed("the other side is gone")
 
     def answer(self, handler: Any) -> None:
-        """Fail as a connection does that was closed."""
+        """Fail like a closed connection."""
         raise ChannelClosed("the other side is gone")
 
 
-def test_report_that_nobody_waits_for_any_more_ends_quietly(caplog: pytest.LogCaptureFixture) -> None:
-    """A buffer full of reports would write a trace for each of them."""
+def test_report_of_a_closed_stage_ends_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    """A buffer full of reports would otherwise log a trace for each of them."""
     report: Future[None] = Future()
     answer_when_kept(report, Gone())  # type: ignore[arg-type]
     report.set_result(None)
