@@ -1,9 +1,9 @@
-"""Plugins at work: loaded, and run on batches, in a stage process as well as inside the task runtime.
+"""Loads plugins and runs them on batches, in a stage process or inside the task runtime.
 
-``load`` finds a plugin's class, and ``plugins`` holds what one environment brings to a task, by role, and narrows a
-failure down to the records that fail. ``transformation`` and ``converter`` run them on batches, each in its batch form
-where it has one that takes the batch, and record by record otherwise. ``retry`` tries a record again, and ``failure``
-says what was raised, as data that may cross to another process. ``order`` keeps the rows of a batch in order,
-``raw_header`` knows headers as Kafka has them. Nothing here knows a process or a socket: the standard library,
-``hearth_api`` and pyarrow are enough, so that a stage may bring it into a bundle's environment.
+``load`` finds a plugin's class; ``plugins`` holds the plugins of a task in one environment, by role, and narrows a
+failure down to the failing records. ``transformation`` and ``converter`` run them on batches, in batch form if the
+plugin has one that accepts the batch, record by record otherwise. ``retry`` repeats a failed operation, and
+``failure`` holds an error as data that can be sent to another process. ``order`` keeps the rows of a batch in order;
+``raw_header`` handles headers in Kafka's form. Nothing here depends on processes or sockets: the standard library,
+``hearth_api`` and pyarrow suffice, so that a stage can use it in a bundle's environment.
 """

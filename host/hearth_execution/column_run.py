@@ -1,4 +1,4 @@
-"""Runs: the converted values of a column by schema, and which rows of the batch they are."""
+"""Runs: the converted values of a column grouped by schema, with their row numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hearth_api.batch import arrow as pa
 
 
 def by_schema(runs: Sequence[ColumnRun], count: int) -> list[ColumnRun]:
-    """Return the values of so many rows as one run of each schema, which names its rows unless it has all of them.
+    """Return the values of ``count`` rows as one run per schema; a run lists its rows unless it has all of them.
 
-    Raises ``ValueError`` where a row has no value, or more than one: it would be lost, or come twice.
+    Raises ``ValueError`` if a row has no value or several: it would be lost or duplicated.
     """
     if len(runs) == 1 and runs[0].rows is None and len(runs[0].column) == count:
         return [*runs]
@@ -26,15 +26,15 @@ def by_schema(runs: Sequence[ColumnRun], count: int) -> list[ColumnRun]:
 def paired(
     keys: Sequence[ColumnRun], values: Sequence[ColumnRun], count: int
 ) -> Iterator[tuple[Any, ColumnRun, ColumnRun]]:
-    """Yield the rows of each pair of a key's and a value's schema, ``None`` for all, with a run of each.
+    """Yield the rows of each pair of key schema and value schema (``None`` for all rows), with a run of each.
 
-    ``keys`` and ``values`` are what ``by_schema`` returns.
+    ``keys`` and ``values`` are results of ``by_schema``.
     """
     if len(keys) == len(values) == 1:
         yield None, keys[0], values[0]
     if not count or len(keys) == len(values) == 1:
         return
-    import numpy as np  # only where several schemas come together
+    import numpy as np  # only for several schemas
 
     (key_kinds, key_places), (value_kinds, value_places) = _kinds(keys, count), _kinds(values, count)
     pairs = key_kinds * len(values) + value_kinds
@@ -45,7 +45,7 @@ def paired(
 
 
 def _placed(runs: Sequence[ColumnRun], count: int) -> Iterator[ColumnRun]:
-    """Yield runs that have rows, each of which names them."""
+    """Yield the runs that have rows, with their rows filled in."""
     import numpy as np
 
     left, start = np.ones(count, bool), 0
@@ -54,9 +54,9 @@ def _placed(runs: Sequence[ColumnRun], count: int) -> Iterator[ColumnRun]:
         rows = np.arange(start, end) if run.rows is None else np.asarray(run.rows)
         start = end
         if not len(rows) == len(run.column) or (len(rows) and (rows[0] < 0 or (np.diff(rows) <= 0).any())):
-            raise ValueError(f"a run names {len(rows)} rows for {len(run.column)} values, or not in order")
+            raise ValueError(f"a run lists {len(rows)} rows for {len(run.column)} values, or in the wrong order")
         if len(rows) and (rows[-1] >= count or not left[rows].all()):
-            raise ValueError(f"runs have a row twice, or one that is not of the {count} of the batch")
+            raise ValueError(f"runs list a row twice, or one outside the {count} rows of the batch")
         left[rows] = False
         if len(rows):
             yield replace(run, rows=rows)
@@ -76,7 +76,7 @@ def _joined(runs: Sequence[ColumnRun], count: int) -> ColumnRun:
 
 
 def _kinds(runs: Sequence[ColumnRun], count: int) -> tuple[Any, Any]:
-    """Return for every row which run it is in, and at which place there."""
+    """Return for each row the index of its run, and its position there."""
     import numpy as np
 
     kinds, places = np.zeros(count, np.int64), np.arange(count)
@@ -87,13 +87,13 @@ def _kinds(runs: Sequence[ColumnRun], count: int) -> tuple[Any, Any]:
 
 
 def _some(run: ColumnRun, places: Any) -> ColumnRun:
-    """Return the values at some places of a run, which go up."""
+    """Return the values at ascending positions of a run."""
     if len(places) == len(run.column):
         return run
     return ColumnRun(run.schema, taken(run.column, places))
 
 
 def taken(column: Any, places: Any) -> Any:
-    """Return the values of an Arrow array at places that go up; where none is left out between, without a copy."""
+    """Return the values of an Arrow array at ascending positions; copies nothing if they are contiguous."""
     first, count = int(places[0]), len(places)
     return column.slice(first, count) if places[-1] - first + 1 == count else column.take(pa.array(places))

@@ -1,7 +1,7 @@
-"""Converters of keys and values, run on columns.
+"""Runs key and value converters on columns.
 
-Each is called in its batch form where it has one that takes the column, and value by value otherwise. A failed row
-leaves a null behind, which the pipeline takes out, and is named among the failures.
+Each is called in batch form if it has one that accepts the column, value by value otherwise. A failed row leaves a
+null, which the pipeline removes, and an entry among the failures.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Converters:
     def serialize(
         self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: HeaderRows
     ) -> tuple[Any, list[Failure]]:
-        """Turn a column of Connect data into bytes.
+        """Convert a column of Connect data to bytes.
 
-        ``headers`` holds, by position in the column, those of the Kafka records being built; what a converter
-        changes of them is changed in there.
+        ``headers`` holds the headers of the Kafka records by position in the column; changes by a converter are stored
+        there.
         """
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
@@ -49,7 +49,7 @@ class Converters:
     def deserialize(
         self, role: str, topic: str, data: Any, rows: Any, headers: HeaderRows
     ) -> tuple[list[ColumnRun], list[Failure]]:
-        """Turn bytes into runs of Connect data; ``headers`` holds those of the records, by position."""
+        """Convert bytes to runs of Connect data; ``headers`` holds the records' headers by position."""
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
         if isinstance(converter, BatchConverter) and not headers.has_any(converter.header_names):
@@ -146,7 +146,7 @@ def _deserialize_values(
 
 
 def _runs(cells: list[SchemaAndValue], places: Iterable[int]) -> list[ColumnRun]:
-    """Return the converted values at some places as runs of one schema."""
+    """Return the converted values at some positions, as one run per schema."""
     kinds: dict[Any, list[int]] = {}
     for place in places:
         kinds.setdefault(cells[place].schema, []).append(place)

@@ -1,4 +1,4 @@
-"""What a plugin raised, as data: it crosses processes as JSON and keeps its trace."""
+"""Errors of plugins as data, which crosses processes as JSON and keeps its trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, Plug
 
 MESSAGE_CHARACTERS = 16_384
 TRACE_CHARACTERS = 65_536
-"""More of a text than that is left out: a plugin may raise what it has read, and the log and every status show it."""
+"""Longer texts are cut: a plugin may raise what it has read, and the log and every status show it."""
 _NOTE = 64
 _MOST_FRAMES = 100
 _MOST_CAUSES = 20
@@ -22,9 +22,9 @@ _MOST_KINDS = 256
 _SAYS_MORE = tuple(
     getattr(builtins, name)
     for name in ("SyntaxError", "NameError", "AttributeError", "ImportError", "BaseExceptionGroup")
-    if hasattr(builtins, name)  # Python 3.10 has no groups
+    if hasattr(builtins, name)  # Python 3.10 lacks exception groups
 )
-"""Errors to which Python adds a suggestion, a line of source or other errors."""
+"""Errors to which Python adds a suggestion, a source line or other errors."""
 _HEADING = "Traceback (most recent call last):\n"
 _CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
 _DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -41,7 +41,7 @@ _KINDS: dict[str, type[ConnectError]] = {
 
 
 class _Late:
-    """An error that is looked up among others, and made there, as soon as somebody looks."""
+    """Holds the source of an error, which is fetched and described on first access."""
 
     __slots__ = ("_errors", "_place")
     _errors: Mapping[int, Any]
@@ -53,11 +53,11 @@ _set_errors, _set_place = (vars(_Late)[name].__set__ for name in ("_errors", "_p
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo(_Late):
-    """An exception without its objects: kind, class name, message and trace.
+    """An exception as data: kind, class name, message and trace.
 
-    ``kind`` says what the caller may do: ``retriable`` (call again), ``data`` (tolerate the record), ``config``,
-    ``not_found`` or ``plugin`` (anything else). ``class_name`` is Kafka Connect's where the class stands for one of
-    its, else Python's; ``trace`` begins as Java's do (see ``trace_of``).
+    ``kind`` tells the caller how to react: ``retriable`` (call again), ``data`` (tolerate the record), ``config``,
+    ``not_found`` or ``plugin`` (anything else). ``class_name`` is Kafka Connect's if the class has a counterpart
+    there, else Python's; ``trace`` starts like a Java trace (see ``trace_of``).
     """
 
     kind: str
@@ -67,10 +67,10 @@ class ErrorInfo(_Late):
 
     @classmethod
     def of(cls, error: BaseException) -> ErrorInfo:
-        """Describe ``error`` with its whole trace; where it was never raised, as soon as somebody looks.
+        """Describe ``error`` with its whole trace; an error that was never raised is described on first access.
 
-        Of a thousand bad records that are tolerated, mostly nobody looks at one. An error that was raised holds all
-        that was in the hands of whom it passed, and is described at once.
+        Most tolerated records are never looked at. A raised error holds the local variables of all its frames, so it
+        is described at once.
         """
         if isinstance(error, RemoteError):
             return error.info
@@ -78,7 +78,7 @@ class ErrorInfo(_Late):
 
     @classmethod
     def late(cls, errors: Mapping[int, BaseException], place: int) -> ErrorInfo:
-        """Describe the error of a row as soon as somebody looks; one object is made for it until then."""
+        """Describe the error of a row on first access, to avoid the objects until then."""
         info = object.__new__(cls)
         _set_errors(info, errors)
         _set_place(info, place)
@@ -98,12 +98,12 @@ class ErrorInfo(_Late):
         return cls._cut(_kind_of(kind), _name(kind), _text(error), trace_of(error))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the members as they stand in an error frame."""
+        """Return the members as in an error frame."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, members: dict[str, Any]) -> ErrorInfo:
-        """Read what ``to_json`` wrote; the limits are those of this side, whatever the other one keeps to."""
+        """Read what ``to_json`` wrote; applies this side's limits, whatever the other side's are."""
         return cls._cut(*(str(members.get(name, "")) for name in ("kind", "class_name", "message", "trace")))
 
     @classmethod
@@ -116,23 +116,23 @@ class ErrorInfo(_Late):
         )
 
     def to_error(self) -> ConnectError:
-        """Return an exception to raise on this side; its text and trace are those of the other side."""
+        """Return an exception to raise on this side, with the text and trace of the other side."""
         return RemoteError(self)
 
 
 def _error_of(errors: Mapping[int, Any], place: int) -> BaseException:
-    """Return the error that a plugin makes for a row; where it cannot, what it raises instead."""
+    """Return the error that a plugin creates for a row, or what it raises instead."""
     try:
         error = errors[place]
     except Exception as raised:
         return raised
     if not isinstance(error, BaseException):
-        return PluginError(f"named {error!r} as the error of a row")
+        return PluginError(f"returned {error!r} as the error of a row")
     return error
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text; of one longer than ``most`` its beginning and end, and how much was left out."""
+    """Return a text; one longer than ``most`` keeps its start and end, with the number of characters left out."""
     if len(text) <= most:
         return text
     half = (most - _NOTE) // 2
@@ -140,11 +140,11 @@ def cut(text: str, most: int) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """Return what an error and its causes say, line by line as in a trace of Java, and Python's own trace below.
+    """Return an error and its causes, line by line as in a Java trace, followed by Python's own trace.
 
-    Whoever looks for ``org.apache.kafka.connect.errors.DataException: …`` or ``Caused by: …`` finds it at the begin
-    of a line. An error that was never raised has no more to say, and one that has a trace already, such as one of
-    another process, keeps that.
+    A search for ``org.apache.kafka.connect.errors.DataException: …`` or ``Caused by: …`` at the start of a line finds
+    it. An error that was never raised has no Python trace, and one that already has a trace, such as one of another
+    process, keeps it.
     """
     if (own := _own_trace(error)) is not None:
         return own
@@ -152,7 +152,7 @@ def trace_of(error: BaseException) -> str:
 
 
 def _was_raised(error: BaseException) -> bool:
-    """Tell whether an error was raised, or what it followed from."""
+    """Return whether an error or its cause was raised."""
     if error.__traceback__ is not None:
         return True
     before = error.__cause__ or error.__context__
@@ -160,7 +160,7 @@ def _was_raised(error: BaseException) -> bool:
 
 
 def summary_of(error: BaseException) -> str:
-    """Return what an error and its causes say, with their hints and without the way they took."""
+    """Return the text of an error and its causes with their hints, without stack frames."""
     lines: list[str] = []
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -187,7 +187,7 @@ def _kind_of(kind: type[BaseException]) -> str:
 
 @lru_cache(maxsize=_MOST_KINDS)
 def _name(kind: type[BaseException]) -> str:
-    """Return the class of Kafka Connect that an error's own class, and not only one above it, stands for."""
+    """Return the Kafka Connect class that an error's own class, not only a base class, stands for."""
     counterpart = vars(kind).get("java_name")
     if counterpart and isinstance(counterpart, str):
         return counterpart
@@ -197,7 +197,7 @@ def _name(kind: type[BaseException]) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # a plugin's exception may fail even at this
+    except Exception:  # even this may fail for a plugin's exception
         return ""
 
 
@@ -207,7 +207,7 @@ def _own_trace(error: BaseException) -> str | None:
 
 
 def _python_trace(error: BaseException) -> str:
-    """Return Python's trace, which begins with the plugin: the way through the host to it is nobody's business."""
+    """Return Python's trace without the host's frames before the plugin."""
     way = error.__traceback__
     while way is not None and str(way.tb_frame.f_globals.get("__name__")).partition(".")[0] in _HOSTS:
         way = way.tb_next
@@ -217,10 +217,10 @@ def _python_trace(error: BaseException) -> str:
 
 
 def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) -> str | None:
-    """Return what ``traceback.format_exception`` does, whose frames are formatted once for all errors of one kind.
+    """Return what ``traceback.format_exception`` does, with formatted frames cached by code position.
 
-    To format them takes a hundred times as long as to raise the error. Returns None for errors that Python has more
-    to say of than their frames and their text.
+    Formatting them takes a hundred times as long as raising the error. Returns None for errors that Python prints with
+    more than frames and text.
     """
     seen.add(id(error))
     if isinstance(error, _SAYS_MORE) or len(seen) > _MOST_CAUSES:
@@ -243,7 +243,7 @@ def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) ->
 
 
 def _last_lines(error: BaseException) -> str:
-    """Return what ``traceback.format_exception_only`` does, which looks at every frame of all causes for it."""
+    """Return what ``traceback.format_exception_only`` does, without its visit to every frame of all causes."""
     if getattr(error, "__notes__", None) is not None:
         return "".join(traceback.format_exception_only(type(error), error))
     kind = type(error)
@@ -257,7 +257,7 @@ def _last_lines(error: BaseException) -> str:
 
 
 def _frames(way: TracebackType) -> str | None:
-    """Return the frames of a trace as Python prints them, kept for the next error of this kind; None for too many."""
+    """Return the frames of a trace as Python prints them, cached by code position; None for too many."""
     passed: list[tuple[CodeType, int]] = []
     step: TracebackType | None = way
     while step is not None:
@@ -276,7 +276,7 @@ def _frames(way: TracebackType) -> str | None:
 
 
 class RemoteError(PluginError):
-    """A plugin raised in another process; ``info`` says what, ``trace`` keeps where."""
+    """An error that a plugin raised in another process; ``info`` describes it, ``trace`` says where."""
 
     def __init__(self, info: ErrorInfo) -> None:
         super().__init__(f"{info.class_name}: {info.message}" if info.message else info.class_name)
@@ -285,21 +285,21 @@ class RemoteError(PluginError):
 
     @property
     def is_retriable(self) -> bool:
-        """Return whether the same call may be made again."""
+        """Return whether the same call may be repeated."""
         return self.info.kind == "retriable"
 
 
 def is_retriable(error: BaseException) -> bool:
-    """Return whether ``error`` says that the same call may succeed later, wherever it was raised."""
+    """Return whether ``error`` is retriable, whichever process raised it."""
     return isinstance(error, RetriableError) or (isinstance(error, RemoteError) and error.is_retriable)
 
 
 @dataclass(slots=True)
 class Failure:
-    """A record that could not be processed: its row, its phase and class as Kafka Connect names them, and why.
+    """A record that could not be processed: its row, the error, and the phase and class in Kafka Connect's words.
 
-    Nobody changes one. It is not frozen, because one is made for each record that fails, which takes a third of the
-    time so.
+    Treat it as immutable. It is not frozen because one is created per failed record, which takes a third of the time
+    this way.
     """
 
     row: int
@@ -309,10 +309,10 @@ class Failure:
 
     @classmethod
     def of(cls, row: int, phase: str, class_name: str, error: Exception) -> Failure:
-        """Describe what a row failed with; raises the error where no record is to blame for it.
+        """Describe the failure of a row; raises the error instead if no record is to blame.
 
-        That is so when the machine has no memory left: Java tolerates no ``Error`` either. A value nested deeper than
-        Python's stack is one that cannot be handled, whatever was done with it.
+        That is ``MemoryError``: Java tolerates no ``Error`` either. A value nested deeper than Python's stack counts
+        as bad data.
         """
         if isinstance(error, MemoryError):
             raise error
@@ -328,7 +328,7 @@ def _too_deep(error: RecursionError) -> DataError:
 
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:
-    """Return one failure per row, the first: a record that failed goes through no further phase."""
+    """Return the first failure of each row: a failed record goes through no further phase."""
     found: dict[int, Failure] = {}
     for failure in failures:
         found.setdefault(failure.row, failure)

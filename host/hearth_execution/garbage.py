@@ -1,17 +1,17 @@
-"""Garbage: how often Python looks for objects that hold each other."""
+"""Garbage collection: how often Python searches for reference cycles."""
 
 from __future__ import annotations
 
 import gc
 
 _MORE = 20_000
-"""So many objects more than were freed have Python look for cycles of them; usually it does at 700.
+"""Threshold of new objects for a search; Python's default is 700.
 
-The records of one poll or put, and the errors of those that failed, are some thousand objects, all of which live until
-it is over, and have no cycles.
+The records of one poll or put, and the errors of failed ones, are some thousand objects that live until it ends and
+form no cycles.
 """
 
 
 def collect_seldom() -> None:
-    """Have the process look for cycles less often than Python does."""
+    """Make the process search for cycles less often than Python does."""
     gc.set_threshold(_MORE)

@@ -1,7 +1,7 @@
-"""The header converter, run on the headers of a batch: those of one name and one schema at once.
+"""Runs the header converter on the headers of a batch: those of one name and schema at once.
 
-Its form for columns is asked where it has one; otherwise, and where that form will not do, each different value is
-converted once. A row with a header that fails has none and is named among the failures.
+Uses the converter's column form if it has one; otherwise, or if that form declines, converts each distinct value once.
+A row with a failing header gets no headers and an entry among the failures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hearth_execution.raw_header import common_length, list_lengths, raw_lists
 
 _ROLE = "header.converter"
 _FEW = 16
-"""Headers of a row that are taken one by one; of more, some may have the same name."""
+"""Headers per row that are compared position by position; with more, names probably repeat."""
 _AT_ONCE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
@@ -48,7 +48,7 @@ class HeaderConversion:
 
     @property
     def reads_any_bytes(self) -> bool:
-        """Return whether the converter reads all headers without a failure."""
+        """Return whether the converter can read all headers without failing."""
         return isinstance(self._converter, BatchHeaderConverter) and self._converter.reads_any_bytes
 
     def write(self, topic: str, batch: Batch) -> tuple[Any, list[Failure]]:
@@ -65,9 +65,9 @@ class HeaderConversion:
         return written, self._failures(lists, rows_of(batch)) if lists.failed_rows else []
 
     def read(self, topic: str, raw: Any) -> tuple[Any, list[Failure]]:
-        """Return raw headers as a column of those of a batch; the failures are numbered as the rows of the column.
+        """Return raw headers as a batch's headers column; failures carry the row numbers of the column.
 
-        A header whose value is not what its schema says fails, too: no column can hold it.
+        A header whose value does not match its schema also fails, because no column can hold it.
         """
         lists = _Lists(raw)
         keys, values = (lists.entries.field(name) for name in ("key", "value"))
@@ -78,7 +78,7 @@ class HeaderConversion:
         return lists.rebuilt([keys, *columns], header_lists), self._failures(lists, range(len(raw)))
 
     def _together(self, values: Any, keys: Any, schemas: Any = None) -> _UniformHeaders | None:
-        """Return headers of any names as those of one, where one schema fits and the converter asks for no name."""
+        """Return all headers as headers of one name, if they have one schema and the converter ignores names."""
         is_blind = isinstance(self._converter, BatchHeaderConverter) and self._converter.is_blind_to_names
         if not is_blind or len(values) == 0 or (schemas is not None and not repeats(schemas, 1)):
             return None
@@ -87,9 +87,9 @@ class HeaderConversion:
         )
 
     def _read_together(self, topic: str, values: Any, keys: Any) -> Any:
-        """Read headers of any names at once where that will do, which the first few tell: to try it in vain costs.
+        """Read headers of any name at once if the first few show that this works: a failed attempt is expensive.
 
-        Where they are of several schemas, each different value is converted once.
+        Headers of several schemas are converted once per distinct value.
         """
         together = self._together(values, keys)
         if together is None:
@@ -127,7 +127,7 @@ class HeaderConversion:
         try:
             cells = converter.from_connect_headers(topic, alike.key, schema, alike.values.cast(arrow_type(schema)))
         except Exception:
-            return NotImplemented  # the form for single headers says what is wrong, and with which
+            return NotImplemented  # the single-header form reports what is wrong, and for which header
         return cells if cells is NotImplemented or alike.is_whole(cells, pa.binary()) else NotImplemented
 
     def _write(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -151,7 +151,7 @@ class HeaderConversion:
         return _columns(self._converted_at_once(topic, alike))
 
     def _converted_at_once(self, topic: str, alike: _UniformHeaders) -> ColumnRun | HeaderColumns | Declined:
-        """Return what the form for columns makes of headers, unless that cannot be."""
+        """Return the result of the column form for some headers, NotImplemented if it has none or fails."""
         converter = self._converter
         if not isinstance(converter, BatchHeaderConverter):
             return NotImplemented
@@ -181,7 +181,7 @@ class HeaderConversion:
 
 @dataclass(frozen=True)
 class _UniformHeaders:
-    """Headers of one name and one schema: where they stand among all, and their values."""
+    """Headers of one name and schema: their positions among all headers, and their values."""
 
     key: str
     schema: str | None
@@ -189,11 +189,11 @@ class _UniformHeaders:
     values: Any
 
     def is_whole(self, column: Any, type_: Any) -> bool:
-        """Tell whether a column that was made of these is one of that type, with an element for each of them."""
+        """Return whether a column made from these has that type and one element per header."""
         return bool(column.type == type_) and len(column) == len(self.values)
 
     def is_each(self, found: HeaderColumns) -> bool:
-        """Tell whether there is a schema and a value for each of these, and a null only where it may be."""
+        """Return whether each header has a schema and a value, and nulls are only where the schema allows them."""
         columns = (found.schemas, found.values)
         if not all(column.type == pa.string() and len(column) == len(self.values) for column in columns):
             return False
@@ -203,13 +203,13 @@ class _UniformHeaders:
         return all(kind is None or schema_from_text(kind).optional for kind in kinds)
 
     def failed(self, encoded: Any, code: int, error: Exception) -> Iterator[tuple[int, Exception]]:
-        """Yield the places of a value that failed."""
+        """Yield the positions of a value that failed."""
         for place in self.places[encoded.indices.to_numpy() == code].tolist():
             yield place, error
 
 
 def _columns(found: ColumnRun | HeaderColumns | Declined) -> Any:
-    """Return the schemas and the values of converted headers as they stand in a column."""
+    """Return the schemas and values of converted headers as the columns of a batch."""
     if found is NotImplemented:
         return NotImplemented
     if isinstance(found, HeaderColumns):
@@ -225,8 +225,8 @@ def _schema_of(alike: _UniformHeaders) -> Schema | None:
 
 
 def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[_UniformHeaders]:
-    """Yield headers that are alike; the rows of most topics have the same, ``width`` of them, in the same order."""
-    import numpy as np  # as long as a stage has no headers it needs no more than Arrow
+    """Yield uniform groups of headers; the rows of most topics have the same ``width`` headers in the same order."""
+    import numpy as np  # a stage without headers needs only Arrow
 
     if len(values) == 0:
         return
@@ -241,7 +241,7 @@ def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[
     kinds = kinds.dictionary_encode("encode")
     width = len(kinds.dictionary)
     codes = names.indices.to_numpy().astype(np.int64) * width + kinds.indices.to_numpy()
-    # Numbers of two bytes are sorted without comparing them.
+    # Two-byte numbers use a radix sort.
     codes = codes.astype(np.uint16) if len(names.dictionary) * width <= 1 << 16 else codes
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
@@ -255,11 +255,11 @@ def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[
 
 @dataclass
 class _Lists:
-    """A column of headers taken apart, and which of them failed."""
+    """A headers column split into its parts, and the headers that failed."""
 
     column: Any
     failed: dict[int, Exception] = field(default_factory=dict)
-    """By the place of the header among all."""
+    """By the header's position among all headers."""
     failed_rows: dict[int, Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -268,7 +268,7 @@ class _Lists:
         self.width = common_length(self.lengths)
 
     def in_order(self, parts: list[tuple[Any, Any]], type_: Any) -> Any:
-        """Return parts, each with the places of its elements, as one array of a type."""
+        """Return parts, each with the positions of its elements, as one array of a type."""
         import numpy as np
 
         if len(parts) < 2:
@@ -279,7 +279,7 @@ class _Lists:
         return whole.take(pa.array(inverse))
 
     def rebuilt(self, parts: list[Any], build: Any) -> Any:
-        """Return the parts of all headers as lists again; a row in which one failed has none."""
+        """Return the parts of all headers as lists again; a row with a failed header gets an empty list."""
         import numpy as np
 
         lengths = self.lengths

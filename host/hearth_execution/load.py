@@ -1,4 +1,4 @@
-"""Loading: from the reference of an entry point to the class it names."""
+"""Loading: from the reference of an entry point to its class."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 from hearth_api import PluginError
 
 load_lock = threading.RLock()
-"""Held by whoever loads modules where other threads may do so, too.
+"""Hold this lock to load modules while other threads may do so.
 
-Of two that load what imports each other Python gives one a module that is half there, or both would wait for ever.
+If two threads load modules that import each other, Python gives one of them a half-initialized module, or both would
+deadlock.
 """
 
 
 def load_module(name: str) -> Any:
-    """Import a module, one thread at a time: several may share the process."""
+    """Import a module, one thread at a time: several tenants may share the process."""
     with load_lock:
         return importlib.import_module(name)
 
@@ -36,7 +37,7 @@ def load_class(reference: str) -> type[Any]:
 
 
 def version_of(plugin: Any) -> str | None:
-    """Return what the plugin says of its version; ``undefined`` when it has none or fails to say."""
+    """Return the plugin's version; ``undefined`` if its ``version`` method is missing or raises."""
     try:
         version = plugin.version()
     except Exception:

@@ -1,4 +1,4 @@
-"""A REST extension that is loaded: what it registered, in the process of a host as well as in a stage."""
+"""A loaded REST extension and its registrations, in a host or in a stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hearth_execution.load import load_class, version_of
 
 
 class _ExtensionContext(RestExtensionContext):
-    """Notes what an extension adds."""
+    """Collects the registrations of an extension."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
@@ -26,12 +26,12 @@ class _ExtensionContext(RestExtensionContext):
         self.filters: list[RestFilter] = []
 
     def add_resource(self, method: str, path: str, handler: RestHandler) -> None:
-        """Note a resource."""
+        """Register a resource."""
         self.resources.append((method.upper(), path))
         self.handlers.append(handler)
 
     def add_filter(self, request_filter: RestFilter) -> None:
-        """Note a filter."""
+        """Register a filter."""
         self.filters.append(request_filter)
 
     def cluster_state(self) -> ClusterState:
@@ -40,9 +40,9 @@ class _ExtensionContext(RestExtensionContext):
 
 
 class LoadedExtension:
-    """An extension that was made, configured and registered; what it raises meanwhile is raised here.
+    """An extension, created, configured and registered; the constructor raises what the extension raises.
 
-    `resources` are the method and path of each, in the order in which they were added.
+    `resources` holds the method and path of each resource, in registration order.
     """
 
     def __init__(self, reference: str, config: Mapping[str, str], state: ClusterState) -> None:
@@ -57,19 +57,19 @@ class LoadedExtension:
 
     @property
     def has_filters(self) -> bool:
-        """Return whether it wants to see every request."""
+        """Return whether it filters every request."""
         return bool(self._filters)
 
     def judge(self, request: RestRequest) -> RestResponse | None:
-        """Show a request to the filters; the first response ends it, `None` lets it pass."""
+        """Pass a request to the filters; returns the first response, or `None` to let the request pass."""
         return next((found for each in self._filters if (found := each(request)) is not None), None)
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
-        """Answer a request to one of the resources, by its number."""
+        """Answer a request to one of the resources, by its index."""
         return self._handlers[resource](request)
 
     def close(self) -> None:
-        """Close the extension; what it raises is printed and keeps nothing else open."""
+        """Close the extension; prints what it raises."""
         try:
             self._extension.close()
         except Exception:

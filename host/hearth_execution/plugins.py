@@ -1,8 +1,8 @@
-"""Loaded plugins of one environment, by role, and what runs one of them on many rows.
+"""The loaded plugins of one environment, by role, and the code that runs one of them on many rows.
 
-The same classes serve the plugins that are installed with the host, inside the task runtime, and those of a bundle,
-inside its stage process. ``transformation`` and ``converter`` run them on batches. Tolerance, retries and dead letters
-are Kafka Connect's and therefore per record, however many rows a plugin is given at once.
+The same classes serve plugins installed with the host, inside the task runtime, and those of a bundle, inside its
+stage process. ``transformation`` and ``converter`` run them on batches. Tolerance, retries and dead letters follow
+Kafka Connect and are therefore per record, however many rows a plugin gets at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Plugins:
         self._loaded: dict[str, Any] = {}
         self._class_names: dict[str, str] = {}
         self._failing: dict[str, bool] = {}
-        """Roles whose form for batches raised, so that records are used until a batch goes well; True for good."""
+        """Roles whose batch form raised: records are used until a batch succeeds, or permanently if True."""
 
     def load(self, role: str, class_name: str, reference: str, config: dict[str, str]) -> str | None:
         """Create and configure the plugin of a role; returns its version."""
@@ -71,40 +71,40 @@ class Plugins:
 
     @property
     def has_converters(self) -> bool:
-        """Return whether one of the connector's converters is among them."""
+        """Return whether it contains a converter of the connector."""
         return not self._loaded.keys().isdisjoint(_PHASE_OF_ROLE)
 
     def class_name(self, role: str) -> str:
-        """Return the class name under which the plugin of a role is known."""
+        """Return the configured class name of the plugin of a role."""
         return self._class_names[role]
 
     def row_writer(self, role: str, topic: str, schema: Any) -> Any:
-        """Return what writes values for the converter of a role one by one, None where nothing does for now."""
+        """Return a writer of single values for the converter of a role, None if it has none at present."""
         converter = self._loaded[role]
         if not isinstance(converter, BatchConverter) or role in self._failing or needs_records(schema):
             return None
         try:
             return converter.row_writer(topic, schema)
-        except Exception:  # told by what the converter makes of a column
+        except Exception:  # the column form will report the error
             return None
 
     def attempts(self, role: str) -> Attempts:
-        """Return what runs the plugin of a role on rows, whose phase is named as in Kafka Connect."""
+        """Return the runner for the plugin of a role, with Kafka Connect's name of its phase."""
         phase = _PHASE_OF_ROLE.get(role, "TRANSFORMATION")
         return Attempts(self.retry, phase, self.class_name(role), role, self._failing)
 
     def records(self, batch: Batch) -> list[Any]:
-        """Return the rows of a batch as the records this task's kind of connector has."""
+        """Return the rows of a batch as source or sink records, depending on the task."""
         return batch_to_source_records(batch) if self._is_source else batch_to_sink_records(batch)
 
     def close(self) -> None:
-        """Close every plugin; what one of them raises does not keep the others open."""
+        """Close every plugin; an error of one does not stop the others from being closed."""
         plugins, self._loaded = list(self._loaded.values()), {}
         for plugin in plugins:
             try:
                 plugin.close()
             except Exception:
-                log.exception("%s did not close as it should", type(plugin).__name__)
+                log.exception("closing %s failed", type(plugin).__name__)
 
 
 class Attempts:
@@ -113,16 +113,16 @@ class Attempts:
     def __init__(
         self, retry: Retry, phase: str, class_name: str, role: str = "", failing: dict[str, bool] | None = None
     ) -> None:
-        """``failing`` holds the roles that are run by records for now; the plugin's own comes and goes."""
+        """``failing`` holds the roles that currently run record by record; this plugin's role is added and removed."""
         self._retry = retry
         self._role, self._failing = role, {} if failing is None else failing
         self._started = 0.0
-        """When the last first attempt began, where that matters."""
+        """When the latest first attempt started, if there is a retry deadline."""
         self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
         self._failed_before = 0
-        """Count of rows that failed in earlier runs, such as the conversion whose values are collected."""
+        """Number of rows that failed in earlier runs, such as the conversion whose values are collected now."""
 
     def at_once(
         self,
@@ -131,13 +131,13 @@ class Attempts:
         accept: Callable[[Any, Mapping[int, Exception]], T],
         by_records: Callable[[], T],
     ) -> T:
-        """Return what the form for batches makes of all rows, else what the form for records does.
+        """Return the result of the batch form for all rows, else that of the record form.
 
-        ``run`` calls the plugin, which may name rows that failed (``PartlyFailed``); the others are done. ``accept``
-        is given its result and these rows' errors, and raises where they are not what the plugin has to return.
-        ``by_records`` takes the whole batch, once, where the plugin raises or declines. After it raised, the next
-        batches go by records until one has no failure; after a result that is not accepted all of them do. Where an
-        error is retriable, or nothing is tolerated, named rows do not count: the batch goes by records as well.
+        ``run`` calls the plugin, which may report rows that failed (``PartlyFailed``); the others are done. ``accept``
+        gets its result and these rows' errors, and raises if they are not what the plugin must return. ``by_records``
+        processes the whole batch, once, if the plugin raises or declines. After the plugin raised, the next batches
+        are processed by records until one has no failure; after a result that was not accepted all of them are. If a
+        reported error is retriable, or nothing is tolerated, the batch is processed by records as well.
         """
         if self._role in self._failing:
             return self._recovering(by_records)
@@ -161,7 +161,7 @@ class Attempts:
         except Exception as error:
             if not len(rows):
                 raise
-            log.error("%s is given records instead of batches from now on: %s", self._class_name, error)
+            log.error("%s gets records instead of batches from now on: %s", self._class_name, error)
             self._failing[self._role] = True
             return self._recovering(by_records)
         if partly.errors:
@@ -178,17 +178,17 @@ class Attempts:
         return done
 
     def in_halves(self, rows: Any, run: Callable[[int, int], T], blank: T) -> list[T]:
-        """Run on all rows at once; where that raises, on fewer, until the rows that fail stand alone.
+        """Run on all rows at once; if that raises, on halves, until each failing row is isolated.
 
-        ``run`` is given the first row's index and the number of rows. The results come in order, with ``blank`` where
-        a row failed. Only a row that stands alone is tried again, so that nothing else waits for it. Where nothing is
-        tolerated, all rows behind one that failed count as failed with it.
+        ``run`` gets the first row's index and the number of rows. The results are in order, with ``blank`` for each
+        failed row. Only an isolated row is retried, so that no other row waits for it. If nothing is tolerated, all
+        rows after a failed one fail with it.
         """
         self._failed_before = len(self.failures)
         return self._run(rows, run, blank, 0, len(rows))
 
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
-        """Run on each item; the results come in order, with ``blank`` where a row failed."""
+        """Run on each item; the results are in order, with ``blank`` for each failed row."""
         self._failed_before = len(self.failures)
         results: list[T] = []
         pairs, first = iter(zip(rows, items)), self.noting(run)
@@ -202,7 +202,7 @@ class Attempts:
         return results
 
     def noting(self, run: Callable[[X], T]) -> Callable[[X], T]:
-        """Return what makes a first attempt, with a note of when it began if there may be others until some time."""
+        """Return a function for first attempts, which records their start time if retries have a deadline."""
         if self._retry.timeout_ms <= 0:
             return run
 
@@ -213,7 +213,7 @@ class Attempts:
         return noted
 
     def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception) -> T:
-        """Try what raised again while its failure asks for it; returns ``blank`` where it failed for good."""
+        """Retry a failed operation as the retry policy allows; returns ``blank`` if it keeps failing."""
         for attempt in itertools.count():
             if not self._retry.is_worth_another(error, attempt, self._started):
                 break
@@ -244,10 +244,10 @@ class Attempts:
         ]
 
     def _ever_more(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
-        """Run on the first row, and on twice as many each time that goes well.
+        """Run on the first row, then double the number of rows after each success.
 
-        What a plugin calls retriable mostly is no row's fault: something is away, and each call may take its time to
-        find that out. So there is one call for each row as long as that lasts, and few when it is over.
+        A retriable error is seldom the fault of a row: a service is unavailable, and each call may take long to find
+        that out. So there is one call per row while the outage lasts, and few afterwards.
         """
         results: list[T] = []
         step, end = 1, start + size
@@ -260,19 +260,19 @@ class Attempts:
 
     @property
     def _is_over(self) -> bool:
-        """Return whether a row has failed in this run that nobody tolerates: those behind it are not reached."""
+        """Return whether a row failed in this run and is not tolerated: later rows are not reached."""
         return self._retry.is_strict and len(self.failures) > self._failed_before
 
     def _not_reached(self, rows: Iterable[int], blank: T) -> list[T]:
-        """Have rows fail with the last one that did."""
+        """Fail the remaining rows with the last failure."""
         last = self.failures[-1]
         behind = [replace(last, row=int(row)) for row in rows]
         self.failures += behind
         return [blank] * len(behind)
 
     def _note_named(self, rows: Any, errors: Mapping[int, Exception]) -> None:
-        """Note the errors of rows by their places; those that are not made yet are made when somebody looks."""
-        import numpy as np  # only where columns are, and some rows of them fail
+        """Record the errors of rows by position; lazy errors are created on first access."""
+        import numpy as np  # only if some rows of a column fail
 
         made, places = _made(errors), sorted(errors)
         for place, row in zip(places, np.asarray(rows)[places].tolist()):
@@ -281,26 +281,26 @@ class Attempts:
                 self.failures.append(Failure(row, self._phase, self._class_name, info))
             else:
                 self._note(row, error)
-                error.__traceback__ = None  # its frames hold the batch, and this error among others
+                error.__traceback__ = None  # its frames hold the batch, and this error
 
     def _note(self, row: Any, error: Exception) -> None:
         self.failures.append(Failure.of(int(row), self._phase, self._class_name, error))
 
 
 def _check_errors(errors: Mapping[int, Exception], count: int) -> None:
-    """Raise unless errors stand at places of a batch of so many rows."""
+    """Raise unless all errors are at positions of a batch of ``count`` rows."""
     for place, error in _made(errors).items():
         if not 0 <= place < count or not isinstance(error, Exception):
-            raise PluginError(f"named {error!r} as the error of row {place!r}, of {count} rows")
+            raise PluginError(f"returned {error!r} as the error of row {place!r} of {count} rows")
     if errors and not 0 <= min(errors) <= max(errors) < count:
-        raise PluginError(f"named errors of rows {min(errors)!r} to {max(errors)!r}, of {count} rows")
+        raise PluginError(f"returned errors of rows {min(errors)!r} to {max(errors)!r} of {count} rows")
 
 
 def _made(errors: Mapping[int, Exception]) -> Mapping[int, Exception]:
-    """Return those of the errors of rows that are there already."""
+    """Return the errors that exist already."""
     return errors.made if isinstance(errors, LateErrors) else errors
 
 
 def joined(columns: list[Any]) -> Any:
-    """Return Arrow arrays one behind the other; nearly always there is one, which is not copied."""
+    """Return Arrow arrays concatenated; a single one, the usual case, is not copied."""
     return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)

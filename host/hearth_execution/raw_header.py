@@ -1,4 +1,4 @@
-"""Headers as Kafka has them, names with bytes: as a column of lists, as lists, and what a converter sees of them."""
+"""Kafka's headers, names with bytes: as a column of lists, as Python lists, and as Connect headers for a converter."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ RawHeaders = list[tuple[str, "bytes | None"]]
 
 
 def to_headers(raw: RawHeaders) -> Headers:
-    """Return the headers a converter may look at and change."""
+    """Return the headers that a converter may read and change."""
     return Headers([Header(key, OPTIONAL_BYTES_SCHEMA, data) for key, data in raw])
 
 
 def from_headers(headers: Headers) -> RawHeaders:
-    """Return what a converter left behind; a text among it is written as UTF-8, anything else raises a DataError."""
+    """Return a converter's changed headers; encodes text as UTF-8 and raises a DataError for other types."""
     return [(header.key, _data(header)) for header in headers]
 
 
@@ -30,15 +30,15 @@ def raw_column(rows: Sequence[RawHeaders]) -> Any:
 
 
 def raw_lists(ends: Any, keys: Any, values: Any) -> Any:
-    """Return the column of headers of these parts; the headers of a row end where `ends` says, which begins with 0."""
+    """Return a headers column of these parts; `ends` starts with 0 and holds the end of each row's headers."""
     return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([keys, values], names=["key", "value"]))
 
 
 def check_raw(column: Any) -> None:
-    """Raise a ``ValueError`` for what is no column of headers that may be written."""
+    """Raise a ``ValueError`` for a column that does not hold valid headers."""
     empty = raw_column([])
     if column.type != empty.type or column.flatten().field("key").null_count:
-        raise ValueError(f"headers are a column of {column.type}, not of {empty.type} with names that are not null")
+        raise ValueError(f"the headers column has type {column.type}, expected {empty.type} without null names")
 
 
 def raw_rows(column: Any) -> list[RawHeaders]:
@@ -50,21 +50,21 @@ def raw_rows(column: Any) -> list[RawHeaders]:
 
 
 def list_lengths(column: Any) -> Any:
-    """Return how many headers each row of a column has."""
+    """Return the number of headers of each row."""
     lengths = pa.compute.list_value_length(column)
     return pa.compute.fill_null(lengths, 0) if lengths.null_count else lengths
 
 
 def common_length(lengths: Any) -> int:
-    """Return how many headers each row has, where all have the same number of them, else 0; of a numpy array."""
+    """Return the number of headers per row if all rows have the same, else 0; takes a numpy array."""
     first = int(lengths[0]) if len(lengths) else 0
     return first if (lengths == first).all() else 0
 
 
 class HeaderRows:
-    """The headers of the rows of one column of cells, for converters that look at them row by row.
+    """The headers of the rows of one column of cells, for converters that read them row by row.
 
-    They are read from their column when somebody looks at the first; ``changed`` holds the rows that were written.
+    The column is converted on first access; ``changed`` holds the rows that were written.
     """
 
     def __init__(self, column: Any = None) -> None:
@@ -83,19 +83,19 @@ class HeaderRows:
         return self._rows[position]
 
     def has_any(self, names: frozenset[str]) -> bool:
-        """Return whether a row has a header of one of these names."""
+        """Return whether any row has a header with one of these names."""
         if self._column is None or not names:
             return False
         keys = self._column.flatten().field("key")
         return bool(pa.compute.any(pa.compute.is_in(keys, pa.array(sorted(names), pa.string()))).as_py())
 
     def __setitem__(self, position: int, own: RawHeaders) -> None:
-        """Change the headers of a row."""
+        """Replace the headers of a row."""
         self.changed[position] = own
 
 
 def with_changes(column: Any, changed: Mapping[int, RawHeaders], count: int) -> Any:
-    """Return a column of headers, or ``None`` where there is none, in which some of ``count`` rows have others."""
+    """Return a headers column (or ``None``) with the changed rows applied, for ``count`` rows."""
     if not changed:
         return column
     rows = [[] for _ in range(count)] if column is None else raw_rows(column)
@@ -112,4 +112,4 @@ def _data(header: Header) -> bytes | None:
         return value.encode()
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    raise DataError(f"the converter left a header {header.key!r} of {type(value).__name__}, Kafka's headers are bytes")
+    raise DataError(f"the converter set header {header.key!r} to {type(value).__name__}, Kafka's headers are bytes")

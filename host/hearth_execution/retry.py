@@ -1,4 +1,4 @@
-"""Retrying one record: Kafka Connect's RetryWithToleranceOperator without the tolerating."""
+"""Retries of one record: Kafka Connect's RetryWithToleranceOperator without the tolerance."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Retry:
-    """How often a retriable failure of one operation is tried again.
+    """How long a retriable failure of one operation is retried.
 
-    The waits are Kafka Connect's: 300 ms, doubled each time; past ``delay_max_ms`` a random part of it; never past
-    the deadline of ``timeout_ms`` after the first attempt (0 = no retry, -1 = for ever). Setting ``stopping`` ends a
-    wait, and the operation counts as failed. Where it ``is_strict`` nothing is tolerated, and nobody needs to know
-    what becomes of records behind the first that failed.
+    The delays are Kafka Connect's: 300 ms, doubled each time; a random part of ``delay_max_ms`` once they exceed it;
+    never past ``timeout_ms`` after the first attempt (0 = no retry, -1 = forever). Setting ``stopping`` ends a wait
+    and fails the operation. With ``is_strict`` nothing is tolerated, and records after the first failure do not
+    matter.
     """
 
     timeout_ms: int
@@ -33,7 +33,7 @@ class Retry:
     is_strict: bool = False
 
     def run(self, operation: Callable[[], T]) -> T:
-        """Call ``operation`` until it returns, raises for good, or the time is over."""
+        """Call ``operation`` until it returns, raises an error that is not retriable, or times out."""
         started = self.clock()
         attempt = 0
         while True:
@@ -45,7 +45,7 @@ class Retry:
                 attempt += 1
 
     def is_worth_another(self, error: Exception, attempt: int, started: float) -> bool:
-        """Wait before the attempt after this one (from 0), and return whether there is to be one."""
+        """Wait before the next attempt, and return whether to make it; ``attempt`` counts from 0."""
         deadline = started + self.timeout_ms / 1000
         wait = self._wait_ms(attempt, deadline) if is_retriable(error) else None
         return wait is not None and not self.stopping.wait(wait / 1000)
@@ -61,4 +61,4 @@ class Retry:
 
 
 NO_RETRY = Retry(timeout_ms=0, delay_max_ms=0)
-"""The first failure counts: what holds where no connector says otherwise, because there is none."""
+"""No retries, for operations without a connector's settings."""

@@ -1,4 +1,4 @@
-"""Python's stack in a process that executes plugins: values may be as deep there as in Java."""
+"""Python's stack in a process that runs plugins: values may be nested as deep as in Java."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 import threading
 
 MOST_CALLS = 10_000
-"""How deep calls may nest: a value has up to a thousand levels, as Jackson allows, and each takes up to ten calls."""
+"""Depth of nested calls: a value has up to a thousand levels, as in Jackson, and each takes up to ten calls."""
 THREAD_BYTES = 8 << 20
-"""How much of C's stack so many calls may take, for some Pythons have a part of it for each."""
+"""C stack that these calls may take, because some Pythons use it for each call."""
 
 
 def make_room() -> None:
-    """Let calls nest so deep from now on, unless the main thread has less of C's stack than that could take."""
+    """Raise the recursion limit, unless the C stack of the main thread is too small for it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
     if limit != resource.RLIM_INFINITY and limit < THREAD_BYTES:
         return

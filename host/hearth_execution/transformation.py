@@ -1,8 +1,8 @@
-"""Transformations and predicates, run on batches whose rows are numbered together.
+"""Runs transformations and predicates on batches whose rows are numbered across them.
 
-Each is called in its batch form where it has one that takes the batch, and record by record otherwise. Steps that have
-no form for batches and follow each other hand the records over themselves, in the order of their numbers. The numbers
-go up in each batch that a step leaves; rows of one may have their place between those of another.
+Each is called in batch form if it has one that accepts the batch, record by record otherwise. Consecutive steps
+without a batch form pass on the records themselves, in the order of their numbers. The numbers ascend within each
+batch that a step returns; rows of different batches may interleave.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hearth_execution.plugins import Attempts, Plugins
 
 @dataclass(frozen=True)
 class Step:
-    """One link of the transformation chain: a transformation and the predicate that guards it."""
+    """One step of the transformation chain: a transformation and its predicate."""
 
     role: str
     predicate: str | None = None
@@ -33,18 +33,18 @@ class Step:
 
 @dataclass
 class Outcome:
-    """What a chain made of a batch: the batches that go on and the rows that failed; other rows were dropped."""
+    """The result of a chain: the remaining batches and the failed rows; other rows were dropped."""
 
     batches: list[Batch] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
 
 Link = Callable[[list[Batch]], Outcome]
-"""Does something to all batches that there are."""
+"""Processes all batches."""
 
 
 def chain(batches: Sequence[Batch], links: Iterable[Link]) -> Outcome:
-    """Run batches through links, each of which is given what the one before it left."""
+    """Run batches through links, each of which gets the result of the one before."""
     outcome = Outcome(list(batches))
     for link in links:
         if not outcome.batches:
@@ -57,15 +57,15 @@ def chain(batches: Sequence[Batch], links: Iterable[Link]) -> Outcome:
 
 @dataclass(frozen=True)
 class Guard:
-    """A predicate before a transformation, wherever the two run."""
+    """The predicate of a transformation, wherever the two run."""
 
     test: Callable[[Batch], tuple[Any, list[Failure]]]
     negate: bool
     class_name: str
-    """Class of the transformation: Kafka Connect names it for a failure of its predicate, too."""
+    """Class of the transformation, which Kafka Connect also names for a failure of its predicate."""
 
     def apply(self, batches: Sequence[Batch], transform: Link) -> Outcome:
-        """Transform only the rows that the predicate chooses, and leave the others as they are."""
+        """Transform only the rows that the predicate selects; the others stay unchanged."""
         chosen: list[Batch] = []
         others: list[Batch] = []
         failed: list[Failure] = []
@@ -100,8 +100,8 @@ class Transformations:
     ) -> Outcome:
         """Run batches through consecutive steps.
 
-        ``records`` are those they were made of, numbered from 0, where somebody has them. With ``drops_positions``
-        what the last steps make of records need not say where in their source these were.
+        ``records`` are the rows as records, numbered from 0, if they exist already. With ``drops_positions`` the
+        records of the last steps need not carry their source positions.
         """
         links: list[Link] = []
         left = len(steps)
@@ -117,15 +117,15 @@ class Transformations:
         return chain(batches, links)
 
     def take_records(self, steps: Sequence[Step]) -> bool:
-        """Tell whether there are steps, and the first is given records, which need not become batches for it."""
+        """Return whether the first step takes records, which then need not be converted to batches."""
         return bool(steps) and self._takes_records(steps[0])
 
     def to_records(
         self, steps: Sequence[Step], batches: Sequence[Batch], consumed: Any
     ) -> tuple[list[Any], list[Failure]]:
-        """Run a sink's batches through steps and return the records that are left, and the rows that failed.
+        """Run a sink's batches through steps; returns the remaining records and the failed rows.
 
-        Each record knows what it was read from (``consumed``), also one that a step made anew.
+        Each record refers to the row it was read from (``consumed``), even if a step created it.
         """
         count = len(list(takewhile(self._takes_records, reversed(steps))))
         first, last = steps[: len(steps) - count], steps[len(steps) - count :]
@@ -139,7 +139,7 @@ class Transformations:
         return records, outcome.failures
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
-        """Ask a predicate about every row: a boolean array, and the rows it failed on (``False`` there)."""
+        """Evaluate a predicate for every row: a boolean array, and the rows it failed on (``False`` there)."""
         attempts = self.plugins.attempts(role)
         predicate: Predicate = self.plugins[role]
         if isinstance(predicate, BatchPredicate):
@@ -149,7 +149,7 @@ class Transformations:
         return mask, attempts.failures
 
     def _takes_records(self, step: Step) -> bool:
-        """Tell whether a step has no part that is called with batches."""
+        """Return whether neither a step nor its predicate has a batch form."""
         guards = [] if step.predicate is None else [self.plugins[step.predicate]]
         plugins = [self.plugins[step.role], *guards]
         return not any(isinstance(each, (BatchTransformation, BatchPredicate)) for each in plugins)
@@ -167,7 +167,7 @@ class Transformations:
     def _run_records(
         self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None, failures: list[Failure]
     ) -> tuple[list[int], list[Any]]:
-        """Take the rows of batches through steps as records; returns those that are left, with their numbers."""
+        """Run the rows of batches through steps as records; returns the remaining ones with their numbers."""
         if records is None:
             attempts = self.plugins.attempts(steps[0].role)
             numbers, records = self._records(attempts, batches)
@@ -181,7 +181,7 @@ class Transformations:
         return left
 
     def _link(self, step: Step) -> Callable[[Any], Any]:
-        """Return what a step does to one record; its predicate is asked again when it is tried again, as in Java."""
+        """Return the function of a step for one record; a retry evaluates its predicate again, as in Java."""
         apply = self.plugins[step.role].apply
         if step.predicate is None:
             return apply  # type: ignore[no-any-return]
@@ -215,7 +215,7 @@ class Transformations:
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
             failed = rows[list(errors)]
             if len(failed) and any(are_in(rows_of(each), failed).any() for each in batches):
-                raise PluginError("apply_batch returned a row that it names as failed")
+                raise PluginError("apply_batch returned a row that it reported as failed")
             return batches
 
         def by_records() -> list[Batch]:
@@ -250,7 +250,7 @@ class Transformations:
         return pa.array([bool(answers.get(row, False)) for row in rows_of(batch).tolist()], pa.bool_())
 
     def _records(self, attempts: Attempts, batches: Sequence[Batch]) -> tuple[list[int], list[Any]]:
-        """Return rows as records in the order of their numbers; a row whose values Python cannot hold is a failure."""
+        """Return rows as records in the order of their numbers; a row whose values Python cannot hold fails."""
         return _in_turn([part for batch in batches for part in self._read(attempts, batch)])
 
     def _read(self, attempts: Attempts, batch: Batch) -> list[tuple[list[int], list[Any]]]:
@@ -264,7 +264,7 @@ class Transformations:
 
 
 def records_in_turn(batches: Sequence[Batch]) -> list[Any]:
-    """Return the rows of a sink's batches as records, in the order of their numbers, or of the batches without any."""
+    """Return the rows of a sink's batches as records, ordered by number, or by batch if they have no numbers."""
     if not are_interleaved(batches):
         return [record for batch in batches for record in batch_to_sink_records(batch)]
     _, records = _in_turn([(rows_of(batch).tolist(), batch_to_sink_records(batch)) for batch in batches])
@@ -272,7 +272,7 @@ def records_in_turn(batches: Sequence[Batch]) -> list[Any]:
 
 
 def _in_turn(parts: Sequence[tuple[list[int], list[Any]]]) -> tuple[list[int], list[Any]]:
-    """Return the numbers and the records of several parts as one, in the order of the numbers."""
+    """Merge the numbers and records of several parts in the order of the numbers."""
     if len(parts) == 1:
         return parts[0]
     pairs = [pair for numbers, records in parts for pair in zip(numbers, records)]
@@ -283,9 +283,9 @@ def _in_turn(parts: Sequence[tuple[list[int], list[Any]]]) -> tuple[list[int], l
 def _through(
     links: Sequence[tuple[Callable[[Any], Any], Attempts]], numbers: Iterable[int], records: Iterable[Any]
 ) -> tuple[list[int], list[Any]]:
-    """Take one record after the other through all links; returns those that are left, with their numbers.
+    """Run one record after the other through all links; returns the remaining ones with their numbers.
 
-    A link that raised and did well when it was tried again hands its record to the next one; else the record is out.
+    If a retry of a failed link succeeds, its record goes on to the next link; otherwise the record is dropped.
     """
     rows: list[int] = []
     left: list[Any] = []
@@ -314,7 +314,7 @@ def _through(
 def _collected(
     attempts: Attempts, numbers: list[int], records: list[Any], drops_positions: bool = False
 ) -> list[Batch]:
-    """Return records as numbered batches; one that is not what its schemas say is a failure."""
+    """Return records as numbered batches; a record that does not match its schemas is a failure."""
 
     def collect(start: int, size: int) -> list[Batch]:
         batches = records_by_kind(records[start : start + size], drops_positions=drops_positions)
@@ -329,7 +329,7 @@ def without(batch: Batch, failures: list[Failure]) -> Any:
 
 
 def _split(batch: Batch, mask: Any) -> tuple[Batch, Batch]:
-    """Return the rows that a mask marks, and the others; where they are all, what is known of them stays."""
+    """Return the rows that a mask selects, and the others; if one part has all rows, its cached groupings stay."""
     chosen = batch.filter(mask)
     if chosen.num_rows == batch.num_rows:
         return batch, chosen.slice(0, 0)
@@ -337,7 +337,7 @@ def _split(batch: Batch, mask: Any) -> tuple[Batch, Batch]:
 
 
 def _renumbered(batches: list[Batch], numbers: list[int]) -> list[Batch]:
-    """Return batches whose rows are places, or all there are, with the numbers that stand in these places."""
+    """Return batches whose rows are indices, or all rows, with the numbers at these indices."""
     column = pa.array(numbers, pa.int32())
     places = [batch.column("row") for batch in batches]
     own = (column if place is None else column.take(place) for place in places)

@@ -1,4 +1,4 @@
-"""Attempts: how often a plugin is called until the records that fail stand alone."""
+"""Attempts: how plugins are called until each failing record is isolated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLANK: list[int] = []
 
 
 class Instant(threading.Event):
-    """Lets every wait pass at once."""
+    """Ends every wait at once."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for nothing."""
@@ -29,7 +29,7 @@ class Instant(threading.Event):
 
 
 class Work:
-    """Counts what is done to rows, and fails where a bad row is among them."""
+    """Counts calls on rows, and fails if a bad row is among them."""
 
     def __init__(self, bad: set[int], error: type[Exception] = ValueError) -> None:
         self.bad, self.error = bad, error
@@ -44,19 +44,19 @@ class Work:
 
 
 def attempts(timeout_ms: int = 0, *, is_strict: bool = False) -> Attempts:
-    """Return attempts that name a stage and class."""
+    """Return attempts with a phase and a class name."""
     return Attempts(Retry(timeout_ms, 1000, Instant(), is_strict=is_strict), "TRANSFORMATION", "the.Class")
 
 
-def test_rows_that_all_go_well_are_done_in_one_call() -> None:
-    """The common case costs one call, however many rows."""
+def test_rows_without_failures_take_one_call() -> None:
+    """The common case costs one call for any number of rows."""
     work = Work(set())
     assert attempts().in_halves(range(1000), work, BLANK) == [list(range(1000))]
     assert work.calls == [(0, 1000)]
 
 
-def test_a_row_is_not_to_blame_for_a_machine_without_memory() -> None:
-    """It would be skipped where errors are tolerated; Java tolerates none of its errors that are no exceptions."""
+def test_memory_error_is_raised_and_not_a_failure_of_a_row() -> None:
+    """The row would be skipped with tolerance; Java does not tolerate its ``Error`` classes either."""
     trying = attempts()
     with pytest.raises(MemoryError):
         trying.in_halves(range(8), Work({5}, MemoryError), BLANK)
@@ -66,7 +66,7 @@ def test_a_row_is_not_to_blame_for_a_machine_without_memory() -> None:
 
 
 def test_one_bad_row_is_found_by_halving() -> None:
-    """Few calls find the row; all others come out in order, with the blank in its place."""
+    """Few calls find the row; all others are returned in order, with the blank in its place."""
     work, trying = Work({5}), attempts()
     assert trying.in_halves(np.arange(100, 108), work, [-1]) == [[0, 1, 2, 3], [4], [-1], [6, 7]]
     assert work.calls == [(0, 8), (0, 4), (4, 4), (4, 2), (4, 1), (5, 1), (6, 2)]
@@ -76,14 +76,14 @@ def test_one_bad_row_is_found_by_halving() -> None:
 
 
 def test_single_row_that_fails_is_called_once() -> None:
-    """A record that cannot be processed is not processed twice unless its failure asks for it."""
+    """A failed record is not processed twice unless its error is retriable."""
     work = Work({0})
     assert attempts().in_halves([7], work, BLANK) == [[]]
     assert work.calls == [(0, 1)]
 
 
-def test_only_the_row_that_stands_alone_is_tried_again() -> None:
-    """Waiting belongs to the record that fails, so the others are not held up with every half."""
+def test_only_an_isolated_row_is_retried() -> None:
+    """Only the failing record waits, so halving does not delay the others."""
     work = Work({1}, RetriableError)
     attempts(timeout_ms=1).in_halves([0, 1], work, BLANK)
     assert Counter(work.calls)[(0, 2)] == 1
@@ -91,8 +91,8 @@ def test_only_the_row_that_stands_alone_is_tried_again() -> None:
     assert Counter(work.calls)[(1, 1)] > 1
 
 
-def test_what_is_away_is_asked_once_for_each_row_and_seldom_when_it_is_back() -> None:
-    """A retriable failure is mostly no row's fault, and each call may have waited long before it failed."""
+def test_retriable_errors_take_one_call_per_row_and_few_after_recovery() -> None:
+    """A retriable error is seldom the fault of a row, and each call may wait long before it fails."""
     work, trying = Work({0, 1, 2}, RetriableError), attempts()
     trying.in_halves(range(16), work, BLANK)
     assert work.calls == [(0, 16), (0, 1), (1, 1), (2, 1), (3, 1), (4, 2), (6, 4), (10, 6)]
@@ -100,8 +100,8 @@ def test_what_is_away_is_asked_once_for_each_row_and_seldom_when_it_is_back() ->
 
 
 @pytest.mark.parametrize("error", [RetriableError, ValueError])
-def test_where_nothing_is_tolerated_nothing_is_tried_behind_the_first_failure(error: type[Exception]) -> None:
-    """The task fails there, and whoever waits for something that is away waits once; no row counts as done."""
+def test_without_tolerance_rows_after_the_first_failure_are_not_tried(error: type[Exception]) -> None:
+    """The task fails there, so an outage is waited for once; no later row counts as done."""
     work, trying = Work({2, 3, 4, 5, 6, 7}, error), attempts(is_strict=True)
     results = trying.in_halves(range(8), work, [-1])
     assert [each for part in results for each in part] == [0, 1, -1, -1, -1, -1, -1, -1]
@@ -121,7 +121,7 @@ def test_where_nothing_is_tolerated_nothing_is_tried_behind_the_first_failure(er
 
 
 def test_failure_without_rows_is_raised() -> None:
-    """There is no record to blame for a plugin that fails on nothing."""
+    """No record is to blame if a plugin fails without rows."""
 
     def fail(start: int, size: int) -> list[int]:
         raise ValueError("for no reason")
@@ -133,7 +133,7 @@ def test_failure_without_rows_is_raised() -> None:
 @settings(deadline=None)
 @given(st.integers(0, 40), st.sets(st.integers(0, 39)), st.sampled_from([ValueError, RetriableError]))
 def test_exactly_the_bad_rows_fail(size: int, bad: set[int], error: type[Exception]) -> None:
-    """Whatever fails, the failures are the bad rows in order and the results are all the others in order."""
+    """In every case the failures are the bad rows in order and the results are the others in order."""
     trying = attempts()
     results: list[Any] = trying.in_halves(range(size), Work(bad, error), [None])
     flat = [each for part in results for each in part]
@@ -142,13 +142,13 @@ def test_exactly_the_bad_rows_fail(size: int, bad: set[int], error: type[Excepti
 
 
 def test_items_are_done_one_by_one() -> None:
-    """An item that fails leaves a blank and is named by its row; the next is done all the same."""
+    """A failed item leaves a blank and a failure with its row; the next one is still processed."""
     trying = attempts()
     assert trying.one_by_one([3, 4, 5], int, ["1", "x", "3"], -1) == [1, -1, 3]
     assert [(each.row, each.error.class_name) for each in trying.failures] == [(4, "ValueError")]
 
 
-def test_item_is_tried_again_when_its_failure_asks_for_it() -> None:
+def test_item_is_retried_after_a_retriable_failure() -> None:
     """Retries are per item."""
     left = {"a": 2}
 
@@ -171,8 +171,8 @@ def test_single_column_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize(("took", "times"), [(0.5, 2), (5.0, 1)])
-def test_time_for_another_attempt_is_counted_from_the_first(took: float, times: int) -> None:
-    """A first attempt that took longer than the timeout was the last, as in Kafka Connect."""
+def test_retry_timeout_starts_at_the_first_attempt(took: float, times: int) -> None:
+    """A first attempt that took longer than the timeout is the last, as in Kafka Connect."""
     now, calls = [0.0], []
 
     def work(item: str) -> str:
@@ -187,12 +187,12 @@ def test_time_for_another_attempt_is_counted_from_the_first(took: float, times: 
 
 
 def accepted(result: Any, _: Any) -> Any:
-    """Take whatever comes."""
+    """Accept every result."""
     return result
 
 
 class TwoForms:
-    """A step whose form for batches raises, or names the rows that fail, and whose form for records finds them."""
+    """A step whose batch form raises or reports failed rows, and whose record form finds them."""
 
     def __init__(
         self, bad: set[int], error: type[Exception] = ValueError, *, names_rows: bool = False, is_late: bool = False
@@ -201,7 +201,7 @@ class TwoForms:
         self.calls: list[str] = []
 
     def run(self, trying: Attempts, rows: range) -> list[int]:
-        """Return all rows, -1 where one failed."""
+        """Return all rows, -1 for a failed one."""
         return trying.at_once(rows, lambda: self._batch(rows), accepted, lambda: self._records(trying, rows))
 
     def _batch(self, rows: range) -> Any:
@@ -238,7 +238,7 @@ class TwoForms:
 def test_a_batch_fails_as_its_records_do(
     size: int, bad: set[int], error: type[Exception], names_rows: bool, is_late: bool, is_strict: bool
 ) -> None:
-    """Whatever fails, and however the form for batches says so, the outcome is that of the form for records."""
+    """Whatever fails, and however the batch form reports it, the outcome equals that of the record form."""
     step, trying, alone = (
         TwoForms(bad, error, names_rows=names_rows, is_late=is_late),
         attempts(is_strict=is_strict),
@@ -252,15 +252,15 @@ def test_a_batch_fails_as_its_records_do(
     ]
 
 
-def test_rows_that_are_named_cost_no_second_call() -> None:
-    """The others are done in columns."""
+def test_reported_rows_take_no_second_call() -> None:
+    """The other rows stay in columns."""
     step = TwoForms({1}, names_rows=True)
     assert step.run(attempts(), range(3)) == [0, -1, 2]
     assert step.calls == ["batch"]
 
 
-def test_a_step_that_raised_goes_by_records_until_a_batch_goes_well() -> None:
-    """A step that fails in every batch is not asked in vain, and one that is mended is fast again."""
+def test_step_that_raised_gets_records_until_a_batch_succeeds() -> None:
+    """A step that fails on every batch is not called without effect, and a repaired one is fast again."""
     step, failing = TwoForms({1, 4}), dict[str, bool]()
     for start in (0, 3, 6, 9):
         trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
@@ -268,8 +268,8 @@ def test_a_step_that_raised_goes_by_records_until_a_batch_goes_well() -> None:
     assert step.calls == ["batch", "records", "records", "records", "batch"]
 
 
-def test_a_form_for_batches_that_breaks_its_contract_is_not_called_again(caplog: pytest.LogCaptureFixture) -> None:
-    """Its records are done all the same, and the log names the plugin once."""
+def test_batch_form_that_breaks_its_contract_is_not_called_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Its records are still processed, and the log names the plugin once."""
     failing: dict[str, bool] = {}
 
     def refuse(result: Any, _: Any) -> Any:
@@ -279,12 +279,12 @@ def test_a_form_for_batches_that_breaks_its_contract_is_not_called_again(caplog:
         trying = Attempts(Retry(0, 1000, Instant()), "TRANSFORMATION", "the.Class", "cast", failing)
         assert trying.at_once(range(2), lambda: [0], refuse, lambda: [0, 1]) == [0, 1]
     assert [each.getMessage() for each in caplog.records] == [
-        "the.Class is given records instead of batches from now on: returned 1 values for 2 rows"
+        "the.Class gets records instead of batches from now on: returned 1 values for 2 rows"
     ]
 
 
 def test_a_plugin_may_raise_the_host_s_own_error() -> None:
-    """It is an error like any other, and no broken contract: a batch that goes well brings the plugin back."""
+    """It is an ordinary error, not a broken contract: a successful batch restores the batch form."""
     step, failing = TwoForms({1}, PluginError), dict[str, bool]()
     for start in (0, 2, 4):
         step.run(
@@ -294,7 +294,7 @@ def test_a_plugin_may_raise_the_host_s_own_error() -> None:
 
 
 def late(*places: int, error: Any = None) -> LateErrors:
-    """Return errors of rows that are made when somebody looks."""
+    """Return errors of rows that are created on access."""
     errors = LateErrors()
     errors.add(np.array(places), lambda place: _raise(place) if error is None else error)
     return errors
@@ -305,9 +305,9 @@ def _raise(place: int) -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"), [(None, "nothing to be made of 1"), ("no error", "named 'no error' as the error of a row")]
+    ("error", "words"), [(None, "nothing to be made of 1"), ("no error", "returned 'no error' as the error of a row")]
 )
-def test_what_cannot_be_made_is_told_in_its_place(error: Any, words: str) -> None:
+def test_error_that_cannot_be_created_is_replaced_by_its_reason(error: Any, words: str) -> None:
     """The row has failed, whatever its error would have been."""
     trying = attempts()
     named = PartlyFailed([0, -1], late(1, error=error))
@@ -318,14 +318,14 @@ def test_what_cannot_be_made_is_told_in_its_place(error: Any, words: str) -> Non
 @pytest.mark.parametrize(
     "errors", [{2: ValueError("x")}, {-1: ValueError("x")}, {0: "no error"}, {"0": ValueError("x")}, late(2), late(-1)]
 )
-def test_rows_that_are_named_are_rows_of_the_batch(errors: Any) -> None:
-    """A plugin that names others is not believed, and its records are done all the same."""
+def test_reported_rows_must_be_rows_of_the_batch(errors: Any) -> None:
+    """A plugin that reports other rows is not trusted; its records are still processed."""
     trying = attempts()
     assert trying.at_once(range(2), lambda: PartlyFailed([0, 1], errors), accepted, lambda: [0, 1]) == [0, 1]
     assert trying.failures == []
 
 
-def test_a_form_for_batches_that_runs_out_of_memory_ends_the_task() -> None:
-    """No record is to blame for that."""
+def test_memory_error_of_a_batch_form_ends_the_task() -> None:
+    """No record is to blame."""
     with pytest.raises(MemoryError):
         TwoForms({1}, MemoryError).run(attempts(), range(3))

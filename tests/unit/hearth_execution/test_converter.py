@@ -1,4 +1,4 @@
-"""Converters on columns; what is the same in a stage process is in ``tests/contract/test_place.py``."""
+"""Converters on columns; ``tests/contract/test_place.py`` covers what is the same in a stage process."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from hearth_execution.retry import NO_RETRY, Retry
 from tests.unit.run_order import values_in_order
 
 asked: list[Any] = []
-"""What the converters below were given, in the order they were given it."""
+"""The inputs of the converters below, in order."""
 
 
 class Text(Converter):
-    """Writes text, and reads it with a schema that is made anew for each value: the same, and another object."""
+    """Writes text, and reads it with a new, equal schema object for each value."""
 
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
         """Need nothing."""
@@ -45,7 +45,7 @@ class Text(Converter):
         return None if value is None else str(value).encode()
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return the text, fail for a bad one; one in capitals has a schema of another name."""
+        """Return the text, fail for a bad one; text in capitals has a schema with another name."""
         if data == b"bad":
             raise ValueError("bad")
         text = None if data is None else data.decode()
@@ -54,7 +54,7 @@ class Text(Converter):
 
 
 class Columns(BatchConverter, Text):
-    """Does so column by column, in a wider type than is asked for."""
+    """Does the same in column form, with a wider type than requested."""
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the texts as bytes; fail where one is bad."""
@@ -74,30 +74,30 @@ class Columns(BatchConverter, Text):
 
 
 class Unsure(Columns):
-    """Leaves columns in which something is odd to the form for values, which reads and writes headers."""
+    """Leaves columns with an odd value to the value form, which reads and writes headers."""
 
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the text as bytes, and name it in the headers."""
+        """Return the text as bytes, and add it to the headers."""
         assert headers is not None
         headers.add_bytes("seen", str(value).encode())
         return super().from_connect_data(topic, schema, value, headers)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return the text with the headers behind it; fail for a bad one."""
+        """Return the text followed by the headers; fail for a bad one."""
         if data == b"bad":
             raise ValueError("bad")
         found = " ".join(f"{each.key}={each.value}" for each in headers or ())
         return SchemaAndValue(OPTIONAL_STRING_SCHEMA, f"{(data or b'').decode()} {found}")
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Do as the columns do, unless something is odd."""
+        """Convert the column, unless it has an odd value."""
         done = super().from_connect_batch(topic, schema, column)
         return NotImplemented if "odd" in column.to_pylist() else done
 
     def to_connect_batch(self, topic: str, data: Any) -> Any:
-        """Do as the columns do, unless something is odd."""
+        """Convert the column, unless it has an odd value."""
         done = super().to_connect_batch(topic, data)
         return NotImplemented if b"odd" in data.to_pylist() else done
 
@@ -115,7 +115,7 @@ def converters(name: str, role: str = "value.converter", retry: Retry = NO_RETRY
 
 
 def serialize(name: str, values: list[str | None], schema: Schema | None = OPTIONAL_STRING_SCHEMA) -> Any:
-    """Have a column written whose rows have numbers from ten on."""
+    """Serialize a column whose rows are numbered from ten."""
     rows = np.arange(10, 10 + len(values))
     return converters(name).serialize(
         "value.converter", "t", schema, pa.array(values, pa.string()), rows, HeaderRows()
@@ -123,13 +123,13 @@ def serialize(name: str, values: list[str | None], schema: Schema | None = OPTIO
 
 
 def deserialize(name: str, cells: list[bytes | None]) -> Any:
-    """Have bytes read whose rows have numbers from ten on."""
+    """Deserialize bytes whose rows are numbered from ten."""
     rows = np.arange(10, 10 + len(cells))
     return converters(name).deserialize("value.converter", "t", pa.array(cells, pa.binary()), rows, HeaderRows())
 
 
-def test_record_form_is_asked_value_by_value_and_batch_form_once() -> None:
-    """Where a converter has a batch form, no value of a batch without failures costs a call."""
+def test_record_form_is_called_per_value_and_batch_form_once() -> None:
+    """With a batch form, values of a batch without failures cost no call each."""
     serialize("Text", ["a", None])
     assert asked == [("t", OPTIONAL_STRING_SCHEMA, "a"), ("t", OPTIONAL_STRING_SCHEMA, None)]
     asked.clear()
@@ -139,22 +139,22 @@ def test_record_form_is_asked_value_by_value_and_batch_form_once() -> None:
 
 
 def test_bytes_of_a_batch_form_have_the_type_that_is_sent() -> None:
-    """Whoever sends them reads Arrow's ``binary`` by its offsets."""
+    """Receivers read Arrow's ``binary`` by its offsets."""
     data, failures = serialize("Columns", ["a", None, ""])
     assert (data.type, data.to_pylist(), failures) == (pa.binary(), [b"a", None, b""], [])
 
 
 @pytest.mark.parametrize("name", ["Text", "Columns"])
 def test_empty_column_becomes_an_empty_column(name: str) -> None:
-    """What filters dropped leaves nothing to convert, and no failure."""
+    """If a filter drops everything, there is nothing to convert, and no failure."""
     data, failures = serialize(name, [])
     assert (data.type, len(data), failures) == (pa.binary(), 0, [])
     runs, failures = deserialize(name, [])
     assert (sum(len(run.column) for run in runs), failures) == (0, [])
 
 
-def test_failing_column_goes_by_values_once() -> None:
-    """The values beside it are converted, in their order, and the failure is of its row."""
+def test_failing_column_is_converted_by_values_once() -> None:
+    """The other values are converted in order, and the failure has its row."""
     data, failures = serialize("Columns", ["a", "b", "bad", "c"])
     assert data.to_pylist() == [b"a", b"b", None, b"c"]
     assert [(each.row, each.phase, each.class_name) for each in failures] == [
@@ -163,8 +163,8 @@ def test_failing_column_goes_by_values_once() -> None:
     assert asked == [["a", "b", "bad", "c"], *(("t", OPTIONAL_STRING_SCHEMA, each) for each in ("a", "b", "bad", "c"))]
 
 
-def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> None:
-    """So is one that raises: what a converter is given and changes of headers stands at the place of the row."""
+def test_declined_column_passes_the_headers_of_its_rows() -> None:
+    """Also if the batch form raises: the headers given and changed are those of the right row."""
     column, rows = pa.array(["a", "bad", "odd", "b"]), np.arange(10, 14)
     headers = HeaderRows(raw_column([[], [], [("old", b"1")], []]))
     unsure = converters("Unsure")
@@ -182,8 +182,8 @@ def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> N
     assert [each.row for each in failures] == [11]
 
 
-def test_header_that_may_change_what_is_read_has_the_values_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch without it is read as columns all the same."""
+def test_header_that_affects_the_converter_disables_its_batch_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch without it is still read as columns."""
     monkeypatch.setattr(Columns, "header_names", frozenset({"schema"}))
     cells, rows = pa.array([b"a", b"b"], pa.binary()), np.arange(2)
     read = converters("Columns").deserialize
@@ -194,14 +194,14 @@ def test_header_that_may_change_what_is_read_has_the_values_read_one_by_one(monk
 
 
 def test_bad_bytes_are_a_null_of_their_row() -> None:
-    """Keys and values still lie side by side, so that the pipeline can take the row out of both."""
+    """Keys and values still match by position, so that the pipeline can remove the row from both."""
     runs, failures = deserialize("Columns", [b"a", b"bad", b"b"])
     assert [value for _, value in values_in_order(runs)] == ["a", None, "b"]
     assert [each.row for each in failures] == [11]
 
 
-def test_a_message_that_is_too_deep_is_a_failure_of_its_row() -> None:
-    """What Arrow has no type for is a text in a column; no message ends a task by what it holds."""
+def test_too_deep_message_fails_its_row() -> None:
+    """What Arrow has no type for is text in a column; no content of a message fails the task."""
     plugins = Plugins("sink")
     plugins.load("value.converter", "json", "hearth_json.converter:JsonConverter", {})
 
@@ -218,8 +218,8 @@ def test_a_message_that_is_too_deep_is_a_failure_of_its_row() -> None:
     assert [(each.row, each.error.kind) for each in failures] == [(5, "data")]
 
 
-def test_values_of_equal_schemas_are_one_run_wherever_they_stand() -> None:
-    """A converter may make a schema for each value; a run for each would be a batch for each record."""
+def test_values_of_equal_schemas_are_one_run() -> None:
+    """A converter may create a schema per value; a run for each would be a batch per record."""
     runs, failures = deserialize("Text", [b"a", None, b"B", b"C", b"d"])
     assert [(run.schema.name, run.column.to_pylist(), [*run.rows]) for run in runs] == [
         (None, ["a", None, "d"], [0, 1, 4]),
@@ -229,8 +229,8 @@ def test_values_of_equal_schemas_are_one_run_wherever_they_stand() -> None:
 
 
 @pytest.mark.parametrize("name", ["Text", "Columns"])
-def test_values_before_one_that_is_not_tolerated_are_read(name: str) -> None:
-    """They are put before the task fails; those behind it fail with it."""
+def test_values_before_an_untolerated_failure_are_read(name: str) -> None:
+    """They are put before the task fails; later ones fail with it."""
     plugins = converters(name, retry=replace(NO_RETRY, is_strict=True))
     cells = pa.array([b"a", b"b", b"bad", b"c"], pa.binary())
     runs, failures = plugins.deserialize("value.converter", "t", cells, np.arange(4), HeaderRows())
@@ -238,8 +238,8 @@ def test_values_before_one_that_is_not_tolerated_are_read(name: str) -> None:
     assert [each.row for each in failures] == [2, 3]
 
 
-def test_a_column_of_a_type_that_is_no_bytes_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The values are converted one by one, and the task goes on."""
+def test_column_of_another_type_than_bytes_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values are converted one by one, and the task continues."""
     monkeypatch.setattr(Columns, "from_connect_batch", lambda *_: pa.array([1.5, 2.5]))
     data, failures = serialize("Columns", ["a", "b"])
     assert (data.to_pylist(), failures) == ([b"a", b"b"], [])

@@ -1,4 +1,4 @@
-"""Failures as data: what survives the way between two processes."""
+"""Failures as data: what is kept between two processes."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from hearth_execution.retry import NO_RETRY
 
 
 class BusyError(RetriableError):
-    """What a plugin may derive from the API's errors."""
+    """An error that a plugin derives from the API's."""
 
 
 class Ported(ConnectError):
-    """What has come over from Java may go by its old name."""
+    """An error from Java with its original name."""
 
     java_name = "com.example.PortedException"
 
 
 class Misnamed(ConnectError):
-    """What an author may write by mistake."""
+    """An error with a mistake of its author."""
 
     java_name: Any = 7
 
 
 class Wordless(Exception):
-    """An exception that fails even to say what it is."""
+    """An exception whose text raises."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -59,7 +59,7 @@ class Wordless(Exception):
 
 
 def raised(error: Exception) -> Exception:
-    """Return an exception with the trace of having been raised."""
+    """Return an exception with a trace, as raised."""
     try:
         raise error
     except type(error) as caught:
@@ -79,12 +79,12 @@ def raised(error: Exception) -> Exception:
     ],
 )
 def test_kind_says_what_the_caller_may_do(error: Exception, kind: str) -> None:
-    """Derived classes count as what they derive from; anything unknown is a plugin's failure."""
+    """Derived classes count as their base class; unknown ones are failures of the plugin."""
     assert ErrorInfo.of(error).kind == kind
 
 
 def test_description_keeps_class_text_and_trace() -> None:
-    """Names of built-in classes stand alone, others with their module."""
+    """Names of built-in classes have no module, others do."""
     info = ErrorInfo.of(raised(ValueError("five")))
     assert (info.class_name, info.message) == ("ValueError", "five")
     assert info.trace.startswith("ValueError: five\nTraceback")
@@ -108,22 +108,22 @@ def test_description_keeps_class_text_and_trace() -> None:
     ],
 )
 def test_error_goes_by_the_name_of_its_counterpart_in_kafka_connect(error: Exception, name: str) -> None:
-    """Who reads dead letters routes by these names; what has no counterpart goes by its own."""
+    """Readers of dead letters route by these names; a class without a counterpart keeps its own."""
     info = ErrorInfo.of(raised(error))
     assert info.class_name == name
     assert info.trace.startswith(f"{name}: x\n")
 
 
 def raised_from(error: Exception, cause: Exception) -> Exception:
-    """Return an exception that was raised from another."""
+    """Return an exception raised from another one."""
     try:
         raise error from raised(cause)
     except type(error) as caught:
         return caught
 
 
-def test_chain_of_causes_is_told_before_the_way_it_took() -> None:
-    """``raise … from`` reads as in Java, and Python's own trace follows; an error without words is its class."""
+def test_trace_shows_causes_before_the_stack() -> None:
+    """``raise … from`` reads as in Java, followed by Python's own trace; an error without text shows its class."""
     trace = ErrorInfo.of(
         raised_from(DataError("outer", hint="mend it"), raised_from(ValueError(), KeyError("k")))
     ).trace
@@ -137,21 +137,21 @@ def test_chain_of_causes_is_told_before_the_way_it_took() -> None:
 
 
 def test_cause_of_another_process_keeps_its_trace() -> None:
-    """What is raised on this side because of it shows where it came from."""
+    """An error raised here because of it shows where it came from."""
     remote = ErrorInfo("data", "lib.BadError", "bad", "lib.BadError: bad\n  at its place").to_error()
     summary = "org.apache.kafka.connect.errors.ConnectException: no\nCaused by: lib.BadError: bad\n  at its place"
     assert summary_of(raised_from(ConnectError("no"), remote)) == summary
 
 
 def test_error_that_is_its_own_cause_ends() -> None:
-    """Python lets causes go in circles."""
+    """Python allows circles of causes."""
     first, second = ConnectError("1"), ConnectError("2")
     first.__cause__, second.__cause__ = second, first
     assert len(summary_of(first).splitlines()) == 2
 
 
 def test_trace_begins_with_the_plugin() -> None:
-    """The frames of the host above it are left out; an error of the host's own keeps them."""
+    """Frames of the host before it are omitted; an error of the host itself keeps them."""
 
     def fail(_: Any) -> bytes:
         raise ValueError("mine")
@@ -167,21 +167,21 @@ def test_trace_begins_with_the_plugin() -> None:
 
 
 def test_exception_without_words_is_still_described() -> None:
-    """A plugin's exception whose text cannot be told does not hide that it was raised."""
+    """An exception whose text raises is still reported."""
     info = ErrorInfo.of(Wordless())
     assert info.class_name.endswith("Wordless")
     assert info.message == ""
 
 
 def test_description_goes_through_json_unchanged() -> None:
-    """What is read is what was written, and missing members are empty: a later version may leave some out."""
+    """Reading returns what was written; missing members are empty, as later versions may omit some."""
     info = ErrorInfo.of(raised(DataError("x")))
     assert ErrorInfo.from_json(json.loads(json.dumps(info.to_json()))) == info
     assert ErrorInfo.from_json({"kind": "data"}) == ErrorInfo("data", "", "", "")
 
 
-def test_error_of_the_other_side_speaks_with_its_words() -> None:
-    """Raised on this side it shows class and text, and passed on once more it stays what it was."""
+def test_remote_error_keeps_class_and_text() -> None:
+    """Raised on this side it shows class and text; passed on again it is unchanged."""
     info = ErrorInfo("retriable", "lib.BusyError", "busy", "the trace")
     error = info.to_error()
     assert isinstance(error, RemoteError)
@@ -192,12 +192,12 @@ def test_error_of_the_other_side_speaks_with_its_words() -> None:
 
 
 def test_error_without_text_shows_its_class() -> None:
-    """No colon without something behind it."""
+    """There is no colon without text after it."""
     assert str(ErrorInfo("plugin", "KeyError", "", "").to_error()) == "KeyError"
 
 
-def test_a_value_beyond_the_stack_is_one_that_cannot_be_handled() -> None:
-    """So its row says what is wrong with it, and not only what the interpreter said; memory is no row's fault."""
+def test_value_deeper_than_the_stack_is_a_data_error() -> None:
+    """So its row has a useful message, not only the interpreter's; running out of memory is no row's fault."""
     failure = Failure.of(3, "TRANSFORMATION", "c", raised(RecursionError("maximum recursion depth exceeded")))
     assert (failure.row, failure.error.kind) == (3, "data")
     assert failure.error.class_name == "org.apache.kafka.connect.errors.DataException"
@@ -209,14 +209,14 @@ def test_a_value_beyond_the_stack_is_one_that_cannot_be_handled() -> None:
 
 
 def test_only_the_first_failure_of_a_record_counts() -> None:
-    """A record that failed goes through no further phase, so it is reported once."""
+    """A failed record goes through no further phase, so it is reported once."""
     info = ErrorInfo("data", "e", "m", "t")
     failures = [Failure(row, phase, "c", info) for row, phase in [(2, "KEY"), (1, "KEY"), (2, "VALUE"), (0, "VALUE")]]
     assert [(each.row, each.phase) for each in first_of_each_row(failures)] == [(2, "KEY"), (1, "KEY"), (0, "VALUE")]
 
 
 def test_long_text_is_cut_in_the_middle_with_a_note() -> None:
-    """A plugin may raise a whole response of its system; log and status get the beginning and the end."""
+    """A plugin may raise a whole response of its system; log and status get its start and end."""
     info = ErrorInfo.of(raised(ValueError("<" + "x" * 5_000_000 + ">")))
     assert len(info.message) <= MESSAGE_CHARACTERS
     assert info.message.startswith("<xxx")
@@ -228,7 +228,7 @@ def test_long_text_is_cut_in_the_middle_with_a_note() -> None:
 
 
 def test_the_reader_cuts_as_well() -> None:
-    """What another process sends keeps to no limit of ours."""
+    """Another process may not keep to our limits."""
     members = dict.fromkeys(("kind", "class_name", "message", "trace"), "y" * 1000000)
     info = ErrorInfo.from_json(members)
     assert len(info.message) <= MESSAGE_CHARACTERS
@@ -236,7 +236,7 @@ def test_the_reader_cuts_as_well() -> None:
 
 
 def _raised(kind: int) -> Exception:
-    """Return an error that was raised in one of several ways."""
+    """Return an error raised in one of several ways."""
 
     def inner(depth: int) -> None:
         if depth:
@@ -253,15 +253,15 @@ def _raised(kind: int) -> Exception:
                 raise DataError("about that") from error
             if kind % 4 == 2:
                 raise DataError("without that") from None
-            raise KeyError("meanwhile")  # noqa: B904 -- the context is what is looked at
+            raise KeyError("meanwhile")  # noqa: B904 -- the test needs the context
     except (ValueError, DataError, KeyError) as error:
         return error
     raise AssertionError
 
 
 @pytest.mark.parametrize("kind", [*range(8), 200])
-def test_a_trace_is_what_python_prints_the_first_time_and_the_next(kind: int) -> None:
-    """Frames that are known from an error before stand beside the text of this one."""
+def test_cached_trace_equals_pythons(kind: int) -> None:
+    """Cached frames of an earlier error are combined with the text of this one."""
     for _ in range(2):
         error = _raised(kind)
         printed = "".join(traceback.format_exception(error)).rstrip("\n")
@@ -278,7 +278,7 @@ def test_a_name_that_is_missing_keeps_what_python_suggests() -> None:
 
 
 class Hostile(Exception):
-    """Has a member as groups of errors have, which raises."""
+    """Has a member like those of exception groups, which raises."""
 
     @property
     def exceptions(self) -> Any:
@@ -286,8 +286,8 @@ class Hostile(Exception):
         raise RuntimeError("hostile")
 
 
-def test_an_error_that_looks_like_a_group_is_none() -> None:
-    """No member of a plugin's error is asked."""
+def test_error_that_looks_like_a_group_is_printed_as_an_error() -> None:
+    """Members of a plugin's error are not accessed."""
     with pytest.raises(Hostile) as raised:
         raise Hostile("bad")
     assert trace_of(raised.value).endswith("Hostile: bad")

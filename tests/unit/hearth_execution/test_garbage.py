@@ -1,4 +1,4 @@
-"""Garbage: a process that handles records looks for cycles seldom."""
+"""Garbage collection: a process that handles records seldom searches for cycles."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import gc
 from hearth_execution.garbage import collect_seldom
 
 
-def test_some_thousand_records_have_nothing_collected() -> None:
-    """They would all be looked at, and none be freed."""
+def test_thousands_of_records_trigger_no_collection() -> None:
+    """The search would visit them all and free none."""
     before = gc.get_threshold()
     try:
         collect_seldom()

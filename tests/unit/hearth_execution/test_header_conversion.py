@@ -1,4 +1,4 @@
-"""Headers on their way through a converter, name by name; rows keep theirs in their order."""
+"""Headers in a converter, name by name; rows keep theirs in order."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY, Retry
 
 asked: list[Any] = []
-"""What the converters below were given, in the order they were given it."""
+"""The inputs of the converters below, in order."""
 
 
 class Faltering(HeaderConverter):
-    """Goes well at the second attempt."""
+    """Succeeds at the second attempt."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Have made no attempt."""
+        """Start with no attempt."""
         self._attempts = 0
 
     def _falter(self) -> None:
@@ -67,20 +67,20 @@ NUMBERS = SchemaBuilder.array(INT8_SCHEMA).build()
 
 
 class Misfitting(Faltering):
-    """Gives values that are not what their schemas say, for the texts ``odd``, ``null`` and ``number``."""
+    """Returns values that do not match their schemas, for the texts ``odd``, ``null`` and ``number``."""
 
     def _falter(self) -> None:
         pass
 
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return the bytes as text, unless they ask for something else."""
+        """Return the bytes as text, or a bad value on request."""
         text = (data or b"").decode()
         odd = {"odd": (NUMBERS, ["a"]), "null": (STRING_SCHEMA, None), "number": (INT8_SCHEMA, "a")}
         return SchemaAndValue(*odd.get(text, (STRING_SCHEMA, text)))
 
 
 class Columns(BatchHeaderConverter):
-    """Writes texts and numbers, and reads texts, at once; leaves a column with ``odd`` in it to the other form."""
+    """Writes texts and numbers, and reads texts, in column form; declines a column with ``odd``."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Need nothing."""
@@ -111,13 +111,13 @@ class Columns(BatchHeaderConverter):
 
 
 class Blind(Columns):
-    """The same without regard to names."""
+    """The same, but ignoring names."""
 
     is_blind_to_names = True
 
 
 class Mixed(Blind):
-    """Reads digits as numbers, ``none`` as null, and gives too few, a null too many or a misfit for such texts."""
+    """Reads digits as numbers, ``none`` as null, and returns wrong columns for certain texts."""
 
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
         """Return a number, or the bytes as text."""
@@ -143,7 +143,7 @@ def _forget() -> None:
 
 
 def conversion(name: str, retry: Retry = NO_RETRY) -> HeaderConversion:
-    """Return what runs one of the converters above."""
+    """Return the conversion of one of the converters above."""
     plugins = Plugins("source", retry)
     plugins.load("header.converter", f"sample.{name}", f"{__name__}:{name}", {})
     return HeaderConversion(plugins)
@@ -158,7 +158,7 @@ def batch_of(*headers: Headers) -> Batch:
 
 
 def test_headers_of_one_name_and_schema_go_through_a_batch_form_at_once() -> None:
-    """However rows mix them; what is no text and no whole number is given one by one, each value once."""
+    """However rows mix them; values other than texts and whole numbers are converted once each."""
     moment = Timestamp.to_logical(Timestamp.SCHEMA, 7)
     headers = [
         Headers().add_string("a", "x").add_int("n", 5).add_boolean("f", True),
@@ -176,8 +176,8 @@ def test_headers_of_one_name_and_schema_go_through_a_batch_form_at_once() -> Non
 
 
 @pytest.mark.parametrize("names", ["ab", "aa", "a", "ab" * 20])
-def test_rows_that_have_the_same_headers_are_as_rows_each_by_itself(names: str) -> None:
-    """In the same order, with other values; where one of them has other names or schemas, too."""
+def test_rows_with_equal_headers_convert_like_single_rows(names: str) -> None:
+    """In the same order, with other values; also if one of the rows has other names or schemas."""
     rows = [
         Headers([Header(name, STRING_SCHEMA, f"{name}{row}.{place}") for place, name in enumerate(names)])
         for row in range(5)
@@ -195,8 +195,8 @@ def test_rows_that_have_the_same_headers_are_as_rows_each_by_itself(names: str) 
 
 
 @pytest.mark.parametrize("value", ["odd", "bad", "few"])
-def test_a_batch_form_that_will_not_do_leaves_headers_to_the_form_for_one(value: str) -> None:
-    """Whether it says so, raises, or returns what cannot be; only the headers of that name and schema."""
+def test_declining_batch_form_falls_back_to_single_headers(value: str) -> None:
+    """Whether it declines, raises or returns a wrong column; only for headers of that name and schema."""
     headers = Headers().add_string("a", value).add_string("b", "x")
     written, failures = conversion("Columns").write("t", batch_of(headers, headers))
     assert (raw_rows(written), failures) == ([[("a", value.encode()), ("b", b"x")]] * 2, [])
@@ -204,8 +204,8 @@ def test_a_batch_form_that_will_not_do_leaves_headers_to_the_form_for_one(value:
 
 
 @pytest.mark.parametrize("rows", [(1, 1), (5, 1), (6, 2)])
-def test_a_batch_form_that_is_blind_to_names_is_given_all_headers_together(rows: tuple[int, int]) -> None:
-    """Those of a batch that have one schema; when many are read a few of them first."""
+def test_batch_form_that_ignores_names_gets_all_headers_at_once(rows: tuple[int, int]) -> None:
+    """Those of a batch with one schema; for many headers it reads a few first."""
     count, asks = rows
     headers = [Headers().add_string("a", "x").add_string("b", "y"), Headers(), Headers().add_string("c", "z")] * count
     raw: list[RawHeaders] = [[("a", b"x"), ("b", b"y")], [], [("c", b"z")]] * count
@@ -217,8 +217,8 @@ def test_a_batch_form_that_is_blind_to_names_is_given_all_headers_together(rows:
 
 
 @pytest.mark.parametrize("place", [0, 3, 35, 39])
-def test_a_batch_form_that_declines_headers_of_all_names_is_asked_name_by_name(place: int) -> None:
-    """As one that is not blind is, wherever the header stands that it will not do."""
+def test_batch_form_that_declines_all_headers_gets_them_by_name(place: int) -> None:
+    """As one that uses names is, wherever the header that it declines is."""
     texts = ["odd" if place == row else f"{row}" for row in range(40)]
     headers = [Headers().add_string("ab"[row % 2], text) for row, text in enumerate(texts)]
     raw: list[RawHeaders] = [[("ab"[row % 2], text.encode())] for row, text in enumerate(texts)]
@@ -233,8 +233,8 @@ def test_a_batch_form_that_declines_headers_of_all_names_is_asked_name_by_name(p
     assert seen["Blind"] == seen["Columns"] == ["odd", b"odd"]
 
 
-def test_headers_of_several_schemas_are_read_at_once_each_different_value_once() -> None:
-    """After a few of them have shown that they are of several."""
+def test_headers_of_several_schemas_are_read_once_per_distinct_value() -> None:
+    """After a few have shown that there are several schemas."""
     raw: list[RawHeaders] = [[("ab"[row % 2], str(row % 3).encode()), ("c", b"x"), ("d", b"none")] for row in range(9)]
     column, failures = conversion("Mixed").read("t", raw_column(raw))
     found = [[(each.key, each.schema, each.value) for each in own or ()] for own in column_to_headers(column)]
@@ -244,24 +244,24 @@ def test_headers_of_several_schemas_are_read_at_once_each_different_value_once()
 
 
 @pytest.mark.parametrize("text", ["few", "null", "misfit"])
-def test_values_of_several_schemas_that_cannot_be_leave_headers_to_the_form_for_one(text: str) -> None:
-    """Too few schemas, a null its schema forbids, a value that is none of its schema."""
+def test_invalid_values_of_several_schemas_fall_back_to_single_headers(text: str) -> None:
+    """Too few schemas, a null that its schema forbids, a value that does not match its schema."""
     raw: list[RawHeaders] = [[("a", b"5"), ("b", text.encode())]]
     column, failures = conversion("Mixed").read("t", raw_column(raw))
     assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [[5, text]]
     assert (failures, asked[-1]) == ([], text)
 
 
-def test_headers_of_several_schemas_are_not_given_together() -> None:
-    """A column has one."""
+def test_headers_of_several_schemas_are_written_separately() -> None:
+    """A column has one schema."""
     headers = Headers().add_string("a", "x").add_int("b", 1)
     written, failures = conversion("Blind").write("t", batch_of(headers, headers))
     assert (raw_rows(written), failures) == ([[("a", b"x"), ("b", b"1")]] * 2, [])
     assert asked == [("a", "string"), ("b", "int64")]
 
 
-def test_headers_are_read_at_once_where_their_batch_form_takes_them() -> None:
-    """A null that the schema forbids is not taken from it; names and nulls stay where they were."""
+def test_headers_are_read_at_once_by_a_batch_form() -> None:
+    """A null that the schema forbids is rejected; names and nulls keep their positions."""
     raw: list[RawHeaders] = [[("a", b"x"), ("b", b"odd")], [], [("b", b"z"), ("a", b"y")], [("c", None)]]
     column, failures = conversion("Columns").read("t", raw_column(raw))
     found = [[(each.key, each.schema, each.value) for each in own or ()] for own in column_to_headers(column)]
@@ -276,16 +276,16 @@ def test_headers_are_read_at_once_where_their_batch_form_takes_them() -> None:
     assert asked == ["a", "b", b"odd", b"z", "c", None]
 
 
-def test_rows_without_any_headers_cost_no_question() -> None:
-    """A filter may have left only those."""
+def test_rows_without_headers_take_no_call() -> None:
+    """A filter may have left only such rows."""
     written, failures = conversion("Columns").write("t", batch_of(Headers().add_string("a", "x"), Headers()).slice(1))
     assert (raw_rows(written), failures, asked) == ([[]], [], [])
     column, failures = conversion("Columns").read("t", written)
     assert (column.type, column_to_headers(column), failures) == (headers_to_column([]).type, [None], [])
 
 
-def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> None:
-    """Each header by itself, in both directions; without retries its row fails."""
+def test_retriable_header_is_retried_if_retries_are_configured() -> None:
+    """Each header separately, in both directions; without retries its row fails."""
     headers = Headers([Header("one", STRING_SCHEMA, "1"), Header("two", STRING_SCHEMA, "2")])
     columns = [pa.array(["v"]), headers_to_column([headers])]
     data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
@@ -301,8 +301,8 @@ def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> Non
     assert (raw_rows(written), failure.row, failure.phase) == ([[]], 0, "HEADER_CONVERTER")
 
 
-def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
-    """No column holds it; the records beside it keep theirs."""
+def test_header_that_does_not_match_its_schema_fails_its_row_only() -> None:
+    """No column can hold it; other records keep their headers."""
     raw = raw_column([[("a", b"x")], [("a", b"y"), ("b", b"odd")], [], [("a", b"z")]])
     column, (failure,) = conversion("Misfitting").read("t", raw)
     assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [["x"], [], [], ["z"]]
@@ -310,7 +310,7 @@ def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
 
 
 def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
-    """It looks whether value and schema go together, and its words are kept."""
+    """It checks that value and schema match, and its message is kept."""
     raw = raw_column([[("a", b"null")], [("a", b"number")]])
     _, failures = conversion("Misfitting").read("t", raw)
     assert [each.error.message for each in failures] == [
@@ -320,7 +320,7 @@ def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
 
 
 def test_equal_headers_of_a_batch_are_written_once() -> None:
-    """And fail together, every row for itself."""
+    """They also fail together, each with its row."""
     same, other = (Headers([Header("h", STRING_SCHEMA, text)]) for text in ("1", "2"))
     columns = [pa.array(["v"] * 5), headers_to_column([same, other, same, Headers(), same])]
     data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])

@@ -1,4 +1,4 @@
-"""Loading classes by the text of an entry point."""
+"""Loading classes by the reference of an entry point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.timeouts import TIMEOUT
 
 
 def test_class_is_found_by_module_and_attribute() -> None:
-    """The text is that of an entry point."""
+    """The reference has the form of an entry point."""
     assert load_class("collections:OrderedDict") is OrderedDict
 
 
@@ -26,8 +26,8 @@ def test_nested_class_is_found() -> None:
     assert load_class(f"{__name__}:Outer.Inner") is Outer.Inner
 
 
-def test_two_that_are_loaded_at_once_are_never_half_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package and a part of it, each on a thread: the two would wait for each other, and Python lets one go on."""
+def test_modules_loaded_concurrently_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package and its submodule, each on a thread: both would deadlock, and Python lets one continue."""
     package = tmp_path / "egg_and_hen"
     package.mkdir()
     begun, pause = "import sys, time\nsys.is_egg_begun.set()\n", "time.sleep(0.1)\n"
@@ -50,21 +50,21 @@ class Outer:
 
 
 def test_missing_module_is_an_import_error_that_names_it() -> None:
-    """Python's own words say best what is missing, a dependency of the plugin among it."""
+    """Python's message names what is missing, including a dependency of the plugin."""
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         load_class("no_such_module:Plugin")
 
 
 @pytest.mark.parametrize("attribute", ["Nothing", "OrderedDict.Nothing"])
 def test_missing_attribute_is_named_with_its_module(attribute: str) -> None:
-    """A typing error in an entry point is told as such."""
+    """A typing error in an entry point is reported."""
     with pytest.raises(PluginError, match=f"module 'collections' has no attribute '{attribute}'"):
         load_class(f"collections:{attribute}")
 
 
 @pytest.mark.parametrize("reference", ["math:pi", "json:dumps"])
-def test_what_is_no_class_is_refused(reference: str) -> None:
-    """Plugins are classes; a function or a value is none."""
+def test_reference_to_anything_but_a_class_is_rejected(reference: str) -> None:
+    """Plugins are classes; functions and values are not."""
     with pytest.raises(PluginError, match="not a class"):
         load_class(reference)
 
@@ -74,7 +74,7 @@ class Silent:
 
 
 class Broken:
-    """Fails to say its version."""
+    """Raises in ``version``."""
 
     def version(self) -> str:
         """Fail."""
@@ -82,7 +82,7 @@ class Broken:
 
 
 class Numbered:
-    """Returns a version that is no text."""
+    """Returns a version that is not text."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -102,6 +102,6 @@ class Numbered:
         (Numbered(None), None),
     ],
 )
-def test_version_never_keeps_a_plugin_from_loading(plugin: Any, version: str | None) -> None:
-    """A plugin without a version, or one that fails to say it, is ``undefined`` as in Kafka Connect."""
+def test_failing_version_does_not_prevent_loading(plugin: Any, version: str | None) -> None:
+    """A plugin without a version, or with one that raises, is ``undefined`` as in Kafka Connect."""
     assert version_of(plugin) == version

@@ -1,4 +1,4 @@
-"""A REST extension that is loaded: made, configured and registered in this order, asked, and closed."""
+"""A loaded REST extension: created, configured and registered in this order, called, and closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ heard: list[Any] = []
 
 
 class NoState(ClusterState):
-    """A cluster that is not asked."""
+    """A cluster state that is not used."""
 
     def connectors(self) -> list[str]:
         """Return nothing."""
@@ -25,14 +25,14 @@ class NoState(ClusterState):
 
 
 class Gate(RestExtension):
-    """Two filters, one of which knows a reason."""
+    """Two filters, one of which rejects with a reason."""
 
     def version(self) -> str:
         """Return a version."""
         return "2"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Note it."""
+        """Record the configuration."""
         heard.append(dict(configs))
 
     def register(self, context: RestExtensionContext) -> None:
@@ -47,8 +47,8 @@ class Gate(RestExtension):
         raise RuntimeError("still open")
 
 
-def test_it_is_configured_registered_asked_and_closed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first filter that has an answer gives it; an extension that fails to close hurts nobody."""
+def test_extension_is_configured_registered_called_and_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first filter with a response wins; an extension that fails to close harms nobody."""
     heard.clear()
     state = NoState()
     loaded = LoadedExtension(HERE + "Gate", {"a": "1"}, state)

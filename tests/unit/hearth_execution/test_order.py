@@ -1,4 +1,4 @@
-"""Order: parts of a batch put back, held to plain sorting."""
+"""Order: parts of a batch put back together, compared with plain sorting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hearth_execution.order import (
 
 
 def part(name: str, *rows: int) -> Batch:
-    """Return a batch of a topic with these rows; each value names the row it stands in."""
+    """Return a batch of a topic with these rows; each value contains its row."""
     columns = [pa.array([f"{name}{row}" for row in rows], pa.string()), pa.array(rows, pa.int32())]
     return Batch(name, None, STRING_SCHEMA, pa.RecordBatch.from_arrays(columns, names=["value", "row"]))
 
@@ -38,13 +38,13 @@ def content(batches: list[Batch]) -> list[tuple[str | None, list[int]]]:
 
 
 def test_rows_are_numbered_from_zero() -> None:
-    """Every step finds its rows by the number they had in the batch that was polled."""
+    """Every step finds rows by their number in the polled batch."""
     batch = part("a", 7, 8).with_columns(row=None)
     assert rows_of(number_rows(batch)).tolist() == [0, 1]
 
 
-def test_batches_that_are_alike_become_one() -> None:
-    """With the rows of the first before those of the second; others are not alike."""
+def test_similar_batches_are_joined() -> None:
+    """The rows of the first precede those of the second; others are not similar."""
     first, second = part("a", 0, 1), part("a", 2)
     assert are_alike(first, second)
     assert content([join([first, second])]) == [("a", [0, 1, 2])]
@@ -56,8 +56,8 @@ def test_batches_that_are_alike_become_one() -> None:
     assert not any(are_alike(first, other) for other in others)
 
 
-def test_what_came_in_turn_becomes_one_with_the_numbers_of_all() -> None:
-    """Alike ones are joined, whatever comes between; groups of one batch each, all alike, need no numbers."""
+def test_consecutive_groups_are_joined_with_numbers_across_all() -> None:
+    """Similar batches are joined whatever is between them; groups of one similar batch each need no numbers."""
     groups = [[part("a", 0, 2), part("b", 1)], [part("b", 0, 1)], [part("c", 1), part("a", 0)]]
     assert content(join_all(groups)) == [("a", [0, 2, 5]), ("b", [1, 3, 4]), ("c", [6])]
     plain = part("a", 7, 8).with_columns(row=None)
@@ -73,8 +73,8 @@ def test_what_came_in_turn_becomes_one_with_the_numbers_of_all() -> None:
         st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=12), min_size=1, max_size=5
     )
 )
-def test_many_kinds_are_joined_as_if_they_had_come_together(polls: list[list[tuple[int, int]]]) -> None:
-    """Each kind is one batch, with the rows of all polls in their order; the kinds stand as they first came."""
+def test_many_kinds_are_joined_like_one_poll(polls: list[list[tuple[int, int]]]) -> None:
+    """Each kind is one batch, with the rows of all polls in order; kinds are in the order of their first rows."""
     groups = []
     for poll in polls:
         rows = {kind: [row for row, each in enumerate(poll) if each == kind] for kind in dict.fromkeys(poll)}
@@ -90,7 +90,7 @@ def test_many_kinds_are_joined_as_if_they_had_come_together(polls: list[list[tup
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12))
 def test_rows_of_many_sources_are_joined_in_their_order(kinds: list[tuple[int, int]]) -> None:
-    """There is a batch for each topic, whatever its records were read from."""
+    """There is one batch per topic, whatever the source partitions."""
     rows = {kind: [row for row, each in enumerate(kinds) if each == kind] for kind in dict.fromkeys(kinds)}
     batches = [part(f"{topic}", *own).replace(source_partition={"p": source}) for (topic, source), own in rows.items()]
     wanted = {topic: [row for row, (each, _) in enumerate(kinds) if each == topic] for topic, _ in kinds}
@@ -101,7 +101,7 @@ def test_rows_of_many_sources_are_joined_in_their_order(kinds: list[tuple[int, i
 
 
 def test_a_batch_alone_needs_no_numbers() -> None:
-    """Nor do the columns of others matter that are of another kind."""
+    """Columns of batches of another kind do not matter either."""
     plain = part("a", 7, 8).with_columns(row=None)
     assert join_sources([plain]) == [plain]
     lacking, other = part("a", 1).with_columns(other=pa.array([1])), part("b", 2)
@@ -111,15 +111,15 @@ def test_a_batch_alone_needs_no_numbers() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=4))
-def test_rows_that_are_numbered_together_are_told_from_others(numbers: list[list[int]]) -> None:
-    """Each number stands once, and they go up in each batch, of which some may be empty."""
+def test_numbers_across_batches_are_recognized(numbers: list[list[int]]) -> None:
+    """Each number occurs once, and numbers ascend within each batch, of which some may be empty."""
     together = sorted(row for own in numbers for row in own)
     wanted = together == list(range(len(together))) and all(own == sorted(set(own)) for own in numbers)
     assert are_numbered_together([part("a", *own) for own in numbers]) is wanted
 
 
 def test_rows_are_found_by_their_numbers() -> None:
-    """In whichever batch they are."""
+    """In any of the batches."""
     parts = [part("a", 0, 2, 3), part("b", 1, 4)]
     assert [row_of(parts, row).column("value").to_pylist() for row in range(5)] == [
         ["a0"], ["b1"], ["a2"], ["a3"], ["b4"],
@@ -130,13 +130,13 @@ def test_rows_are_found_by_their_numbers() -> None:
 
 
 def test_parts_are_sorted_by_their_first_rows() -> None:
-    """Nothing is cut, be they interleaved or not."""
+    """Nothing is split, whether they interleave or not."""
     assert content(in_order([part("b", 3, 4), part("a", 0, 2)])) == [("a", [0, 2]), ("b", [3, 4])]
     assert content(in_order([part("b", 1, 4), part("a", 0, 2)])) == [("a", [0, 2]), ("b", [1, 4])]
 
 
-def test_interleaved_parts_are_told_from_those_that_follow_each_other() -> None:
-    """Parts without numbers come in order, whatever is counted in each."""
+def test_interleaved_parts_are_recognized() -> None:
+    """Parts without numbers are in order."""
     assert not are_interleaved([part("a", 0, 2), part("b", 3, 4)])
     assert are_interleaved([part("a", 0, 2), part("b", 1, 4)])
     assert are_interleaved([part("b", 3, 4), part("a", 0, 2)])
@@ -145,22 +145,22 @@ def test_interleaved_parts_are_told_from_those_that_follow_each_other() -> None:
     assert not are_interleaved([])
 
 
-def test_the_order_of_interleaved_parts_is_kept_with_the_columns_that_are_wanted() -> None:
-    """Others need no numbers."""
+def test_selecting_columns_keeps_the_row_numbers_of_interleaved_parts() -> None:
+    """Other batches need no numbers."""
     names = [batch.data.schema.names for batch in select([part("a", 0, 2), part("b", 1)], {"value"})]
     assert names == [["value", "row"]] * 2
     names = [batch.data.schema.names for batch in select([part("a", 0), part("b", 1)], {"value"})]
     assert names == [["value"]] * 2
 
 
-def test_interleaved_parts_are_cut_where_another_comes_between() -> None:
-    """Batches hold one topic and schema, so going back and forth takes several."""
+def test_interleaved_parts_are_split_into_contiguous_ones() -> None:
+    """A batch has one topic and schema, so alternating rows need several."""
     parts = [part("a", 0, 1, 4), part("b", 2, 3, 5)]
     assert content(cut(parts)) == [("a", [0, 1]), ("b", [2, 3]), ("a", [4]), ("b", [5])]
 
 
 def test_empty_parts_vanish() -> None:
-    """A part without rows has no place in an order."""
+    """A part without rows has no position."""
     assert content(in_order([part("a"), part("b", 1), part("c")])) == [("b", [1])]
     assert in_order([part("a")]) == []
 
@@ -168,7 +168,7 @@ def test_empty_parts_vanish() -> None:
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=40), st.permutations(range(5)))
 def test_order_is_that_of_the_rows_and_nothing_is_lost(owners: list[int], shuffled: list[int]) -> None:
-    """However rows are spread over parts, they come out in order, each with its own topic and value."""
+    """However rows are spread over parts, they come out in order with their topic and value."""
     parts = [part(str(name), *(row for row, owner in enumerate(owners) if owner == name)) for name in shuffled]
     ordered = cut(parts)
     rows = [(batch.topic, row) for batch in ordered for row in rows_of(batch).tolist()]

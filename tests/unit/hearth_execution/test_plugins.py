@@ -26,14 +26,14 @@ seen: list[Any] = []
 
 
 class Step(Transformation):
-    """Notes how it is configured and closed."""
+    """Records how it is configured and closed."""
 
     def version(self) -> str:
         """Return a version."""
         return "1.2"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Note the settings."""
+        """Record the configuration."""
         seen.append(("configure", dict(configs)))
 
     def apply(self, record: Any) -> Any:
@@ -41,7 +41,7 @@ class Step(Transformation):
         return record
 
     def close(self) -> None:
-        """Note that this was called."""
+        """Record the call."""
         seen.append("close")
 
 
@@ -54,10 +54,10 @@ class BadEnd(Step):
 
 
 class Both(Converter, HeaderConverter):
-    """Is a converter and a header converter in one, as Kafka's ``StringConverter``."""
+    """A converter and a header converter in one, like Kafka's ``StringConverter``."""
 
     def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
-        """Note the settings and which side this is."""
+        """Record the configuration and the side."""
         seen.append((dict(configs), is_key))
 
     def from_connect_data(
@@ -92,8 +92,8 @@ def load(plugins: Plugins, role: str, name: str, config: dict[str, str] | None =
     return plugins.load(role, f"users.{name}", f"{__name__}:{name}", config or {})
 
 
-def test_plugin_is_configured_once_and_its_version_told() -> None:
-    """Loading creates and configures; the role leads to the instance and to the name users know."""
+def test_plugin_is_configured_once_and_returns_its_version() -> None:
+    """Loading creates and configures it; its role gives the instance and its configured name."""
     plugins = Plugins("source")
     assert load(plugins, "transforms.s", "Step", {"a": "1"}) == "1.2"
     assert seen == [("configure", {"a": "1"})]
@@ -101,8 +101,8 @@ def test_plugin_is_configured_once_and_its_version_told() -> None:
     assert plugins.class_name("transforms.s") == "users.Step"
 
 
-def test_converters_are_told_what_they_are_for() -> None:
-    """Key and value converters get ``is_key``; a header converter gets ``converter.type`` beside its settings."""
+def test_converters_are_configured_for_their_side() -> None:
+    """Key and value converters get ``is_key``; a header converter gets ``converter.type`` with its configuration."""
     plugins = Plugins("source")
     for role in ("key.converter", "value.converter", "header.converter"):
         load(plugins, role, "Both", {"a": "1"})
@@ -120,7 +120,7 @@ def test_converters_are_told_what_they_are_for() -> None:
     ],
 )
 def test_failures_are_named_by_kafka_connects_phases(role: str, phase: str) -> None:
-    """Reports and dead letters name the phase as Kafka Connect does."""
+    """Reports and dead letters have Kafka Connect's name of the phase."""
     plugins = Plugins("source")
     load(plugins, role, "Both")
     attempts = plugins.attempts(role)
@@ -130,8 +130,8 @@ def test_failures_are_named_by_kafka_connects_phases(role: str, phase: str) -> N
 
 
 @pytest.mark.parametrize(("type_", "kind"), [("source", SourceRecord), ("sink", SinkRecord)])
-def test_records_are_those_of_the_connectors_kind(type_: str, kind: type[Any]) -> None:
-    """A transformation in a source sees source records, in a sink sink records."""
+def test_records_match_the_kind_of_connector(type_: str, kind: type[Any]) -> None:
+    """A transformation gets source records in a source, sink records in a sink."""
     columns = {"value": pa.array(["a"]), "partition": pa.array([0], pa.int32()), "offset": pa.array([5])}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     (record,) = Plugins(type_).records(Batch("t", None, STRING_SCHEMA, data))
@@ -140,7 +140,7 @@ def test_records_are_those_of_the_connectors_kind(type_: str, kind: type[Any]) -
 
 
 def test_every_plugin_is_closed_once(caplog: pytest.LogCaptureFixture) -> None:
-    """One that fails to close is noted and keeps no other open; nothing is closed twice."""
+    """An error in one is logged and does not affect the others; nothing is closed twice."""
     plugins = Plugins("source")
     load(plugins, "transforms.a", "BadEnd")
     load(plugins, "transforms.b", "Step")

@@ -1,4 +1,4 @@
-"""What a converter sees of Kafka's headers, and what it may leave behind."""
+"""How a converter sees Kafka's headers, and what it may change."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hearth_execution.raw_header import (
 )
 
 
-def test_headers_that_nobody_changes_stay_as_they_are() -> None:
-    """Names may stand twice, bytes need not be text, and null is not empty."""
+def test_unchanged_headers_stay_equal() -> None:
+    """Names may repeat, bytes need not be text, and null differs from empty."""
     raw: RawHeaders = [("b", b"\xff"), ("a", None), ("b", b"")]
     headers = to_headers(raw)
     assert {header.schema for header in headers} == {OPTIONAL_BYTES_SCHEMA}
@@ -29,19 +29,19 @@ def test_headers_that_nobody_changes_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("value", "data"), [("größe", "größe".encode()), (bytearray(b"a"), b"a"), (memoryview(b"a"), b"a"), ("", b"")]
 )
-def test_text_and_anything_that_is_bytes_may_be_left_behind(value: object, data: bytes) -> None:
+def test_converter_may_set_text_and_bytes(value: object, data: bytes) -> None:
     """Text is written as UTF-8."""
     headers = Headers()
     headers.add("k", None, value)
     assert from_headers(headers) == [("k", data)]
 
 
-def test_what_kafka_cannot_hold_is_named() -> None:
-    """Whoever wrote the converter finds the header, and its record is at fault."""
+def test_header_of_an_unsupported_type_is_named() -> None:
+    """The error names the header, and its record fails."""
     headers = Headers()
     headers.add("fine", STRING_SCHEMA, "text")
     headers.add("length", None, 6)
-    with pytest.raises(DataError, match="a header 'length' of int"):
+    with pytest.raises(DataError, match="set header 'length' to int"):
         from_headers(headers)
 
 
@@ -49,15 +49,15 @@ ROWS: list[RawHeaders] = [[("b", b"1"), ("a", None)], [], [("b", b"")]]
 
 
 def test_a_column_holds_the_headers_of_all_rows() -> None:
-    """Null is not empty, also in a part of the column."""
+    """Null differs from empty, also in a slice of the column."""
     column = raw_column(ROWS)
     assert raw_rows(column) == ROWS
     assert raw_rows(column.slice(1)) == ROWS[1:]
     assert raw_rows(column.filter(pa.array([True, False, True]))) == [ROWS[0], ROWS[2]]
 
 
-def test_rows_are_asked_for_and_changed_by_their_number() -> None:
-    """A row that was changed is read as it is now; without a column there are no headers at all."""
+def test_header_rows_are_read_and_changed_by_position() -> None:
+    """A changed row is returned as changed; without a column there are no headers."""
     rows = HeaderRows(raw_column(ROWS))
     rows[1] = [("new", b"x")]
     assert [rows[number] for number in range(3)] == [ROWS[0], [("new", b"x")], ROWS[2]]
@@ -76,8 +76,8 @@ def test_rows_are_asked_for_and_changed_by_their_number() -> None:
         pa.array([[{"key": None, "value": b""}]], raw_column([]).type),
     ],
 )
-def test_what_is_no_column_of_headers_is_refused(column: pa.Array) -> None:
-    """Its memory would go to librdkafka as it is."""
-    with pytest.raises(ValueError, match="headers are a column of"):
+def test_invalid_headers_column_is_rejected(column: pa.Array) -> None:
+    """Its memory would be passed to librdkafka unchanged."""
+    with pytest.raises(ValueError, match="the headers column has type"):
         check_raw(column)
     check_raw(raw_column(ROWS))

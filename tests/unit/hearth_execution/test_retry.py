@@ -1,4 +1,4 @@
-"""Retries: Kafka Connect's waits, counted on a clock that only waiting moves."""
+"""Retries: Kafka Connect's delays, on a clock that only waits advance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth_execution.retry import Retry
 
 
 class Clock(threading.Event):
-    """Time that passes by waiting alone; after ``stop_after`` waits the task is told to stop."""
+    """A clock that waits advance; the task is stopped after ``stop_after`` waits."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Clock(threading.Event):
         self._stop_after = stop_after
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Note a wait and let it pass."""
+        """Record a wait and advance the clock."""
         assert timeout is not None
         self.now += timeout
         self.waits.append(round(timeout * 1000))
@@ -42,7 +42,7 @@ def retry(clock: Clock, timeout_ms: int, delay_max_ms: int = 60_000) -> Retry:
 
 
 def failing(times: int, error: Exception | None = None) -> Callable[[], str]:
-    """Return an operation that goes well after failing some times."""
+    """Return an operation that succeeds after some failures."""
     left = [times]
 
     def operation() -> str:
@@ -54,15 +54,15 @@ def failing(times: int, error: Exception | None = None) -> Callable[[], str]:
     return operation
 
 
-def test_operation_that_goes_well_is_called_once() -> None:
-    """Nothing is waited for where nothing fails."""
+def test_successful_operation_is_called_once() -> None:
+    """There is no wait without a failure."""
     clock = Clock()
     assert retry(clock, 6000).run(failing(0)) == "done"
     assert clock.waits == []
 
 
 def test_waits_are_those_of_kafka_connect() -> None:
-    """Kafka's own example: 6 s allow 300, 600, 1200 and 2400 ms, then what is left, then it is over."""
+    """Kafka's own example: 6 s allow 300, 600, 1200 and 2400 ms, then the rest, then none."""
     clock = Clock()
     with pytest.raises(RetriableError):
         retry(clock, 6000).run(failing(100))
@@ -70,14 +70,14 @@ def test_waits_are_those_of_kafka_connect() -> None:
 
 
 def test_endless_retry_doubles_up_to_the_longest_delay() -> None:
-    """With timeout -1 the waits double while they are within the longest delay."""
+    """With timeout -1 the delays double up to the maximum."""
     clock = Clock()
     assert retry(clock, -1, 60_000).run(failing(8)) == "done"
     assert clock.waits == [300, 600, 1200, 2400, 4800, 9600, 19200, 38400]
 
 
 def test_delay_beyond_the_longest_is_a_random_part_of_it() -> None:
-    """Past ``errors.retry.delay.max.ms`` tasks must not come back all at once."""
+    """Past ``errors.retry.delay.max.ms`` tasks must not retry all at once."""
     clock = Clock()
     assert retry(clock, -1, 1000).run(failing(200)) == "done"
     assert clock.waits[:2] == [300, 600]
@@ -87,7 +87,7 @@ def test_delay_beyond_the_longest_is_a_random_part_of_it() -> None:
 
 @pytest.mark.parametrize("error", [DataError("x"), ValueError("x"), ErrorInfo("data", "c", "m", "t").to_error()])
 def test_only_retriable_failures_are_tried_again(error: Exception) -> None:
-    """Anything else is raised at once."""
+    """Other errors are raised at once."""
     clock = Clock()
     with pytest.raises(type(error)):
         retry(clock, -1).run(failing(1, error))
@@ -95,14 +95,14 @@ def test_only_retriable_failures_are_tried_again(error: Exception) -> None:
 
 
 def test_retriable_failure_of_another_process_is_tried_again() -> None:
-    """Where an exception was raised does not change what it asks for."""
+    """It does not matter which process raised the error."""
     clock = Clock()
     error = ErrorInfo("retriable", "c", "m", "t").to_error()
     assert retry(clock, -1).run(failing(2, error)) == "done"
 
 
 def test_no_timeout_means_no_retry() -> None:
-    """Kafka's default, 0, raises the first failure."""
+    """With Kafka's default, 0, the first failure is raised."""
     clock = Clock()
     with pytest.raises(RetriableError):
         retry(clock, 0).run(failing(1))
@@ -110,7 +110,7 @@ def test_no_timeout_means_no_retry() -> None:
 
 
 def test_stop_ends_a_wait_and_the_operation_has_failed() -> None:
-    """A task that is told to stop does not sit out its retries."""
+    """A stopping task does not wait for its retries."""
     clock = Clock(stop_after=2)
     with pytest.raises(RetriableError):
         retry(clock, -1).run(failing(100))
@@ -120,7 +120,7 @@ def test_stop_ends_a_wait_and_the_operation_has_failed() -> None:
 @settings(deadline=None)
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_waits_never_pass_the_deadline(timeout_ms: int, delay_max_ms: int) -> None:
-    """However the limits are set, all waits together last as long as the timeout at most."""
+    """Whatever the limits, all waits together never exceed the timeout."""
     clock: Any = Clock(stop_after=1000)
     with pytest.raises(RetriableError):
         retry(clock, timeout_ms, delay_max_ms).run(failing(10_000))

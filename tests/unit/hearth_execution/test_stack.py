@@ -1,4 +1,4 @@
-"""Processes that execute plugins have room for values as deep as Java's."""
+"""Processes that run plugins have a stack for values as deep as Java's."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ LIMITED = "import sys; from hearth_execution.stack import make_room; make_room()
 
 
 def python(code: str, *arguments: str, stack: int | None = None) -> list[str]:
-    """Return the lines that a Python prints, whose main thread has so much of C's stack."""
+    """Return the output lines of a Python with this C stack in its main thread."""
 
     def limit() -> None:
         if stack is not None:
@@ -86,14 +86,14 @@ def python(code: str, *arguments: str, stack: int | None = None) -> list[str]:
 
 
 def test_values_may_have_a_thousand_levels() -> None:
-    """Whatever is done with them, in a thread and in the main one."""
+    """In every operation, on other threads and on the main one."""
     lines = python(DEEP, "1000")
     assert len(lines) == 24
     assert {line.rpartition(" ")[2] for line in lines} == {"ok"}, lines
 
 
-def test_what_is_deeper_by_far_is_an_error_and_not_the_end() -> None:
-    """Neither thread runs out of C's stack."""
+def test_much_deeper_values_raise_a_recursion_error() -> None:
+    """No thread exhausts the C stack."""
     lines = python(DEEP, "20000")
     assert len(lines) == 24
     assert all(line.endswith((" ok", " too deep")) for line in lines), lines
@@ -101,6 +101,6 @@ def test_what_is_deeper_by_far_is_an_error_and_not_the_end() -> None:
 
 
 @pytest.mark.parametrize(("stack", "wanted"), [(8 << 20, MOST_CALLS), (1 << 20, 1000)])
-def test_who_has_little_stack_gets_no_more_calls(stack: int, wanted: int) -> None:
-    """To run out of that ends the process, where a RecursionError fails a record."""
+def test_small_stack_keeps_the_recursion_limit(stack: int, wanted: int) -> None:
+    """Exhausting it would end the process, while a RecursionError fails one record."""
     assert python(LIMITED, stack=stack) == [str(wanted)]

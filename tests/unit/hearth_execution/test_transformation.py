@@ -1,4 +1,4 @@
-"""Chains, steps and guards; what plugins do in them is in ``tests/contract/staging/test_place.py``."""
+"""Chains, steps and guards; ``tests/contract/staging/test_place.py`` covers the plugins in them."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, without
 
 asked: list[Any] = []
-"""What the plugins below were given: a list by the form for batches, a value by that for records."""
+"""The inputs of the plugins below: a list for the batch form, a value for the record form."""
 
 
 class Shout(Transformation):
-    """Writes values in capitals; drops ``drop``, refuses ``bad``, and needs a second attempt at ``later``."""
+    """Converts values to capitals; drops ``drop``, rejects ``bad``, and needs a retry for ``later``."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Need nothing."""
 
     def apply(self, record: Any) -> Any:
-        """Return the record in capitals, and labelled in everything that a batch has a column for."""
+        """Return the record in capitals, with changes in everything that a batch has a column for."""
         asked.append(record.value)
         if record.value == "bad":
             raise DataError("bad")
@@ -65,10 +65,10 @@ class Shout(Transformation):
 
 
 class Unsure(BatchTransformation, Shout):
-    """Knows by columns what to do with batches that hold neither ``odd`` nor ``later`` nor ``bad``."""
+    """Has a batch form for batches without ``odd``, ``later`` and ``bad``."""
 
     def apply_batch(self, batch: Batch) -> Any:
-        """Return the batch in capitals, leave one with odd values to the records, refuse one with bad values."""
+        """Return the batch in capitals, decline one with odd values, raise for one with bad values."""
         texts = batch.column("value").to_pylist()
         asked.append(texts)
         if "bad" in texts:
@@ -88,20 +88,20 @@ class Unsure(BatchTransformation, Shout):
 
 
 class IsLong(Predicate):
-    """Chooses values of more than three letters."""
+    """Selects values of more than three letters."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Need nothing."""
 
     def test(self, record: ConnectRecord) -> bool:
-        """Return whether the value is long; refuse bad ones."""
+        """Return whether the value is long; reject bad ones."""
         if record.value == "bad":
             raise DataError("bad")
         return len(record.value) > 3
 
 
 class UnsureIsLong(BatchPredicate, IsLong):
-    """Does not know by columns what to answer for batches that hold ``odd``."""
+    """Declines batches with ``odd``."""
 
     def test_batch(self, batch: Batch) -> Any:
         """Return which values are long."""
@@ -135,20 +135,20 @@ def failure(row: int) -> Failure:
 
 
 def content(batches: list[Batch]) -> list[tuple[int, str]]:
-    """Return row and value of every row, in the order of the rows; they go up in each batch."""
+    """Return number and value of every row, ordered by number; numbers ascend within each batch."""
     parts = [list(zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)) for each in batches]
     assert all(part == sorted(part) for part in parts)
     return sorted(pair for part in parts for pair in part)
 
 
 def marked(parts: Sequence[Batch]) -> Outcome:
-    """Transform batches so that it shows."""
+    """Transform batches visibly."""
     values = [pa.array([f"{value}!" for value in part.column("value").to_pylist()], pa.string()) for part in parts]
     return Outcome([part.with_columns(value=own) for part, own in zip(parts, values)])
 
 
-def test_chain_gives_each_step_what_the_one_before_left() -> None:
-    """All that a step made goes on together; failures add up; nothing goes on empty."""
+def test_chain_passes_each_result_to_the_next_step() -> None:
+    """The whole result of a step goes on; failures accumulate; empty batches are dropped."""
     seen: list[list[list[tuple[int, str]]]] = []
 
     def split(parts: Sequence[Batch]) -> Outcome:
@@ -163,8 +163,8 @@ def test_chain_gives_each_step_what_the_one_before_left() -> None:
     assert all(each.num_rows for each in outcome.batches)
 
 
-def test_chain_ends_where_nothing_is_left() -> None:
-    """A step is not called with nothing."""
+def test_chain_ends_without_remaining_batches() -> None:
+    """A step is not called without batches."""
 
     def never(parts: Sequence[Batch]) -> Outcome:
         raise AssertionError("called")
@@ -173,13 +173,13 @@ def test_chain_ends_where_nothing_is_left() -> None:
 
 
 def test_chain_of_no_steps_changes_nothing() -> None:
-    """A pipeline without transformations hands its batch on."""
+    """A pipeline without transformations returns its batch."""
     only = batch("a")
     assert chain([only], []).batches == [only]
 
 
-def test_nothing_chosen_means_nothing_called() -> None:
-    """A transformation is not bothered with rows its predicate leaves out."""
+def test_transformation_is_not_called_without_selected_rows() -> None:
+    """A transformation does not get rows that its predicate excludes."""
     guard = Guard(lambda part: (pa.array([False, False]), []), False, "some.Transformation")
     only = batch("a", "b")
 
@@ -191,8 +191,8 @@ def test_nothing_chosen_means_nothing_called() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["chosen", "other", "failed"]), max_size=12), st.booleans())
-def test_guard_touches_the_chosen_rows_only(kinds: list[str], negate: bool) -> None:
-    """Every row comes out in its place, changed or as it was; a row the predicate failed on is a failure."""
+def test_guard_transforms_selected_rows_only(kinds: list[str], negate: bool) -> None:
+    """Every row keeps its position, changed or not; a row on which the predicate failed is a failure."""
 
     def test(part: Batch) -> tuple[Any, list[Failure]]:
         values = part.column("value").to_pylist()
@@ -211,8 +211,8 @@ def test_guard_touches_the_chosen_rows_only(kinds: list[str], negate: bool) -> N
 
 
 @pytest.mark.parametrize(("rows", "kept"), [([], [True, True, True]), ([1], [True, False, True])])
-def test_mask_leaves_out_what_failed(rows: list[int], kept: list[bool]) -> None:
-    """Rows are known by number, not by place."""
+def test_mask_excludes_failed_rows(rows: list[int], kept: list[bool]) -> None:
+    """Rows are identified by number, not position."""
     assert without(batch("a", "b", "c"), [failure(row) for row in rows]).to_pylist() == kept
 
 
@@ -221,8 +221,8 @@ TEXTS = st.lists(st.sampled_from(["a", "longer", "odd", "bad", "drop"]), min_siz
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_a_form_for_batches_may_leave_any_batch_to_the_records(texts: list[str]) -> None:
-    """In one half and not in the other, after a failure or before: records, row numbers and failures are the same."""
+def test_batch_form_may_decline_any_batch(texts: list[str]) -> None:
+    """In one half and not the other, after a failure or before: records, row numbers and failures are equal."""
     by_records = plugins(Shout).apply([Step("it")], [batch(*texts)])
     outcome = plugins(Unsure).apply([Step("it")], [batch(*texts)])
     assert content(outcome.batches) == content(by_records.batches)
@@ -234,7 +234,7 @@ def test_a_form_for_batches_may_leave_any_batch_to_the_records(texts: list[str])
     assert failed == refused
 
 
-def test_everything_the_form_for_records_changes_goes_on() -> None:
+def test_all_changes_of_the_record_form_are_kept() -> None:
     """Headers, timestamp and Kafka partition as well as the value."""
     (after,) = plugins(Unsure).apply([Step("it")], [batch("odd")]).batches
     (record,) = batch_to_source_records(after)
@@ -242,15 +242,15 @@ def test_everything_the_form_for_records_changes_goes_on() -> None:
     assert [header.key for header in record.headers] == ["seen"]
 
 
-def test_a_batch_that_raises_goes_by_records_once() -> None:
-    """Its failures cost what records cost, and no part of it is asked again as a batch."""
+def test_batch_that_raises_is_processed_by_records_once() -> None:
+    """Its failures cost what records cost, and no part of it is tried again as a batch."""
     outcome = plugins(Unsure).apply([Step("it")], [batch("a", "bad", "odd", "b")])
     assert content(outcome.batches) == [(0, "A"), (2, "ODD"), (3, "B")]
     assert asked == [["a", "bad", "odd", "b"], "a", "bad", "odd", "b"]
 
 
-def test_a_record_is_tried_again_and_nothing_with_it() -> None:
-    """A retry in the form for records is that record's alone, however many rows the batch has."""
+def test_retry_repeats_a_single_record() -> None:
+    """A retry in the record form repeats one record, however many rows the batch has."""
     patient = Retry(60_000, 1)
     outcome = plugins(Unsure, patient).apply([Step("it")], [batch("a", "later", "b")])
     assert content(outcome.batches) == [(0, "A"), (1, "LATER"), (2, "B")]
@@ -259,21 +259,21 @@ def test_a_record_is_tried_again_and_nothing_with_it() -> None:
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_a_predicate_may_leave_any_batch_to_the_records(texts: list[str]) -> None:
-    """One answer per row, and the same rows refused."""
+def test_predicate_may_decline_any_batch(texts: list[str]) -> None:
+    """One answer per row, and the same rows rejected."""
     answers, failures = plugins(UnsureIsLong).test("it", batch(*texts))
     assert answers.to_pylist() == [len(text) > 3 for text in texts]
     assert [each.row for each in failures] == [row for row, text in enumerate(texts) if text == "bad"]
 
 
 class Anew(Transformation):
-    """Makes another record of each, as some translations of Java do; drops what is short, refuses ``odd``."""
+    """Creates a new record from each, as some Java transformations do; drops short values, rejects ``odd``."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Need nothing."""
 
     def apply(self, record: Any) -> Any:
-        """Return a record that has lost all but place and value."""
+        """Return a record with only its position and value."""
         asked.append(("anew", record))
         if record.value in ("odd", "ODD"):
             raise DataError("odd")
@@ -309,10 +309,10 @@ def sink_batch(texts: list[str]) -> Batch:
 
 @settings(deadline=None)
 @given(TEXTS, STEPS, st.booleans())
-def test_steps_give_together_what_they_give_one_after_the_other(
+def test_consecutive_steps_give_the_same_result_as_separate_ones(
     texts: list[str], steps: list[Step], are_known: bool
 ) -> None:
-    """Records that are handed over by themselves become the same records and failures as those in columns."""
+    """Records passed between steps directly become the same records and failures as those in columns."""
     ours, whole = several("source"), batch(*texts)
     apart = chain([whole], [partial(ours.apply, [step]) for step in steps])
     together = ours.apply(steps, [whole], batch_to_source_records(whole) if are_known else None)
@@ -329,12 +329,12 @@ KINDS = st.lists(st.tuples(st.sampled_from("tuv"), st.sampled_from(["a", "longer
 
 @settings(deadline=None)
 @given(KINDS, STEPS, st.booleans())
-def test_records_that_alternate_become_what_they_become_alone(
+def test_alternating_records_give_the_same_result_as_separate_ones(
     kinds: list[tuple[str, str]], steps: list[Step], are_known: bool
 ) -> None:
-    """Kafka Connect takes one record after the other through the chain, whatever their topics are.
+    """Kafka Connect runs one record after the other through the chain, whatever their topics.
 
-    The two forms of ``Unsure`` differ in headers, partition and time, and which of them is taken depends on its batch.
+    The two forms of ``Unsure`` differ in headers, partition and time, and the batch decides which one is used.
     """
     polled = [SourceRecord({"p": topic}, None, topic, value_schema=STRING_SCHEMA, value=text) for topic, text in kinds]
     outcome = several("source").apply(steps, numbered(records_by_kind(polled)), polled if are_known else None)
@@ -347,8 +347,8 @@ def test_records_that_alternate_become_what_they_become_alone(
     ]
 
 
-def test_records_that_alternate_are_seen_in_the_order_they_were_polled_in() -> None:
-    """By what works on records, behind what works on batches as well."""
+def test_alternating_records_are_processed_in_poll_order() -> None:
+    """Steps in record form do, also after steps in batch form."""
     polled = [
         SourceRecord(None, None, topic, value_schema=STRING_SCHEMA, value=f"{topic}-{row}")
         for row, topic in enumerate("tutuv")
@@ -362,7 +362,7 @@ def test_records_that_alternate_are_seen_in_the_order_they_were_polled_in() -> N
 
 
 def numbered_records(outcome: Outcome) -> list[tuple[int, Any, Any, Any]]:
-    """Return number, topic, value and source partition of what is left, by number; they go up in each batch."""
+    """Return number, topic, value and source partition of the results, by number; numbers ascend within a batch."""
     parts = [(rows_of(batch).tolist(), batch_to_source_records(batch)) for batch in outcome.batches]
     assert all(rows == sorted(rows) for rows, _ in parts)
     pairs = [pair for rows, records in parts for pair in zip(rows, records, strict=True)]
@@ -372,8 +372,8 @@ def numbered_records(outcome: Outcome) -> list[tuple[int, Any, Any, Any]]:
 
 @settings(deadline=None)
 @given(TEXTS, STEPS)
-def test_a_sink_is_given_the_records_of_its_last_steps(texts: list[str], steps: list[Step]) -> None:
-    """Each knows what it was read from, also one that was made anew."""
+def test_sink_gets_the_records_of_its_last_steps(texts: list[str], steps: list[Step]) -> None:
+    """Each refers to its consumed record, even if a step created it."""
     ours, whole = several("sink"), sink_batch(texts)
     outcome = ours.apply(steps, [whole])
     records, failures = ours.to_records(steps, [whole], "read")
@@ -384,12 +384,12 @@ def test_a_sink_is_given_the_records_of_its_last_steps(texts: list[str], steps: 
 
 
 def failed(failures: list[Failure]) -> list[tuple[int, str, str]]:
-    """Return what failed, in the order of the rows."""
+    """Return the failures, ordered by row."""
     return sorted((each.row, each.class_name, each.error.message) for each in failures)
 
 
-def test_a_step_is_given_the_very_record_of_the_one_before() -> None:
-    """No column lies between them, nor between the first and whoever has the records."""
+def test_step_gets_the_same_record_object_as_returned() -> None:
+    """No column is created between them, nor between the first step and the source of the records."""
     loaded, whole = several("source"), batch("long")
     polled = batch_to_source_records(whole)
     loaded.apply([Step("Anew"), Step("Anew")], [whole], polled)
@@ -402,7 +402,7 @@ def test_a_step_is_given_the_very_record_of_the_one_before() -> None:
 
 
 class Late(Transformation):
-    """Is told to come again by every other call."""
+    """Raises a retriable error at every second call."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Count calls."""
@@ -418,7 +418,7 @@ class Late(Transformation):
 
 
 class Asked(IsLong):
-    """Tells what it was asked."""
+    """Records its calls."""
 
     def test(self, record: ConnectRecord) -> bool:
         """Return whether the value is long."""
@@ -426,8 +426,8 @@ class Asked(IsLong):
         return super().test(record)
 
 
-def test_a_record_takes_all_steps_before_the_next_one_does() -> None:
-    """As in Java; one that is tried again goes on where it was, and the predicate of its step is asked again."""
+def test_record_passes_all_steps_before_the_next_record() -> None:
+    """As in Java; a retry continues where it failed, and evaluates its step's predicate again."""
     loaded = Plugins("source", Retry(60_000, 1))
     for kind in (Anew, Late, Asked):
         loaded.load(kind.__name__, f"sample.{kind.__name__}", f"{__name__}:{kind.__name__}", {})
@@ -443,8 +443,8 @@ def test_a_record_takes_all_steps_before_the_next_one_does() -> None:
     ]  # fmt: skip
 
 
-def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column() -> None:
-    """It is a failure of the last step that had it as a record, and of its row alone."""
+def test_record_that_does_not_match_its_schema_fails_at_conversion() -> None:
+    """It is a failure of the last step that had it as a record, and of its row only."""
     loaded = several("source")
     bad, good = batch_to_source_records(batch("long", "longer"))
     outcome = loaded.apply(
@@ -454,8 +454,8 @@ def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column()
     assert content(outcome.batches) == [(1, "longer")]
 
 
-def test_a_row_that_is_named_as_failed_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be delivered and dead-lettered; a plugin that returns it is not believed."""
+def test_reported_failed_row_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be both delivered and dead-lettered; a plugin that returns it is not trusted."""
     monkeypatch.setattr(Unsure, "apply_batch", lambda _, part: PartlyFailed([part], {0: ValueError("x")}))
     outcome = plugins(Unsure).apply([Step("it")], [batch("a", "b")])
     assert (content(outcome.batches), outcome.failures) == ([(0, "A"), (1, "B")], [])
