@@ -1,9 +1,9 @@
-"""Start of a stage process: ``PYTHON -I PATH/hearth_stage TAG SITE... [-- IDLE LIFE MODULE...]``.
+"""Entry point of a stage process: ``PYTHON -I PATH/hearth_stage TAG SITE... [-- IDLE LIFE MODULE...]``.
 
-Its standard input is the connection. ``PYTHON`` is the interpreter of its environment, which finds the bundle's own
-packages, the author API and the base layer, and nothing else (``import_path``). ``TAG`` is that of the Python for
-which the packages were installed, ``SITE`` are the directories of the bundle's. What stands behind ``--`` makes it a
-fork server, from which stages are forked.
+Its standard input is the connection. ``PYTHON`` is the interpreter of its environment, which can import the bundle's
+packages, the author API and the base layer only (``import_path``). ``TAG`` is that of the Python for which the
+packages were installed, ``SITE`` are the bundle's directories. The arguments after ``--`` make it a fork server, which
+forks stages.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import sys
 from types import ModuleType
 
 _TO_ALL = (signal.SIGINT, signal.SIGTERM)
-"""What tells every process of a service to end."""
+"""Signals that end all processes of a service."""
 _KEPT_FROM_HOST = (*_TO_ALL, signal.SIGHUP)
-"""What a host blocks in its threads, and whoever it starts inherits."""
+"""Signals that a host blocks in its threads, a mask that its child processes inherit."""
 
 
 def die_with_parent() -> None:
-    """Ask Linux to kill this process when its parent ends, whatever the plugin is doing then."""
+    """Ask Linux to kill this process when its parent ends, whatever a plugin is doing."""
     if sys.platform == "linux":
         import ctypes
 
@@ -29,9 +29,9 @@ def die_with_parent() -> None:
 
 
 def leave_signals_to_runtime() -> None:
-    """Go on when all processes of a service are told to end: the runtime drains the task, then ends its stages.
+    """Ignore the signals that end all processes of a service: the runtime drains the task, then ends its stages.
 
-    A program that a plugin starts is not spared: a handler is not inherited.
+    Programs that a plugin starts do not inherit the handlers, so the signals end them.
     """
     for number in _TO_ALL:
         signal.signal(number, lambda _number, _frame: None)
@@ -39,7 +39,7 @@ def leave_signals_to_runtime() -> None:
 
 
 def give_signals_back_to_forks() -> None:
-    """Have a process that a plugin forks give up the handlers before any signal reaches it."""
+    """Restore the default handlers in processes that a plugin forks, before a signal can reach them."""
 
     def restore() -> None:
         for number in _TO_ALL:
@@ -54,7 +54,7 @@ def give_signals_back_to_forks() -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the connection; in a fork server, that of each process forked from it."""
+    """Serve the connection; in a fork server, that of each forked process."""
     (tag, *sites), *forking = _parts(arguments)
     check_interpreter(tag)
     be_nobody()
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _parts(arguments: list[str]) -> list[list[str]]:
-    """Return the arguments between the words ``--``."""
+    """Return the arguments, split at each ``--``."""
     parts: list[list[str]] = [[]]
     for word in arguments:
         if word == "--":
@@ -86,21 +86,21 @@ def _parts(arguments: list[str]) -> list[list[str]]:
 
 
 def check_interpreter(tag: str) -> None:
-    """End this process when it is another Python than the environment's packages were installed for."""
+    """Exit if this is another Python than the one for which the environment was built."""
     own = sys.implementation.cache_tag or sys.implementation.name
     if own != tag:
-        sys.exit(f"the environment was made for {tag}, and {os.path.realpath(sys.executable)} is {own}")
+        sys.exit(f"the environment was built for {tag}, but {os.path.realpath(sys.executable)} is {own}")
 
 
 def be_nobody() -> None:
-    """Leave plugins, and what they start, a main module and arguments in which nothing of the stage stands."""
-    del sys.modules["sitecustomize"]  # which Python has asked for, and does not again
+    """Hide the stage's main module and arguments from plugins and from what they start."""
+    del sys.modules["sitecustomize"]  # Python has imported it already
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv[:] = [""]
 
 
 def _started() -> socket.socket:
-    """Take over the name and the connection of this process, which ends with it, and its parent."""
+    """Take over this process's name and connection; it ends with its parent."""
     from hearth_stage.forked import NAME, entitle
 
     die_with_parent()
@@ -109,7 +109,7 @@ def _started() -> socket.socket:
 
 
 def _forked(sites: list[str], idle: str, life: str, *modules: str) -> socket.socket:
-    """Be a fork server; returns in each process forked from it, with that one's connection."""
+    """Run the fork server; returns in each forked process, with its connection."""
     from hearth_stage.fork_server import ForkServer, load
     from hearth_stage.preload import AGREED, LoadedFiles, agreed
 
@@ -119,7 +119,7 @@ def _forked(sites: list[str], idle: str, life: str, *modules: str) -> socket.soc
 
 
 def _standard_input() -> int:
-    """Return another descriptor of the standard input, in whose place plugins find an empty one."""
+    """Return a copy of the standard input, which plugins find empty."""
     taken = os.dup(0)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)

@@ -1,8 +1,7 @@
-"""Calls and notices: each a frozen dataclass, the one definition both sides of a border have of it.
+"""Calls and notices: frozen dataclasses that both sides of a connection share.
 
-Its members are what travels, and its codec is made of their types. A call names the dataclass of its reply, too:
-``class Ping(Call[None], op="ping")``. One that runs on loaded plugins says how: in the process that has them it is
-run, to any other it is sent.
+Their members are what is sent, and their types define the codec. A call also names the dataclass of its reply:
+``class Ping(Call[None], op="ping")``. A ``PluginCall`` is run on loaded plugins, or sent to the process that has them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ R = TypeVar("R")
 
 
 class Message:
-    """What one side sends the other; ``op`` is its name on the wire."""
+    """A message; ``op`` is its name in the protocol."""
 
     op: ClassVar[str]
 
@@ -32,7 +31,7 @@ class Message:
 
 
 class Notice(Message):
-    """A message that is not answered."""
+    """A message without an answer."""
 
 
 class Call(Message, Generic[R]):
@@ -47,36 +46,36 @@ class Call(Message, Generic[R]):
                 cls.reply = kind
 
     def verify(self, reply: R) -> R:
-        """Return a reply of another process; raises ``ValueError`` where it does not answer this call."""
+        """Return another process's reply; raises ``ValueError`` if it does not fit this call."""
         return reply
 
 
 class PluginCall(Call[R]):
-    """A call that is run on the plugins of one environment, in whichever process they are loaded."""
+    """A call on the plugins of one environment, run in the process that has loaded them."""
 
     @abstractmethod
     def run(self, plugins: Plugins) -> R:
-        """Do what is asked for."""
+        """Execute the call."""
 
 
 def check_count(found: int, wanted: int) -> None:
-    """Raise ``ValueError`` unless a reply answers for every row (invariant 3)."""
+    """Raise ``ValueError`` unless a reply covers every row (invariant 3)."""
     if found != wanted:
-        raise ValueError(f"it answers for {found} rows of {wanted}")
+        raise ValueError(f"it answers for {found} of {wanted} rows")
 
 
 Operations = Mapping[str, type[Message]]
 
 
 def operations(*kinds: type[Message]) -> Operations:
-    """Return by its name on the wire all that one side may say."""
+    """Return the messages of one side by their names."""
     found = {kind.op: kind for kind in kinds}
-    assert len(found) == len(kinds), "two messages have one name"
+    assert len(found) == len(kinds), "two messages have the same name"
     return found
 
 
 def prepare(known: Operations) -> None:
-    """Make all codecs of what one side may say, and of the answers, for processes that are forked from this one."""
+    """Create the codecs of all messages and replies, for processes that are forked from this one."""
     for kind in known.values():
         codec_of(kind)
         if issubclass(kind, Call) and kind.reply is not type(None):
@@ -84,10 +83,10 @@ def prepare(known: Operations) -> None:
 
 
 def encoded(value: Any) -> tuple[dict[str, Any], list[Batch]]:
-    """Return members and bodies of a message or a reply; nothing of none."""
+    """Return members and bodies of a message or a reply; both empty for None."""
     return ({}, []) if value is None else codec_of(type(value)).encode(value)
 
 
 def decoded(kind: type[Any], members: Any, batches: list[Batch]) -> Any:
-    """Return the message or reply of a kind that another process wrote; raises ``ValueError``."""
+    """Return a message or reply that another process wrote; raises ``ValueError``."""
     return None if kind is type(None) else codec_of(kind).decode(members, batches)

@@ -1,4 +1,4 @@
-"""A channel: calls, replies and notices over one socket, in both directions at once."""
+"""A channel: calls, replies and notices over one socket, in both directions at the same time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class ChannelClosed(ConnectError):
-    """The other side is gone, so the call has no answer and a notice no reader."""
+    """The other side is gone, so a call gets no answer and a notice no reader."""
 
     code = "channel.closed"
 
@@ -38,29 +38,29 @@ class CallTimeout(ConnectError):
 
 
 class Request:
-    """A call or notice that arrived; a call is answered exactly once."""
+    """A received call or notice; a call is answered exactly once."""
 
     def __init__(self, channel: Channel, frame: Frame, known: Operations) -> None:
         self._channel = channel
         self._frame = frame
         self.op = str(frame.header["op"])
         self.tenant = _tenant(frame)
-        """Who of those that share the stage it is for, or is from; 0 is the stage as a whole."""
+        """The tenant that sends or receives it; 0 is the whole stage."""
         self.kind: type[Message] | None = None
-        """What it is; ``None`` where this side knows no such operation."""
+        """Its message class; ``None`` for an unknown operation."""
         with contextlib.suppress(KeyError):
             self.kind = known[self.op]
 
     @property
     def is_call(self) -> bool:
-        """Return whether somebody waits for an answer."""
+        """Return whether it expects an answer."""
         return self._frame.header.get("id") is not None
 
     @cached_property
     def message(self) -> Message:
-        """Return what the other side said; raises ``ValueError`` where that cannot be read.
+        """Return the message; raises ``ValueError`` if it is malformed.
 
-        Raises ``LookupError`` for an operation that this side does not know.
+        Raises ``LookupError`` for an unknown operation.
         """
         if self.kind is None:
             raise LookupError(f"protocol {PROTOCOL_VERSION} has no operation {cut(self.op, 200)!r}")
@@ -72,23 +72,23 @@ class Request:
         return message
 
     def reply(self, answer: Any = None) -> None:
-        """Answer a call with what it is answered with; does nothing for a notice."""
+        """Answer a call; does nothing for a notice."""
         if self.is_call:
             members, batches = encoded(answer)
             self._channel.send({"re": self._frame.header["id"], "args": members}, batches)
 
     def fail(self, error: BaseException) -> None:
-        """Answer a call with what was raised; a notice has nobody to tell."""
+        """Answer a call with an error; does nothing for a notice."""
         if self.is_call:
             self._channel.send({"re": self._frame.header["id"], "error": ErrorInfo.of(error).to_json()})
 
     def answer(self, handler: Callable[[Any], Any]) -> None:
-        """Give the message to ``handler`` and send what it returns, or what was raised."""
+        """Pass the message to ``handler``, and answer with its result or error."""
         try:
             self.reply(handler(self.message))
         except ChannelClosed:
             raise
-        except Exception as error:  # raised by the handler, or by a reply that is no JSON
+        except Exception as error:  # raised by the handler, or for a reply that is not JSON
             self.fail(error)
 
 
@@ -107,7 +107,7 @@ def _members(frame: Frame) -> dict[str, Any]:
 
 
 def _reply(call: Call[R], frame: Frame) -> R:
-    """Return the answer in a frame; raises what the other side raised."""
+    """Return the answer in a frame; raises the error of the other side."""
     if (error := frame.header.get("error")) is not None:
         raise ErrorInfo.from_json(error).to_error()
     batches = frame.batches
@@ -119,7 +119,7 @@ def _reply(call: Call[R], frame: Frame) -> R:
 
 
 class MessageSender(Protocol):
-    """What a plugin speaks through to the other side, for itself or for one of several that share a stage."""
+    """Sends messages of a plugin, for the whole stage or for one of its tenants."""
 
     def call(self, call: Call[R], timeout: float | None = None) -> R:
         """Send a call and wait for its answer."""
@@ -134,12 +134,12 @@ class MessageSender(Protocol):
 class Channel:
     """One end of a connection.
 
-    A thread of its own reads: a reply completes its call, a request goes to ``on_request`` on that thread, which
-    must not block. ``known`` is what the other side may say. What ``on_request`` raises is the answer of a call. A
-    notice has no answer, so there it ends the connection, as does what is no frame or longer than ``limit``; ``fault``
-    then says why. One that nobody knows is dropped. ``on_close`` runs once, on
-    that thread, when the other side is gone. The owner may change the limit when it knows the other side. Batches of
-    another side that is not trusted are checked before anything reads them.
+    Its own thread reads: a reply completes its call, a request is passed to ``on_request`` on that thread, which must
+    not block. ``known`` are the operations of the other side. An error of ``on_request`` is sent as the answer to a
+    call. A notice has no answer, so there the error ends the connection, as does a malformed frame or one longer than
+    ``limit``; ``fault`` holds the reason. An unknown notice is dropped. ``on_close`` runs once, on that thread, when
+    the other side is gone. The owner may change the limit once it knows the other side. Batches from a side that is
+    not trusted are validated before use.
     """
 
     def __init__(
@@ -168,20 +168,20 @@ class Channel:
         self._reader = threading.Thread(target=self._read, name=f"{name}-reader", daemon=True)
 
     def start(self) -> Channel:
-        """Begin to read."""
+        """Start to read."""
         self._reader.start()
         return self
 
     def call(self, call: Call[R], timeout: float | None = None) -> R:
         """Send a call and wait for its answer; ``timeout`` is in seconds.
 
-        Raises what the other side raised as ``RemoteError``, ``CallTimeout`` or ``ChannelClosed``, and ``ValueError``
-        where the answer cannot be understood.
+        Raises the other side's error as ``RemoteError``, ``CallTimeout`` or ``ChannelClosed``, and ``ValueError`` if
+        the answer is malformed.
         """
         return _awaited(self.begin(call), call.op, timeout)
 
     def of(self, tenant: int) -> MessageSender:
-        """Return what one of those speaks through who share the stage."""
+        """Return the sender of one tenant of the stage."""
         return _TenantSender(self, tenant)
 
     def begin(self, call: Call[R], tenant: int = 0) -> Future[R]:
@@ -206,9 +206,9 @@ class Channel:
         self.send({**_head(notice, tenant), "args": members}, batches)
 
     def remind(self, notice: Notice) -> None:
-        """Send a notice where that waits for nobody.
+        """Send a notice only if that does not block.
 
-        It is left out while another thread writes, and where the other side takes in nothing.
+        It is dropped while another thread writes, and if the other side does not read.
         """
         if not self._write_lock.acquire(blocking=False):
             return
@@ -221,7 +221,7 @@ class Channel:
             self._write_lock.release()
 
     def send(self, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
-        """Write one frame; raises ``ChannelClosed`` when nobody reads any more."""
+        """Write one frame; raises ``ChannelClosed`` if the other side has closed."""
         try:
             with self._write_lock:
                 write_frame(self._socket, header, batches)
@@ -229,8 +229,8 @@ class Channel:
             raise _gone(error) from error
 
     def close(self) -> None:
-        """Close the connection; calls that wait end with ``ChannelClosed``. May be called from any thread, again."""
-        with contextlib.suppress(OSError):  # the other side was quicker, which is what was wanted
+        """Close the connection; pending calls fail with ``ChannelClosed``. May be called from any thread, again."""
+        with contextlib.suppress(OSError):  # the other side closed first
             self._socket.shutdown(socket.SHUT_RDWR)
         if self._reader.is_alive() and threading.current_thread() is not self._reader:
             self._reader.join(timeout=5)
@@ -240,7 +240,7 @@ class Channel:
             while (frame := read_frame(self._socket, self.limit, self._is_trusted)) is not None:
                 self._dispatch(frame)
         except (OSError, EOFError, ChannelClosed):
-            pass  # a stream that breaks off ends the connection like a closed one
+            pass  # a stream that breaks off is the same as a closed one
         except Exception as error:
             self.fault = cut(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}", 1000)
         finally:
@@ -270,10 +270,10 @@ class Channel:
                 request.fail(error)
                 return
             op = cut(request.op, 200)
-            log.log(self._complaint_level, "%r of the other side was not served", op, exc_info=True)
-            self._complaint_level = logging.DEBUG  # one is enough: it may ask again without end
+            log.log(self._complaint_level, "cannot handle %r of the other side", op, exc_info=True)
+            self._complaint_level = logging.DEBUG  # log once: the other side may repeat it forever
             if not request.is_call:
-                raise ValueError(f"notice {op!r} was not served: {type(error).__name__}: {error}") from error
+                raise ValueError(f"cannot handle notice {op!r}: {type(error).__name__}: {error}") from error
             request.fail(error)
 
     def _end(self) -> None:
@@ -288,7 +288,7 @@ class Channel:
 
 
 class _TenantSender:
-    """The words of one of those who share a stage."""
+    """Sends the messages of one tenant of a stage."""
 
     def __init__(self, channel: Channel, tenant: int) -> None:
         self._channel = channel
@@ -309,7 +309,7 @@ def _gone(error: OSError) -> ChannelClosed:
 
 
 def _has_room(sock: socket.socket) -> bool:
-    """Return whether the kernel takes in a few bytes more; raises ``OSError`` for a socket that is closed."""
+    """Return whether the kernel accepts a few more bytes; raises ``OSError`` for a closed socket."""
     asked = select.poll()
     try:
         asked.register(sock, select.POLLOUT)

@@ -1,4 +1,4 @@
-"""A connector beside the host: start, task configurations and stop, each as one call."""
+"""A connector in its stage: start, task configurations and stop, each as one call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class _StageContext:
-    """What every connector sees of its host."""
+    """The context of any connector: requests to its host."""
 
     def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
@@ -47,13 +47,13 @@ class _StageContext:
         self._channel.notify(RequestReconfiguration())
 
     def raise_error(self, error: BaseException) -> None:
-        """Tell the host that the connector cannot go on."""
+        """Report that the connector cannot continue."""
         info = ErrorInfo.of(error)
         self._channel.notify(RaiseError(info.message, info.trace))
 
 
 class StageSourceConnectorContext(_StageContext, SourceConnectorContext):
-    """What a source connector sees of its host."""
+    """The context of a source connector."""
 
     def offset_storage_reader(self) -> ChannelOffsetReader:
         """Return the reader of committed offsets."""
@@ -61,7 +61,7 @@ class StageSourceConnectorContext(_StageContext, SourceConnectorContext):
 
 
 class StageSinkConnectorContext(_StageContext, SinkConnectorContext):
-    """What a sink connector sees of its host."""
+    """The context of a sink connector."""
 
 
 class StageConnector:
@@ -71,10 +71,10 @@ class StageConnector:
         self._channel = channel
         self._connector: Connector | None = None
         self._is_begun = self._is_started = False
-        """Whether the connector's start was entered, and whether it came back."""
+        """Whether the connector's start was called, and whether it returned."""
 
     def load(self, call: LoadConnector) -> ConnectorLoaded:
-        """Create the connector; the calls that follow go to this instance."""
+        """Create the connector; later calls use this instance."""
         self._connector = load_class(call.reference)()
         return ConnectorLoaded(version_of(self._connector))
 
@@ -87,14 +87,14 @@ class StageConnector:
         self._is_started = True
 
     def task_configs(self, call: AskTaskConfigs) -> TaskConfigs:
-        """Answer one configuration per task, at most ``max`` of them wanted."""
+        """Return the task configurations, at most ``max`` of them requested."""
         connector = self._loaded()
         configs = connector.task_configs(call.max)
         task = connector.task_class()
         return TaskConfigs(configs, f"{task.__module__}.{task.__qualname__}")
 
     def alter_offsets(self, call: AlterOffsets) -> OffsetsAltered:
-        """Ask the connector whether its offsets may become others (KIP-875)."""
+        """Ask the connector whether it accepts the changed offsets (KIP-875)."""
         connector = self._loaded()
         offsets: Any = call.offsets
         if isinstance(connector, SinkConnector):
@@ -105,7 +105,7 @@ class StageConnector:
             return OffsetsAltered(None)
 
     def exactly_once(self, call: AskExactlyOnce) -> ExactlyOnceAnswer:
-        """Ask the connector what it can do with transactions (KIP-618)."""
+        """Ask the connector for its support of transactions (KIP-618)."""
         connector = self._loaded()
         ask = connector.can_define_transaction_boundaries if call.boundaries else connector.exactly_once_support
         told = ask(call.config)
@@ -117,7 +117,7 @@ class StageConnector:
         self._loaded().stop()
 
     def end(self) -> None:
-        """Stop the connector where it runs; also one whose start failed half-way, which may not be up to that."""
+        """Stop the connector if it runs, or if its start failed half-way; in that case its stop may fail too."""
         if not self._is_begun:
             return
         self._is_begun = False
@@ -126,7 +126,7 @@ class StageConnector:
         except Exception:
             if self._is_started:
                 raise
-            log.debug("the connector did not stop, which had failed to start", exc_info=True)
+            log.debug("stopping the connector failed after its start had failed", exc_info=True)
 
     def _context(self, connector: Connector) -> ConnectorContext:
         if isinstance(connector, SourceConnector):

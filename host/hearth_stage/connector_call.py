@@ -1,4 +1,4 @@
-"""What a stage is asked of its connector, and what that says by itself."""
+"""The calls to a connector in a stage, and the connector's notices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hearth_stage.call import Call, Notice, operations
 
 @dataclass(frozen=True)
 class ConnectorLoaded:
-    """What a connector is."""
+    """The loaded connector."""
 
     version: str | None = None
 
@@ -31,7 +31,7 @@ class StartConnector(Call[None], op="connector.start"):
 
 @dataclass(frozen=True)
 class TaskConfigs:
-    """One configuration for each task, however many were wanted, and the name of their class."""
+    """One configuration per task, however many were requested, and the class name of the tasks."""
 
     configs: list[dict[str, Any]] = field(default_factory=list, repr=False)
     task_class: str | None = None
@@ -39,7 +39,7 @@ class TaskConfigs:
 
 @dataclass(frozen=True)
 class AskTaskConfigs(Call[TaskConfigs], op="connector.task_configs"):
-    """Asks for the configurations of at most so many tasks."""
+    """Requests the configurations of at most ``max`` tasks."""
 
     max: int
 
@@ -51,16 +51,16 @@ class StopConnector(Call[None], op="connector.stop"):
 
 @dataclass(frozen=True)
 class OffsetsAltered:
-    """Whether the connector saw to it, and not its host alone; null where its offsets are not to be altered at all."""
+    """Whether the connector itself handled the change; null if it does not support altering offsets."""
 
     is_seen_to: bool | None = None
 
 
 @dataclass(frozen=True)
 class AlterOffsets(Call[OffsetsAltered], op="connector.alter_offsets"):
-    """Asks an instance that is not started whether offsets may become these, null for a partition that is reset.
+    """Asks a connector that is not started whether offsets may be changed; null resets a partition.
 
-    Those of a sink are rows of topic, partition and offset, those of a source of partition and offset.
+    The offsets of a sink are rows of topic, partition and offset, those of a source of partition and offset.
     """
 
     config: dict[str, str] = field(repr=False)
@@ -69,16 +69,16 @@ class AlterOffsets(Call[OffsetsAltered], op="connector.alter_offsets"):
 
 @dataclass(frozen=True)
 class ExactlyOnceAnswer:
-    """The word of Kafka Connect's enumeration by which a connector answers; null where it does not know."""
+    """The connector's answer, a value of Kafka Connect's enumeration; null if it does not know."""
 
     support: str | None = None
 
 
 @dataclass(frozen=True)
 class AskExactlyOnce(Call[ExactlyOnceAnswer], op="connector.exactly_once"):
-    """Asks an instance that is not started whether it delivers exactly once with these settings (KIP-618).
+    """Asks a connector that is not started whether it delivers exactly once with this configuration (KIP-618).
 
-    With ``boundaries`` it is asked whether its tasks may say where their transactions end.
+    With ``boundaries``, asks whether its tasks can define their transaction boundaries.
     """
 
     config: dict[str, str] = field(repr=False)
@@ -87,12 +87,12 @@ class AskExactlyOnce(Call[ExactlyOnceAnswer], op="connector.exactly_once"):
 
 @dataclass(frozen=True)
 class RequestReconfiguration(Notice, op="task_reconfiguration"):
-    """The connector wants to be asked for its task configurations again."""
+    """The connector requests reconfiguration of its tasks."""
 
 
 @dataclass(frozen=True)
 class RaiseError(Notice, op="raise_error"):
-    """The connector cannot go on."""
+    """The connector cannot continue."""
 
     message: str
     trace: str

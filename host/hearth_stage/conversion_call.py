@@ -1,4 +1,4 @@
-"""What is asked of converters, and how columns and headers travel to them."""
+"""The calls to converters, and the form in which columns and headers are sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hearth_stage.form import Body, Form
 def _column(batch: Batch, name: str = "value") -> Any:
     column = batch.column(name)
     if column is None:
-        raise ValueError(f"a batch without the column {name!r}")
+        raise ValueError(f"a batch lacks the column {name!r}")
     return column
 
 
@@ -40,18 +40,18 @@ def _of_columns(schema: Any, **columns: Any) -> Batch:
 
 
 def side_of(role: str) -> str:
-    """Return which of the two sides of a record a converter is for: ``key`` or ``value``."""
+    """Return the side of a record that a converter is for: ``key`` or ``value``."""
     return role.partition(".")[0]
 
 
 def _sides(batch: Batch) -> dict[str, ColumnRun]:
-    """Return the keys and the values of a batch, as far as it has them."""
+    """Return the key and value columns that a batch has."""
     found = ("key", batch.key_schema), ("value", batch.value_schema)
     return {side: ColumnRun(schema, column) for side, schema in found if (column := batch.column(side)) is not None}
 
 
 def _of_sides(sides: Mapping[str, ColumnRun], count: int, **columns: Any) -> Batch:
-    """Return a batch of keys and values; one has values in any case."""
+    """Return a batch of keys and values; one without values gets nulls."""
     nothing = ColumnRun(None, None)
     key, value = sides.get("key", nothing), sides.get("value", nothing)
     own = {"key": key.column, "value": pa.nulls(count, pa.string()) if value.column is None else value.column}
@@ -62,20 +62,20 @@ def _of_sides(sides: Mapping[str, ColumnRun], count: int, **columns: Any) -> Bat
 
 @dataclass(frozen=True)
 class Cells:
-    """Keys of rows, their values or both, by side, with one schema each; and each row's number."""
+    """The keys or values of rows, or both, by side, with one schema each; and the row numbers."""
 
     sides: Mapping[str, ColumnRun]
     rows: Any
     headers: Any = None
-    """The headers of their Kafka records as far as they are known, as a raw column, or ``None`` where none has any."""
+    """The known headers of their Kafka records, as a raw column, or ``None`` if no record has any."""
 
     @classmethod
     def of(cls, batch: Batch) -> Cells:
-        """Take them out of a batch."""
+        """Read the cells of a batch."""
         return cls(_sides(batch), rows_of(batch), batch.column("headers"))
 
     def to_batch(self) -> Batch:
-        """Return the batch that holds them."""
+        """Return a batch with the cells."""
         return _of_sides(self.sides, len(self.rows), row=pa.array(self.rows, pa.int32()), headers=self.headers)
 
 
@@ -126,7 +126,7 @@ HeadersByRow = Annotated[
 
 @dataclass(frozen=True)
 class Serialized:
-    """The bytes of each side, null where a row failed, and the headers of the positions where they were changed."""
+    """The bytes of each side, null for a failed row, and the changed headers by position."""
 
     columns: TravellingBytes
     failures: list[Failure] = field(default_factory=list)
@@ -135,9 +135,9 @@ class Serialized:
 
 @dataclass(frozen=True)
 class Serialize(PluginCall[Serialized], op="serialize"):
-    """Turns columns of Connect data into bytes, one converter after the other.
+    """Converts columns of Connect data to bytes, one converter after the other.
 
-    The headers are those written so far; a converter sees what the one before it has made of them.
+    The headers are those written so far; each converter sees the changes of the one before.
     """
 
     roles: list[str]
@@ -145,7 +145,7 @@ class Serialize(PluginCall[Serialized], op="serialize"):
     cells: TravellingCells
 
     def run(self, plugins: Plugins) -> Serialized:
-        """Have the converters write."""
+        """Run the converters."""
         rows, headers = self.cells.rows, HeaderRows(self.cells.headers)
         converters = Converters(plugins)
         columns: dict[str, Any] = {}
@@ -158,7 +158,7 @@ class Serialize(PluginCall[Serialized], op="serialize"):
         return Serialized(columns, failures, headers.changed)
 
     def verify(self, reply: Serialized) -> Serialized:
-        """Refuse what is no column of bytes: its memory goes to librdkafka as it is."""
+        """Reject anything but columns of bytes: their memory is passed to librdkafka unchanged."""
         wanted = len(self.cells.rows)
         for role in self.roles:
             found = reply.columns.get(side_of(role))
@@ -166,15 +166,15 @@ class Serialize(PluginCall[Serialized], op="serialize"):
                 what = "nothing" if found is None else f"{len(found)} of {found.type}"
                 raise ValueError(f"{role}: the stage returned {what} for {wanted} cells")
         if not all(0 <= position < wanted for position in reply.headers):
-            raise ValueError(f"the stage returned headers of other cells than the {wanted} it was given")
+            raise ValueError(f"the stage returned headers outside the {wanted} cells of the call")
         return reply
 
 
 @dataclass(frozen=True)
 class Deserialized:
-    """Connect data, a run of each schema with the rows it has; a row that failed is a null in one of them.
+    """Connect data, one run per schema with its rows; a failed row is a null in one of them.
 
-    They are those of one converter after the other; ``counts`` says how many each has made.
+    The runs are ordered by converter; ``counts`` holds the number of runs of each converter.
     """
 
     counts: list[int]
@@ -189,14 +189,14 @@ class Deserialized:
 
 @dataclass(frozen=True)
 class Deserialize(PluginCall[Deserialized], op="deserialize"):
-    """Turns columns of bytes into runs of Connect data; the headers are those of the records."""
+    """Converts columns of bytes to runs of Connect data; the headers are those of the records."""
 
     roles: list[str]
     topic: str
     cells: TravellingCells
 
     def run(self, plugins: Plugins) -> Deserialized:
-        """Have the converters read."""
+        """Run the converters."""
         rows, headers = self.cells.rows, HeaderRows(self.cells.headers)
         converters = Converters(plugins)
         done = Deserialized([], [])
@@ -209,7 +209,7 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
         return done
 
     def verify(self, reply: Deserialized) -> Deserialized:
-        """Refuse runs that do not have each row once: keys and values lie side by side."""
+        """Reject runs that do not cover each row once: keys and values are matched by position."""
         found = reply.by_converter()
         if len(found) != len(self.roles) or sum(map(len, found)) != len(reply.runs):
             raise ValueError(f"it answers with {len(reply.runs)} runs of {reply.counts} for {len(self.roles)} columns")
@@ -219,7 +219,7 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
 
 @dataclass(frozen=True)
 class SerializedHeaders:
-    """The headers of every row, as a raw column; a row that failed has none."""
+    """The headers of every row, as a raw column; a failed row has none."""
 
     column: TravellingHeaders
     failures: list[Failure] = field(default_factory=list)
@@ -227,17 +227,17 @@ class SerializedHeaders:
 
 @dataclass(frozen=True)
 class SerializeHeaders(PluginCall[SerializedHeaders], op="serialize_headers"):
-    """Turns the headers of a batch into bytes."""
+    """Converts the headers of a batch to bytes."""
 
     topic: str
     batch: Batch
 
     def run(self, plugins: Plugins) -> SerializedHeaders:
-        """Have the converter write."""
+        """Run the converter."""
         return SerializedHeaders(*HeaderConversion(plugins).write(self.topic, self.batch))
 
     def verify(self, reply: SerializedHeaders) -> SerializedHeaders:
-        """Refuse headers of other rows than there are, and what are none: their memory goes to librdkafka."""
+        """Reject malformed headers, or those of other rows: their memory is passed to librdkafka."""
         check_count(len(reply.column), self.batch.num_rows)
         check_raw(reply.column)
         return reply
@@ -245,7 +245,7 @@ class SerializeHeaders(PluginCall[SerializedHeaders], op="serialize_headers"):
 
 @dataclass(frozen=True)
 class DeserializedHeaders:
-    """A column of headers; a row that failed has none."""
+    """A column of headers; a failed row has none."""
 
     column: TravellingHeaders
     failures: list[Failure] = field(default_factory=list)
@@ -253,22 +253,22 @@ class DeserializedHeaders:
 
 @dataclass(frozen=True)
 class DeserializeHeaders(PluginCall[DeserializedHeaders], op="deserialize_headers"):
-    """Turns a raw column of headers into one of a batch."""
+    """Converts a raw column of headers to a batch's headers column."""
 
     topic: str
     column: TravellingHeaders
     are_ignored: bool = False
-    """Whether no plugin looks at them: then they are read only if that may fail."""
+    """Whether no plugin uses the headers: then they are read only if reading may fail."""
 
     def run(self, plugins: Plugins) -> DeserializedHeaders:
-        """Have the converter read."""
+        """Run the converter."""
         conversion = HeaderConversion(plugins)
         if self.are_ignored and conversion.reads_any_bytes:
             return DeserializedHeaders(pa.nulls(len(self.column), headers_to_column([]).type))
         return DeserializedHeaders(*conversion.read(self.topic, self.column))
 
     def verify(self, reply: DeserializedHeaders) -> DeserializedHeaders:
-        """Refuse a column of another length."""
+        """Reject a column of another length."""
         check_count(len(reply.column), len(self.column))
         return reply
 

@@ -1,4 +1,4 @@
-"""What any plugin says of its settings before it is configured, and whether it keeps the contract."""
+"""Describes any plugin before it is configured, and checks it against the contract."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TYPES = {
     "rest_extension": "hearth_api.worker:RestExtension",
     "connector_client_config_override_policy": "hearth_api.worker:ConnectorClientConfigOverridePolicy",
 }
-"""What a plugin of each type is, loaded when one is asked of: most processes never need the door for workers."""
+"""Base class of each plugin type, imported on use: most processes never need ``hearth_api.worker``."""
 
 
 def describe(call: Describe) -> Described:
-    """Load any plugin and answer its version and configuration definition, and what else that did."""
-    from hearth_stage.footprint import footprint  # which the stage of a task never needs
+    """Load any plugin; return its version, its configuration definition, and the side effects of loading it."""
+    from hearth_stage.footprint import footprint  # not needed by a task's stage
 
     with footprint() as changes:
         plugin = _plugin(call)
@@ -36,9 +36,9 @@ def describe(call: Describe) -> Described:
 
 
 def validate(call: Validate) -> Validated:
-    """Load any plugin and answer its definition and the checked values, whose names begin with a prefix.
+    """Load any plugin; return its definition and the validated values, whose names start with a prefix.
 
-    A connector checks its settings itself, all at once, and they have no prefix.
+    A connector validates its configuration as a whole, without a prefix.
     """
     plugin = _plugin(call)
     definition = plugin.config()
@@ -58,24 +58,24 @@ def validate(call: Validate) -> Validated:
 
 
 def try_plugin(call: TryPlugin) -> RuleOutcomes:
-    """Load any plugin and answer what came of the rules for its type; with no settings those that need none."""
-    from hearth_api.testing import CONTRACT, Sample, check_plugin  # which no stage at work needs
+    """Load any plugin and check it against the rules for its type; without settings, only those that need none."""
+    from hearth_api.testing import CONTRACT, Sample, check_plugin  # not needed by a running stage
 
     outcomes = check_plugin(Sample(_class(call), call.config))
     return RuleOutcomes(CONTRACT, [RuleOutcome(each.rule, each.says, each.fault) for each in outcomes])
 
 
 def _plugin(call: Describe | Validate) -> Any:
-    """Return a new instance of the plugin a call names, of the type that it names."""
+    """Return a new instance of the plugin of a call, which has the call's type."""
     return _class(call)()
 
 
 def _class(call: Describe | Validate | TryPlugin) -> type[Any]:
-    """Return the class that a call names, which is of the type that it names."""
+    """Return the class of a call's plugin; raises ``PluginError`` if it does not have the call's type."""
     kind: type[Any] = load_class(call.reference)
     if call.type in _TYPES:
         wanted = load_class(_TYPES[call.type])
         if not issubclass(kind, wanted):
             name = f"{kind.__module__}.{kind.__qualname__}"
-            raise PluginError(f"{name} is declared as {call.type} and is no {wanted.__name__}")
+            raise PluginError(f"{name} is declared as {call.type} but is not a {wanted.__name__}")
     return kind

@@ -1,4 +1,4 @@
-"""What a stage is asked of a REST extension, and what that asks of its host."""
+"""The calls to a REST extension in a stage, and the extension's calls to its host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _bytes(value: Any) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, TypeError) as error:
-        raise ValueError("no base64") from error
+        raise ValueError("not base64") from error
 
 
 TravellingBody = Annotated[bytes, Form(_bytes, lambda data: base64.b64encode(data).decode("ascii"))]
@@ -23,7 +23,7 @@ TravellingBody = Annotated[bytes, Form(_bytes, lambda data: base64.b64encode(dat
 
 @dataclass(frozen=True)
 class ExtensionLoaded:
-    """What an extension registered: methods and paths of its resources, and whether it has filters."""
+    """The registrations of an extension: methods and paths of its resources, and whether it has filters."""
 
     version: str | None = None
     resources: list[tuple[str, str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class ExtensionLoaded:
 
 @dataclass(frozen=True)
 class LoadExtension(Call[ExtensionLoaded], op="extension.load"):
-    """Creates, configures and registers the one extension that all that follow are for."""
+    """Creates, configures and registers the extension, which later calls use."""
 
     reference: str
     config: dict[str, str] = field(repr=False)
@@ -62,28 +62,28 @@ class ForwardedResponse:
 
 @dataclass(frozen=True)
 class Filtered:
-    """What ends a request, or null where it passes."""
+    """The response that ends a request, or null to let it pass."""
 
     response: ForwardedResponse | None = None
 
 
 @dataclass(frozen=True)
 class JudgeRequest(Call[Filtered], op="extension.filter"):
-    """Shows a request to the extension's filters."""
+    """Passes a request to the extension's filters."""
 
     request: ForwardedRequest
 
 
 @dataclass(frozen=True)
 class Served:
-    """The answer of a resource."""
+    """The response of a resource."""
 
     response: ForwardedResponse
 
 
 @dataclass(frozen=True)
 class ServeRequest(Call[Served], op="extension.serve"):
-    """Lets one of the extension's resources, by its number, answer a request."""
+    """Passes a request to one of the extension's resources, by its index."""
 
     resource: int
     request: ForwardedRequest
@@ -91,14 +91,14 @@ class ServeRequest(Call[Served], op="extension.serve"):
 
 @dataclass(frozen=True)
 class ConnectorNames:
-    """The connectors there are."""
+    """The names of all connectors."""
 
     names: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class AskConnectors(Call[ConnectorNames], op="cluster.connectors"):
-    """Asks for the names of all connectors."""
+    """Requests the names of all connectors."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ForwardedState:
 
 @dataclass(frozen=True)
 class ForwardedHealth:
-    """A ``ConnectorHealth``; the states of its tasks by their numbers, which are text here."""
+    """A ``ConnectorHealth``; its task states have the task numbers, as text, as keys."""
 
     type: str
     connector: ForwardedState
@@ -121,21 +121,21 @@ class ForwardedHealth:
 
 @dataclass(frozen=True)
 class AskHealth(Call[ForwardedHealth], op="cluster.health"):
-    """Asks for the states of a connector and its tasks."""
+    """Requests the states of a connector and its tasks."""
 
     connector: str
 
 
 @dataclass(frozen=True)
 class ConnectorSettings:
-    """A connector's configuration as it is stored."""
+    """A connector's stored configuration."""
 
     config: dict[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class AskConfig(Call[ConnectorSettings], op="cluster.config"):
-    """Asks for the configuration of a connector."""
+    """Requests the configuration of a connector."""
 
     connector: str
 

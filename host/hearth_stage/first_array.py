@@ -1,7 +1,7 @@
-"""Loads what Arrow loads when its first array is made, its functions, and pandas where that is installed.
+"""Loads what Arrow loads for its first array: its compute functions, and pandas if it is installed.
 
-A process from which others are forked imports this: then none of them loads it again. The first cast makes Arrow's
-table of casts, a millisecond and half a megabyte of what is the same in each of them.
+A process imports this before it forks others, so that none of them loads it again. The first cast creates Arrow's
+table of casts, which takes a millisecond and half a megabyte that the forks then share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What loading a plugin does to its process that nobody would notice before somebody else's code suffers from it."""
+"""Detects side effects of loading a plugin, which would otherwise surface as failures of other code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass
 class _Count:
-    """Stands in the place of the standard output and counts what is printed, which goes where it did."""
+    """Replaces standard output; counts the printed characters and passes them on."""
 
     output: Any
     characters: int = 0
@@ -25,15 +25,15 @@ class _Count:
         return int(self.output.write(text))
 
     def __getattr__(self, name: str) -> Any:
-        """Be the output in everything else."""
+        """Delegate everything else to the output."""
         return getattr(self.output, name)
 
 
 @contextlib.contextmanager
 def footprint() -> Iterator[list[str]]:
-    """Yield a list that has, when the block is over, a clause for each change that it made to the process.
+    """Yield a list that holds, after the block, a clause for each side effect of the block.
 
-    What takes place in native code is seen where the system tells it: processes, but no threads.
+    Effects of native code are seen only where the system reports them: processes, but not threads.
     """
     changes: list[str] = []
     process, place, handlers, threads = os.getpid(), _place(), _handlers(), {*threading.enumerate()}
@@ -45,7 +45,7 @@ def footprint() -> Iterator[list[str]]:
         if sys.stdout is counted:
             sys.stdout = output
         else:
-            changes.append("puts something else in the place of the standard output")
+            changes.append("replaces the standard output")
     if os.getpid() != process or _children() - children:
         changes.append("starts a process")
     if started := {*threading.enumerate()} - threads:
@@ -69,7 +69,7 @@ def _handlers() -> dict[str, Any]:
 
 
 def _children() -> set[str]:
-    """Return the processes that this one has started, ended ones that nobody waited for among them; Linux tells."""
+    """Return the child processes of this process, including ended ones that were not waited for; Linux only."""
     found: set[str] = set()
     with contextlib.suppress(OSError):
         for thread in os.listdir("/proc/self/task"):

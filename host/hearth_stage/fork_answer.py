@@ -1,13 +1,12 @@
-"""What a fork server, or the process forked from it, answers to whoever wants a stage.
+"""The messages between the owner of a stage and a fork server, or the process it forked.
 
-Owner and fork server are joined by a Unix socket of messages (``SOCK_SEQPACKET``), which the owner opens for each
-stage. The owner sends one message (``ForkRequest``): the name of the stage and what it may take of the machine, and
-with it three descriptors: the stage's connection, where its output goes, and the reading end of a pipe of which the
-owner keeps the other. Answers are JSON objects of one member. The process that was forked says ``pid`` itself, before
-it touches its connection, so that an end of the socket before that means that there is no such process. ``refusal``
-says in its place why none is forked here. ``status``, the last, is told by the fork server when the process has ended:
-its exit status, or the number of a signal below zero. An owner that closes the socket before that, or dies, has the
-process killed with all its group.
+For each stage, the owner connects to the fork server's Unix socket, which keeps message boundaries
+(``SOCK_SEQPACKET``). The owner sends one message (``ForkRequest``), the name and limits of the stage, with three
+descriptors: the stage's connection, its output, and the reading end of a pipe whose other end the owner keeps. Answers
+are JSON objects with one member. The forked process itself sends ``pid`` before it uses its connection, so if the
+socket ends before that, no process was forked. ``refusal`` is sent instead to say why none was. ``status``, the last
+answer, comes from the fork server when the process has ended: its exit status, or a negative signal number. If the
+owner closes the socket before that, or dies, the fork server kills the process with its group.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ MOST_BYTES = 4096
 
 @dataclass(frozen=True)
 class ForkRequest:
-    """What an owner wants: a stage of a name, of which Linux shows 15 bytes, that binds itself to limits."""
+    """Requests a stage with a name, of which Linux shows 15 bytes, and limits."""
 
     name: str
     limits: Limits = NO_LIMITS
 
     def to_bytes(self) -> bytes:
-        """Return the message: the limits, and behind the end of their line the name."""
+        """Return the message: a line with the limits, then the name."""
         return f"{self.limits.to_json()}\n{self.name}".encode()[:MOST_BYTES]
 
     @classmethod
@@ -42,20 +41,20 @@ class ForkRequest:
 
 @dataclass(frozen=True)
 class ForkAnswer:
-    """One answer, of which one member is not ``None``."""
+    """One answer; all members but one are ``None``."""
 
     pid: int | None = None
     status: int | None = None
     refusal: str | None = None
 
     def send(self, control: socket.socket) -> None:
-        """Send the answer; raises ``OSError`` where nobody reads it any more."""
+        """Send the answer; raises ``OSError`` if the owner has closed the socket."""
         told = {name: value for name, value in asdict(self).items() if value is not None}
         control.send(json.dumps(told).encode()[:MOST_BYTES], socket.MSG_NOSIGNAL)
 
     @classmethod
     def receive(cls, control: socket.socket) -> ForkAnswer | None:
-        """Wait for an answer; ``None`` where the fork server is gone. Raises ``TimeoutError`` as the socket does."""
+        """Wait for an answer; ``None`` if the fork server has ended. Raises ``TimeoutError`` as the socket does."""
         try:
             data = control.recv(MOST_BYTES)
         except ConnectionError:

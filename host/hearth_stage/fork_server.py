@@ -1,9 +1,9 @@
-"""The fork server of an environment: a process that has loaded what every stage of it needs, and becomes each of them.
+"""The fork server of an environment: it loads what every stage needs and forks each of them.
 
-A stage that is forked starts in milliseconds and shares the memory of what was loaded. Who wants one says so as
-``fork_answer`` tells. It serves nobody but its own user, has one thread, or forks nothing, and ends when nobody has
-wanted a stage for a while or nobody is left who could. It holds nothing that a stage needs: where it dies, its stages
-go on, and another one is started for the next.
+A forked stage starts in milliseconds and shares the memory of the loaded modules. Requests follow ``fork_answer``. The
+server serves its own user only, does not fork while it has more than one thread, and exits when no stage was requested
+for a while or no owner is left. It holds nothing that a stage needs: if it dies, its stages continue, and the next
+request starts another server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-import hearth_stage.program  # noqa: F401 - what every stage needs
+import hearth_stage.program  # noqa: F401 - every stage needs it
 from hearth_stage.call import prepare
 from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest
 from hearth_stage.forked import ITS_END, die_with, entitle
@@ -34,13 +34,13 @@ from hearth_stage.shared_memory import share_memory
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
-"""How long modules may take to be loaded."""
+"""How long loading the modules may take."""
 
 
 def load(modules: Iterable[str]) -> None:
-    """Load what stages are going to load; one that cannot be loaded is left to the stage that needs it.
+    """Load the modules that stages will use; a module that fails is left to the stage that needs it.
 
-    Linux ends this process where that takes too long, whatever a module is doing then.
+    Linux kills this process if that takes too long, whatever a module is doing.
     """
     signal.alarm(LOAD_SECONDS)
     with single_threaded():
@@ -55,34 +55,34 @@ def load(modules: Iterable[str]) -> None:
 
 
 class NotForkable(Exception):
-    """Nothing can be forked here; the argument says why."""
+    """Nothing can be forked; the argument gives the reason."""
 
 
 @dataclass(frozen=True)
 class Fork:
-    """A process that was forked, and the socket on which its owner waits to hear of its end."""
+    """A forked process, and the socket on which its owner waits for its exit status."""
 
     pid: int
     descriptor: int
-    """What tells of its end: a process descriptor (``pidfd_open``)."""
+    """Its pidfd (``pidfd_open``), which becomes readable when it ends."""
     control: socket.socket
     lineage: int
 
     def kill(self) -> None:
-        """Kill it with all that it has started."""
+        """Kill the process with its descendants."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)  # it may not lead a group yet
             os.killpg(self.pid, signal.SIGKILL)
         end_lineage(self.lineage)
 
     def close(self) -> None:
-        """Close what this process has of it."""
+        """Close this process's descriptors of it."""
         os.close(self.descriptor)
         self.control.close()
 
 
 class ForkServer:
-    """Forks a stage for each connection to a listening socket; ``life`` is a pipe that ends with all its owners."""
+    """Forks a stage per connection to a listening socket; ``life`` is a pipe that ends with the last owner."""
 
     def __init__(self, listener: socket.socket, loaded: LoadedFiles, idle_seconds: float, life: int) -> None:
         self._listener = listener
@@ -95,11 +95,11 @@ class ForkServer:
         self._limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def serve(self) -> socket.socket:
-        """Fork until nobody needs this process, which ends then; returns the connection in each forked one."""
+        """Fork until this process is no longer needed, then exit; returns the connection in each forked process."""
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._limit[1], self._limit[1]))  # each stage takes two
         entitle(b"fork-server")
         share_memory()
-        self._listener.listen(socket.SOMAXCONN)  # who connects sees whose this is: its owner may have ended
+        self._listener.listen(socket.SOMAXCONN)  # a peer sees whose this is: its owner may have ended
         self._poll.register(self._life, ITS_END)
         self._poll.register(self._listener, select.POLLIN)
         while True:
@@ -109,9 +109,9 @@ class ForkServer:
                 return connection
 
     def _next(self) -> int | None:
-        """Wait for something to do; ``None`` is the end.
+        """Wait for an event; ``None`` ends the server.
 
-        One thing at a time: what it closes may be the number of something else when the next is looked at.
+        Handles one event at a time: handling it may close a descriptor whose number is then reused.
         """
         is_idle = not self._forks and not self._asking
         if is_idle and self._listener.fileno() < 0:
@@ -120,7 +120,7 @@ class ForkServer:
         return events[0][0] if events else None
 
     def _take(self, descriptor: int) -> socket.socket | None:
-        """Do what there is to do; returns a connection in a process that was forked."""
+        """Handle an event; returns a connection in a forked process."""
         if descriptor == self._life:
             self._end()
         elif descriptor == self._listener.fileno():
@@ -134,9 +134,9 @@ class ForkServer:
         return None
 
     def _accept(self) -> None:
-        """Take an owner, who is this user's; one that cannot be taken finds nobody here, and starts another server.
+        """Accept an owner of this user; one that cannot be accepted finds no server and starts another.
 
-        So does one whose stage would find loaded what has been changed since.
+        The same happens if modules have changed since they were loaded.
         """
         try:
             control, _ = self._listener.accept()
@@ -154,12 +154,12 @@ class ForkServer:
         self._poll.register(control, select.POLLIN)
 
     def _retire(self) -> None:
-        """Leave the address to another server; this one stays for its stages."""
+        """Release the address for another server; this one stays for its stages."""
         self._poll.unregister(self._listener)
         self._listener.close()
 
     def _answer(self, control: socket.socket) -> socket.socket | None:
-        """Fork, or say why not; returns the connection in the process that was forked."""
+        """Fork, or send the reason why not; returns the connection in the forked process."""
         self._poll.unregister(control)
         with contextlib.ExitStack() as given:
             try:
@@ -183,7 +183,7 @@ class ForkServer:
     def _become(
         self, control: socket.socket, wanted: ForkRequest, lineage: int, connection: int, output: int, lifeline: int
     ) -> socket.socket:
-        """Be a stage's process, from which everything of the fork server and of its other stages is gone."""
+        """Set up a stage's process, without the descriptors of the fork server and of other stages."""
         try:
             os.setsid()
             found(lineage)
@@ -210,10 +210,10 @@ class ForkServer:
             os._exit(1)
         except BaseException:
             traceback.print_exc()
-            os._exit(1)  # whatever happens, there is no second server
+            os._exit(1)  # in any case there must be no second server
 
     def _reap(self, fork: Fork) -> None:
-        """Tell the owner how a process ended, after what it started was killed: its number is still its group's."""
+        """Send a process's exit status to its owner, after killing its group, whose number is still reserved."""
         self._poll.unregister(fork.descriptor)
         with contextlib.suppress(KeyError):  # its owner may be gone as well
             self._poll.unregister(fork.control)
@@ -224,7 +224,7 @@ class ForkServer:
         fork.close()
 
     def _abandon(self, descriptor: int) -> None:
-        """Kill the process of an owner that is gone."""
+        """Kill the process whose owner has gone."""
         self._poll.unregister(descriptor)
         for fork in self._forks.values():
             if fork.control.fileno() == descriptor:
@@ -237,7 +237,7 @@ class ForkServer:
 
 
 def _leave() -> NoReturn:
-    """End this process: threads that something it loaded has started may never end, and are not waited for."""
+    """Exit at once: threads of loaded modules may never end and are not waited for."""
     if threads() > 1:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -246,30 +246,30 @@ def _leave() -> NoReturn:
 
 
 def _wanted(control: socket.socket, given: contextlib.ExitStack) -> tuple[ForkRequest, list[int]]:
-    """Return what is wanted and the three descriptors that are given to it, which the stack closes."""
+    """Return the request and its three descriptors, which the stack closes."""
     message, descriptors, _, _ = socket.recv_fds(control, MOST_BYTES, 3, socket.MSG_CMSG_CLOEXEC)
     for each in descriptors:
         given.callback(os.close, each)
     if len(descriptors) < 3:
-        raise NotForkable("its fork server has too many open files, or was not told which to take")
+        raise NotForkable("its fork server has too many open files, or the request lacks descriptors")
     return ForkRequest.from_bytes(message), descriptors
 
 
 def _fork() -> tuple[int, int]:
-    """Fork; returns the new process and its descriptor, zeroes in it.
+    """Fork; returns the new process and its pidfd, zeroes in the child.
 
-    Not where there is another thread: a lock that it holds would be held for ever in the new process.
+    Refuses while there is another thread: a lock that it holds would never be released in the child.
     """
     if (others := threads() - 1) > 0:
-        raise NotForkable(f"what its fork server has loaded for all stages runs {others} threads")
-    spare = os.dup(0)  # or the new process could be there and not to be watched
+        raise NotForkable(f"the modules that its fork server has loaded run {others} threads")
+    spare = os.dup(0)  # reserves the descriptor of the pidfd
     pid = os.fork()
     os.close(spare)
     return pid, os.pidfd_open(pid) if pid else 0
 
 
 def begin_anew() -> None:
-    """Give a forked process what one that was started has of its own: random numbers, a fresh look at its files."""
+    """Reset the state that a forked process must not share: random numbers and cached import paths."""
     if (numbers := sys.modules.get("numpy.random")) is not None:
-        numbers.seed()  # the standard library's own generator is seeded at every fork
+        numbers.seed()  # the standard library seeds its own generator at every fork
     importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-"""What a process does that is to go on by itself: it takes a name, and ends with those it is for."""
+"""Sets up a process that runs independently: it gets a name and ends with its owners."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import select
 import signal
 
 NAME = "HEARTH_STAGE_NAME"
-"""The variable that tells a stage its name which was not forked; plugins do not see it."""
+"""Variable that holds the name of a stage that was not forked; plugins do not see it."""
 ITS_END = 0
-"""What of a descriptor is watched where nothing else is."""
+"""Event mask for ``poll`` that reports only the end of a descriptor."""
 
 
 def die_with(lifeline: int) -> None:
-    """Have Linux kill this process when nobody holds the other end of a pipe, whatever a plugin is doing then."""
+    """Ask Linux to kill this process when nobody holds the other end of a pipe, whatever a plugin is doing."""
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
@@ -26,6 +26,6 @@ def die_with(lifeline: int) -> None:
 
 
 def entitle(name: bytes) -> None:
-    """Give this process a name that ``ps`` and ``top`` show, of which Linux keeps 15 bytes."""
+    """Set this process's name in ``ps`` and ``top``, of which Linux keeps 15 bytes."""
     with contextlib.suppress(OSError), open("/proc/self/comm", "wb") as title:
         title.write(name)

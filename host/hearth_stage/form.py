@@ -1,7 +1,7 @@
-"""Forms: how what a call holds stands in a frame, and how what somebody else wrote there is read.
+"""Forms: how the members of a message are written to a frame and read from it.
 
-A form is made once from the type of a member, so that neither side of the border reads a member by its name, and what
-arrives is of the type that was declared or a ``ValueError`` that says what it is instead (``PROTOCOL.md``, section 5).
+A form is created once per member type, so that neither side reads members by name. A value that is read has the
+declared type; otherwise a ``ValueError`` reports the actual value (``PROTOCOL.md``, section 5).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hearth_execution.failure import ErrorInfo, cut
 T = TypeVar("T")
 _NOTHING: Any = object()
 _SHOWN = 200
-"""Characters that are shown of what is not what it should be."""
+"""Number of characters shown of a malformed value."""
 _NAMES: dict[type[Any], str] = {
     str: "text",
     int: "a whole number",
@@ -32,7 +32,7 @@ _NAMES: dict[type[Any], str] = {
 
 @dataclass(frozen=True)
 class Form:
-    """How a value stands among the members of a frame; without ``write`` it stands there as it is."""
+    """How a value is written to and read from JSON; without ``write`` it is written unchanged."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] | None = None
@@ -40,7 +40,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Body:
-    """How a value travels as a record batch; without functions it is one."""
+    """How a value is converted to and from a record batch; without functions it is one."""
 
     read: Callable[[Batch], Any] | None = None
     write: Callable[[Any], Batch] | None = None
@@ -55,7 +55,7 @@ class _Member:
 
 @dataclass(frozen=True)
 class _Bodies:
-    """The bodies of one member: one, or all that are left."""
+    """The record batches of one member: a single one, or all remaining ones."""
 
     name: str
     body: Body
@@ -74,9 +74,9 @@ class _Bodies:
 
 
 class Codec(Generic[T]):
-    """Writes and reads one dataclass: its members, and the record batches that go with them.
+    """Writes and reads one dataclass: its members and its record batches.
 
-    A member that has its default is not written; one that is not there has it, and one that nobody knows is left out.
+    A member equal to its default is not written; a missing member gets its default, and an unknown one is ignored.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -89,23 +89,23 @@ class Codec(Generic[T]):
 
     @property
     def members(self) -> list[str]:
-        """Return the names of the members."""
+        """Return the names of the JSON members."""
         return [member.name for member in self._members]
 
     @property
     def bodies(self) -> list[str]:
-        """Return what travels as record batches, in their order."""
+        """Return the names of the members sent as record batches, in order."""
         return [each.name for each in self._bodies]
 
     def encode(self, value: T) -> tuple[dict[str, Any], list[Batch]]:
-        """Return the members and the bodies of a value."""
+        """Return the JSON members and the record batches of a value."""
         batches: list[Batch] = []
         for each in self._bodies:
             batches += each.write(getattr(value, each.name))
         return self.write(value), batches
 
     def decode(self, members: dict[str, Any], batches: Sequence[Batch]) -> T:
-        """Return the value; raises ``ValueError`` where a member or a body is not what it should be."""
+        """Return the value; raises ``ValueError`` if a member or a body has the wrong type."""
         found = self._found(members)
         for each in self._bodies:
             found[each.name] = each.read(batches)
@@ -113,7 +113,7 @@ class Codec(Generic[T]):
         return self._kind(**found)
 
     def write(self, value: T) -> dict[str, Any]:
-        """Return the members of a value."""
+        """Return the JSON members of a value."""
         written = {}
         for member in self._members:
             own = getattr(value, member.name)
@@ -123,7 +123,7 @@ class Codec(Generic[T]):
         return written
 
     def read(self, members: Any) -> T:
-        """Return a value that has no bodies."""
+        """Return a value without record batches."""
         return self._kind(**self._found(_checked(members, dict)))
 
     def _found(self, members: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Codec(Generic[T]):
             if member.name in members:
                 try:
                     found[member.name] = member.form.read(members[member.name])
-                except Exception as error:  # also what a form stumbles over that expects something else
+                except Exception as error:  # also what a nested form raises
                     raise ValueError(f"{member.name!r}: {error}") from error
             elif member.default is _NOTHING:
                 raise ValueError(f"{member.name!r} is missing")
@@ -164,7 +164,7 @@ def form_of(kind: Any) -> Form:
         return next(each for each in kind.__metadata__ if isinstance(each, Form))
     if kind is Any:
         return Form(_as_it_is)
-    if kind is ErrorInfo:  # its texts are cut by who reads them, whatever they were before
+    if kind is ErrorInfo:  # the reader cuts its texts to its own limits
         return Form(lambda value: ErrorInfo.from_json(_checked(value, dict)), ErrorInfo.to_json)
     if kind is int:
         return Form(_whole_number)
@@ -179,7 +179,7 @@ def form_of(kind: Any) -> Form:
 
 
 def _made_of(kind: Any, origin: Any, parts: tuple[Any, ...]) -> Form:
-    """Return the form of a type that is made of others."""
+    """Return the form of a composite type."""
     if origin in (Union, UnionType):
         return _optional(form_of(next(part for part in parts if part is not type(None))))
     if origin is list:
@@ -227,12 +227,12 @@ def _object(item: Form) -> Form:
 
 
 def _row(items: list[Form], make: Callable[[list[Any]], Any]) -> Form:
-    """Return the form of a list that has so many values; what stands as it is may be written as a tuple."""
+    """Return the form of a list of fixed length with plain values; it may be written as a tuple."""
     assert all(item.write is None for item in items), "a row holds plain values"
 
     def read(value: Any) -> Any:
         if len(_checked(value, list)) != len(items):
-            raise ValueError(f"{len(value)} values, where there are {len(items)}")
+            raise ValueError(f"{len(value)} values, expected {len(items)}")
         return make([item.read(each) for item, each in zip(items, value)])
 
     return Form(read)

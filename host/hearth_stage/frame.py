@@ -1,8 +1,8 @@
-"""Frames: how messages and record batches travel between a runtime and a stage.
+"""Frames: how messages and record batches are sent between a runtime and a stage.
 
-A frame is ``u32 length | u32 header length | header | bodies``, little endian. The header is a JSON object in
-UTF-8; its member ``batches`` lists the byte length of each body, and each body is one Arrow IPC stream that
-holds one record batch. ``PROTOCOL.md`` beside this file is the specification.
+A frame is ``u32 length | u32 header length | header | bodies``, little endian. The header is a JSON object in UTF-8;
+its member ``batches`` lists the byte length of each body, and each body is an Arrow IPC stream with one record batch.
+``PROTOCOL.md`` in this directory is the specification.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ BUFFER_BYTES = 4 << 20
 
 _PREFIX = struct.Struct("<II")
 _MESSAGE = b"\xff" * 4
-"""What a message of an Arrow IPC stream begins with; the length of its head follows."""
+"""First bytes of a message of an Arrow IPC stream; the length of its metadata follows."""
 _END = _MESSAGE + bytes(4)
-"""What such a stream ends with."""
+"""Last bytes of such a stream."""
 _FEW_BYTES = 1 << 16
-"""So many are sooner copied than written column by column."""
+"""Up to this size it is faster to copy a batch than to write it column by column."""
 _KINDS = 1000
-"""Kinds of batches that are remembered."""
+"""Number of kinds of batches to cache."""
 _MOST_PARTS = 1024
-"""Most parts that one system call takes (``IOV_MAX`` of Linux)."""
+"""Most parts that one system call accepts (``IOV_MAX`` of Linux)."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One message: a JSON header and the record batches that belong to it."""
+    """One message: a JSON header and its record batches."""
 
     header: dict[str, Any]
     bodies: tuple[memoryview, ...] = field(default=())
@@ -48,24 +48,24 @@ class Frame:
 
     @property
     def batches(self) -> list[Batch]:
-        """Return the record batches, read in place: nothing is copied.
+        """Return the record batches, read in place without copying.
 
-        Those of a writer that is not trusted are checked first, because offsets that point elsewhere would end the
-        process that follows them; raises ``ValueError``.
+        Batches of a writer that is not trusted are validated first, because wrong offsets would crash this process;
+        raises ``ValueError``.
         """
         return [_decode(body, self.is_trusted) for body in self.bodies]
 
 
 def widen(sock: socket.socket) -> None:
-    """Ask the kernel for buffers that hold a whole batch, so that neither side waits for the other."""
+    """Request kernel buffers that hold a whole batch, so that neither side waits for the other."""
     for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
         sock.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
 
 
 def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
-    """Write one frame; the caller holds the lock of the socket. Raises ``ValueError`` before the first byte.
+    """Write one frame; the caller holds the socket's lock. Raises ``ValueError`` before the first byte.
 
-    Columns are sent from where they lie: to lay them out as one body first would cost more than the system call.
+    Columns are sent without being copied: joining them to one body first would cost more than the system call.
     """
     bodies = [_encode(batch) for batch in batches]
     if bodies:
@@ -78,13 +78,13 @@ def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[B
     if bodies:
         _send(sock, [begin, *(part for body in bodies for part in body.parts)])
     else:
-        sock.sendall(begin)  # which also a socket with TLS can
+        sock.sendall(begin)  # TLS sockets lack sendmsg
 
 
 def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = True) -> Frame | None:
-    """Read one frame, or ``None`` when the other side closed its end between two frames.
+    """Read one frame, or ``None`` if the other side closed the connection between two frames.
 
-    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame or not shorter than
+    Raises ``EOFError`` if the stream ends inside a frame, ``ValueError`` if it is malformed or not shorter than
     ``limit``.
     """
     prefix = bytearray(_PREFIX.size)
@@ -95,7 +95,7 @@ def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = T
     if length < 4 or header_length > length - 4:
         raise ValueError(f"not a frame: length {length}, header length {header_length}")
     if length >= limit:
-        raise ValueError(f"a frame of {length} bytes, fewer than {limit} are taken")
+        raise ValueError(f"a frame of {length} bytes exceeds the limit of {limit}")
     header = _decode_header(str(_grown(sock, b"", header_length), "utf-8"))
     if not isinstance(header, dict):
         raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
@@ -104,7 +104,7 @@ def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = T
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"not a frame: {constant} is no JSON")
+    raise ValueError(f"not a frame: {constant} is not JSON")
 
 
 _decode_header = json.JSONDecoder(parse_constant=_refuse).decode
@@ -112,17 +112,17 @@ _decode_header = json.JSONDecoder(parse_constant=_refuse).decode
 
 def _bodies(content: memoryview, lengths: Any) -> tuple[memoryview, ...]:
     if not isinstance(lengths, list) or not all(type(length) is int and length >= 0 for length in lengths):
-        raise ValueError("not a frame: the lengths of its bodies are no list of numbers")
+        raise ValueError("not a frame: the lengths of its bodies are not a list of numbers")
     if sum(lengths) != len(content):
-        raise ValueError(f"not a frame: {len(lengths)} bodies of {sum(lengths)} bytes do not fill it")
+        raise ValueError(f"not a frame: {len(lengths)} bodies of {sum(lengths)} bytes do not match its length")
     ends = accumulate(lengths)
     return tuple(content[end - length : end] for length, end in zip(lengths, ends))
 
 
 def _read(sock: socket.socket, size: int) -> memoryview:
-    """Read so many bytes into memory that nobody clears before; its pages are taken as they arrive.
+    """Read ``size`` bytes into memory that is not zeroed first; its pages are allocated as they arrive.
 
-    What was announced may be more than this process may have, and not what comes.
+    The announced size may exceed this process's memory, and the other side may send less.
     """
     try:
         begun = sock.recv(size, socket.MSG_WAITALL) if size else b""
@@ -132,7 +132,7 @@ def _read(sock: socket.socket, size: int) -> memoryview:
 
 
 def _grown(sock: socket.socket, begun: bytes, size: int) -> bytearray:
-    """Read the rest of so many bytes; memory is taken as they arrive, whatever the other side has announced."""
+    """Read the rest of ``size`` bytes; memory grows as they arrive, whatever size was announced."""
     content = bytearray(begun)
     while (done := len(content)) < size:
         content.extend(bytes(min(done or BUFFER_BYTES, size - done)))
@@ -150,7 +150,7 @@ def _fill(sock: socket.socket, content: bytearray, done: int) -> None:
 
 
 class _Body:
-    """What Arrow writes of a batch: in parts, of which the columns are those of the batch, not copies."""
+    """Collects what Arrow writes of a batch in parts; columns are references, not copies."""
 
     closed = False
 
@@ -159,12 +159,12 @@ class _Body:
         self.size = 0
 
     def write(self, part: Any) -> None:
-        """Take in bytes, or a buffer."""
+        """Add bytes or a buffer."""
         self.parts.append(view := memoryview(part))
         self.size += view.nbytes
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: there is no buffer."""
 
 
 def _encode(batch: Batch) -> _Body:
@@ -179,9 +179,9 @@ def _encode(batch: Batch) -> _Body:
 
 
 def _opening(batch: Batch) -> bytes:
-    """Return the message that an IPC stream of the batch begins with: most batches have that of an earlier one.
+    """Return the first message of the batch's IPC stream, usually cached from an earlier batch.
 
-    It is empty for columns that others come before: the words of a dictionary.
+    It is empty for columns that need further messages first, such as the values of a dictionary.
     """
     partition = batch.source_partition
     known = _openings(
@@ -200,12 +200,12 @@ def _opening(batch: Batch) -> bytes:
 
 @lru_cache(maxsize=_KINDS)
 def _openings(*attributes: Any) -> deque[tuple[Any, bytes]]:
-    """Return what batches with these attributes began with last, by their columns."""
+    """Return the cached first messages of batches with these attributes, by columns."""
     return deque(maxlen=4)
 
 
 def _send(sock: socket.socket, parts: Iterable[bytes | memoryview]) -> None:
-    """Write parts one behind the other, all of each."""
+    """Write all parts in order."""
     waiting = deque(memoryview(part) for part in parts)
     while waiting:
         sent = sock.sendmsg(islice(waiting, _MOST_PARTS))
@@ -221,14 +221,14 @@ def _decode(body: memoryview, is_trusted: bool) -> Batch:
     try:
         data = _columns(body)
         data.validate(full=True)
-        _ = data.schema.names  # text as well, which `validate` leaves out
+        _ = data.schema.names  # also checks names as text, which `validate` does not
         return Batch.from_arrow(data)
-    except Exception as error:  # Arrow and what reads the metadata raise errors of many kinds
+    except Exception as error:  # Arrow and the metadata readers raise many kinds of errors
         raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error
 
 
 def _columns(body: memoryview) -> Any:
-    """Read the record batch of an IPC stream, whose schema is mostly known from an earlier one."""
+    """Read the record batch of an IPC stream, whose schema is usually cached."""
     end = 8 + int.from_bytes(body[4:8], "little")
     if body[:4] == _MESSAGE and end <= min(_FEW_BYTES, len(body)):
         message = pa.ipc.read_message(pa.py_buffer(body[end:]))

@@ -1,6 +1,6 @@
-"""What processes of an environment find when they import: a stage, and every Python that its plugins start.
+"""The import path of an environment's processes: its stages, and every Python that its plugins start.
 
-The interpreter of an environment calls ``see`` before anything else runs (``hearth.isolation.environment_python``).
+The environment's interpreter calls ``see`` before anything else runs (``hearth.isolation.environment_python``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LAYER = frozenset({"pyarrow", "numpy"})
 
 
 class HostFinder(importlib.abc.MetaPathFinder):
-    """Finds a few of the host's packages, and nothing else that lies beside them (invariant 7)."""
+    """Finds selected packages of the host, and no others in the same directories (invariant 7)."""
 
     def __init__(self, packages: Collection[str], directories: Sequence[str]) -> None:
         self._packages = packages
@@ -25,17 +25,17 @@ class HostFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find one of the packages; its submodules are found through the package's own path."""
+        """Find one of the packages; submodules are found through the package's own path."""
         if path is None and name in self._packages:
             return importlib.machinery.PathFinder.find_spec(name, self._directories)
         return None
 
 
 def see(sites: Sequence[str], base: Sequence[str], own: str) -> None:
-    """Have this process find the author API first, then the bundle's packages, Python's, and the base layer last.
+    """Set the import order: author API, the bundle's packages, Python's, then the base layer.
 
-    ``own`` is the directory from which the interpreter did this; nobody finds anything there. No ``sitecustomize``
-    of a bundle is run: a fork server would load it for all stages. Python calls this twice.
+    ``own`` is the directory of the ``.pth`` file that calls this; it is removed from the path. A bundle's
+    ``sitecustomize`` is not run, because a fork server would load it for all stages. Python calls this twice.
     """
     if any(isinstance(each, HostFinder) for each in sys.meta_path):
         return

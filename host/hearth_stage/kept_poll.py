@@ -1,7 +1,8 @@
-"""What a poll returned, kept as it was until it is handed over together with what others return.
+"""The records of a poll, kept until they are handed over together with those of other polls.
 
-Columns of few records take longer to make than the records, so those of several polls are made together. A task may
-change what it has returned before that, as it may in Kafka Connect: so copies are kept, of what can be copied here.
+Converting few records to columns costs more than the records, so several polls are converted together. A task may
+change its records after it has returned them, as in Kafka Connect: so copies are kept, if all their types can be
+copied.
 """
 
 from __future__ import annotations
@@ -14,28 +15,28 @@ from hearth_api import SourceRecord, Struct
 from hearth_api.batch import LASTING, copies_of
 
 FEW = 50
-"""Of so many records the columns take no longer to make than copies do."""
+"""With this many records, converting to columns costs no more than copying."""
 
 
 class _UnknownError(Exception):
-    """Nobody here knows how a value is copied."""
+    """A value of a type that cannot be copied."""
 
 
 @dataclass(frozen=True)
 class KeptPoll:
-    """Copies of the records of a poll, and about how many bytes they hold."""
+    """Copies of a poll's records, and their approximate size in bytes."""
 
     records: list[SourceRecord]
     memory: int
 
     @property
     def num_rows(self) -> int:
-        """Return how many records were polled."""
+        """Return the number of records."""
         return len(self.records)
 
     @classmethod
     def of(cls, records: Sequence[SourceRecord]) -> KeptPoll | None:
-        """Return what a poll returned, one record or more; None where nobody here knows how something is copied."""
+        """Return copies of a poll's records, at least one; None if a value cannot be copied."""
         copying = _Copying()
         try:
             copies, size = copies_of(records, copying.copy)
@@ -45,13 +46,13 @@ class KeptPoll:
 
 
 class _Copying:
-    """Copies what has parts that have parts, and adds up what it holds; raises ``_UnknownError``."""
+    """Copies nested values and adds up their size; raises ``_UnknownError``."""
 
     def __init__(self) -> None:
         self.memory = 0
 
     def copy(self, value: Any) -> Any:
-        """Return a copy of a value that has parts, and of each of these."""
+        """Return a deep copy of a value."""
         kind = type(value)
         if kind in LASTING:
             self.memory += len(value) if kind is str or kind is bytes else 0

@@ -1,8 +1,8 @@
-"""What a process of plugins may take of its machine, and how it binds itself to that before a plugin has a say.
+"""The resource limits of a plugin process, and how it applies them to itself before plugin code runs.
 
-A stage that is forked does so in the fork, one that is started by ``python -I -S PATH/limit.py LIMITS COMMAND...``,
-which becomes the command: limits of the system stay with a process whatever it becomes. Memory and processors are a
-matter of its control group, or watched by whoever owns the stage (``hearth.isolation``).
+A forked stage does so in the fork; a started one runs ``python -I -S PATH/limit.py LIMITS COMMAND...``, which then
+executes the command: system limits survive ``exec``. Memory and processor limits are enforced by its control group, or
+by the owner of the stage (``hearth.isolation``).
 """
 
 from __future__ import annotations
@@ -28,56 +28,57 @@ PROCESSES, SHARED, OWN = "plugin.processes", "shared", "own"
 
 
 class LimitNotKept(Exception):
-    """This machine does not let a process bind itself to a limit: the key that asks for it, and why not."""
+    """This machine cannot enforce a limit: its key, and the reason."""
 
     def __str__(self) -> str:
-        """Name the machine as well: executors may differ."""
+        """Include the machine's name: executors may differ."""
         key, why = self.args
-        return f"{key} cannot be kept on {platform.node()}: {why}"
+        return f"{key} cannot be enforced on {platform.node()}: {why}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process of plugins may take; ``None`` is as much as its machine gives."""
+    """The limits of a plugin process; ``None`` means unlimited."""
 
     memory_bytes: int | None = None
-    """What it and the processes it starts have in memory of their own."""
+    """Memory of the process and of those it starts."""
     cpus: float | None = None
-    """How much of processors, of which 1 is one of them all the time."""
+    """Processor time, where 1 is one processor all the time."""
     open_files: int | None = None
     temporary_bytes: int | None = None
-    """What the files in its directory for temporary ones may take; that is empty, and its own, then."""
+    """Size of the files in its temporary directory, which is then empty and private."""
     has_network: bool = True
-    """Whether it reaches more than itself."""
+    """Whether it can reach anything but itself."""
     has_own_processes: bool = False
-    """Whether it sees, signals and looks into no process but those it has started, which end with it."""
+    """Whether it sees, signals and inspects only processes that it has started, which end with it."""
     control_group: str | None = None
-    """The control group that was made for it, in which the kernel keeps those of memory and processors."""
+    """Its control group, in which the kernel enforces the memory and processor limits."""
 
     @property
     def are_enforced(self) -> bool:
-        """Return whether there are some that no process can bind itself to."""
+        """Return whether some limits cannot be set by the process itself."""
         return self.memory_bytes is not None or self.cpus is not None
 
     def to_json(self) -> str:
-        """Return the limits as a JSON object, without those that are none."""
+        """Return the limits that are set, as a JSON object."""
         return json.dumps({name: value for name, value in asdict(self).items() if value != getattr(NO_LIMITS, name)})
 
     @classmethod
     def from_json(cls, text: str) -> Limits:
-        """Read what ``to_json`` returned."""
+        """Read the result of ``to_json``."""
         return cls(**json.loads(text))
 
     def bound(self, command: Sequence[str]) -> list[str]:
-        """Return a command by which a process binds itself and becomes another one; that itself without limits."""
+        """Return a command that applies the limits and executes ``command``; just the command if there are none."""
         if self == NO_LIMITS:
             return [*command]
         return [sys.executable, "-I", "-S", __file__, self.to_json(), *command]
 
     def impose(self, kept: Collection[int] = ()) -> None:
-        """Bind this process, which has one thread; raises LimitNotKept for what its machine does not let it.
+        """Apply the limits to this process, which has one thread; raises LimitNotKept if the machine refuses one.
 
-        One with processes of its own goes on in another, for which this one stands outside, with descriptors ``kept``.
+        With its own processes it continues as another process; this one stays outside and holds the descriptors
+        ``kept``.
         """
         if self.control_group is not None:
             with _keeping(CPUS if self.memory_bytes is None else MEMORY):
@@ -93,7 +94,7 @@ class Limits:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
     def load(self) -> None:
-        """Load what it takes to bind a process, before one is forked for that."""
+        """Import the modules that ``impose`` needs, before the fork."""
         if self._needs_namespaces:
             from hearth_stage import namespace  # noqa: F401
 
@@ -102,7 +103,7 @@ class Limits:
         return self.temporary_bytes is not None or not self.has_network or self.has_own_processes
 
     def _leave_namespaces(self, kept: Collection[int]) -> None:
-        from hearth_stage import namespace  # Linux's
+        from hearth_stage import namespace  # Linux only
 
         wanted = {
             PROCESSES: namespace.PROCESSES | namespace.MOUNTS if self.has_own_processes else 0,
@@ -135,26 +136,26 @@ def _keeping(key: str) -> Iterator[None]:
 
 def _join(control_group: str) -> None:
     with open(f"{control_group}/cgroup.procs", "w") as group:
-        group.write("0")  # itself
+        group.write("0")  # this process
 
 
 def _be_first_to_go() -> None:
-    """Have Linux end this process before others where the machine has no memory left."""
+    """Make Linux kill this process before others if the machine runs out of memory."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")
 
 
 def become(limits: str, *command: str) -> None:
-    """Bind this process and become the program of a command; says why it may not, and ends.
+    """Apply limits to this process and execute a command; prints the reason and exits if a limit is refused.
 
-    The program hears the signals that the host keeps from its own threads.
+    Unblocks the signals that the host blocks in its own threads.
     """
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     try:
         Limits.from_json(limits).impose()
     except LimitNotKept as error:
         sys.exit(str(error))
-    os.execvp(command[0], command)  # noqa: S606 - a stage has no shell
+    os.execvp(command[0], command)  # noqa: S606 -
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much of what somebody says goes to the log: a plugin that talks too much is cut short, not held up."""
+"""Limits the log volume of a plugin: excess lines are dropped instead of blocking it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from hearth_stage.log_call import LogLine
 
 BURST_BYTES = 1 << 20
 BYTES_A_SECOND = 64 << 10
-"""How much may go to the log at once, and how much in the long run: a plugin may write without end."""
+"""How much a process may log at once, and per second in the long run."""
 
 
 class LogBudget:
-    """What one process, or one of several that share one, may still say; who has said too much waits for a while.
+    """The log budget of one process or tenant; after an excess, nothing is logged for a while.
 
-    `sharers` is of how many it is the budget. Used by one thread at a time.
+    `sharers` is the number of tenants that the budget is for. Used by one thread at a time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.sharers = 1
         self.left_out = 0
-        """How many lines were left out since one was let through."""
+        """Number of lines dropped since the last logged one."""
         self._clock = clock
         self._bytes = float(BURST_BYTES)
         self._counted_at = clock()
 
     @property
     def is_open(self) -> bool:
-        """Return whether something may be said again by who has said too much: a quarter of a burst is."""
+        """Return whether logging resumes after an excess: at a quarter of a burst."""
         return self._has(0)
 
     def admit(self, line: LogLine) -> Iterator[LogLine]:
-        """Yield a line if it may be said, and before it how many were left out."""
+        """Yield a line if the budget allows it, after a line with the number of dropped ones."""
         size = len(line.text)
         if not self._has(size):
             self.left_out += 1
@@ -42,9 +42,9 @@ class LogBudget:
         yield line
 
     def close(self, tenant: int = 0) -> Iterator[LogLine]:
-        """Yield how many lines were left out, where there were any."""
+        """Yield a line with the number of dropped lines, if there are any."""
         if self.left_out:
-            text = f"... {self.left_out} lines left out, the log takes no more of a process ..."
+            text = f"... {self.left_out} lines left out, this process has exceeded its log budget ..."
             self.left_out = 0
             yield LogLine("WARN", "stderr", text, time.time(), tenant)
 

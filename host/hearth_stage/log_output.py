@@ -1,8 +1,8 @@
-"""The log of a stage's process: whatever a plugin logs or prints leaves it at once, line by line, on its error output.
+"""The log of a stage process: all that a plugin logs or prints is written at once, by line, to its error output.
 
-What a logger says keeps its level and its name, as a ``LogLine``; what is printed is the logger ``stdout``'s, and what
-Python writes to its error output, the trace of a thread that ended badly say, is the logger ``stderr``'s. What is
-written past both, by C or by a program that the plugin started, is a line as it stands there.
+A log record keeps its level and logger as a ``LogLine``; printed text gets the logger ``stdout``, and what Python
+writes to its error output, such as the trace of a failed thread, the logger ``stderr``. Output that bypasses both,
+from C or from a program that the plugin started, is an unmarked line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ OUTPUT, ERROR_OUTPUT = 1, 2
 
 
 class ErrorOutputHandler(logging.Handler):
-    """Writes each line in one piece, past all buffers: a process that is killed has said what it said.
+    """Writes each line at once, without buffers, so that nothing is lost if the process is killed.
 
-    Of those that share the process nobody takes the others' part of the log: each has a budget of its own.
+    Each tenant of a shared process has its own budget, so none can use up the others' share of the log.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class ErrorOutputHandler(logging.Handler):
         self._budgets: dict[int, LogBudget] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line; called under the handler's lock."""
+        """Write a record; called under the handler's lock."""
         line = LogLine.of(record)
         if line.tenant == 0:
             _write(line)
@@ -41,7 +41,7 @@ class ErrorOutputHandler(logging.Handler):
             _write(each)
 
     def forget(self, tenant: int) -> None:
-        """Write how much was left out of what somebody has said who is gone."""
+        """Write how many lines of a departed tenant were dropped."""
         with self.lock or contextlib.nullcontext():
             budget = self._budgets.pop(tenant, None)
             for each in budget.close(tenant) if budget is not None else ():
@@ -54,14 +54,14 @@ def _write(line: LogLine) -> None:
         while rest:
             rest = rest[os.write(ERROR_OUTPUT, rest) :]
     except OSError:
-        pass  # nobody reads it any more: the process is about to end
+        pass  # the reader is gone: the process is about to end
 
 
 class PrintedLines(io.TextIOWrapper):
-    """What stands in the place of an output: its lines become those of a logger, which no other handler sees.
+    """Replaces an output stream; logs its lines with a logger of its own, which other handlers do not see.
 
-    A plugin's own may write to this very output. A line belongs to the thread that wrote it, so those of two threads
-    do not mix. What is written to its ``buffer`` or its file descriptor goes past it.
+    A plugin's logging handler may write to this very output. Each thread has its own current line, so lines of two
+    threads do not mix. Writes to its ``buffer`` or file descriptor bypass it.
     """
 
     def __init__(self, descriptor: int, logger: str, level: int, handler: logging.Handler) -> None:
@@ -71,7 +71,7 @@ class PrintedLines(io.TextIOWrapper):
         self._mine = threading.local()
 
     def write(self, text: str) -> int:
-        """Log the lines that end in a text, and keep the rest."""
+        """Log the complete lines, and keep the rest."""
         *lines, begun = (getattr(self._mine, "begun", "") + text).split("\n")
         self._mine.begun = begun
         for line in lines:
@@ -79,7 +79,7 @@ class PrintedLines(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        """Log what is no whole line yet: who flushes wants it to be read."""
+        """Log an incomplete line as well: flushing means that it should be read."""
         begun = getattr(self._mine, "begun", "")
         if begun:
             self._mine.begun = ""
@@ -87,16 +87,16 @@ class PrintedLines(io.TextIOWrapper):
 
 
 _handler = ErrorOutputHandler()
-"""The one of this process, where its log has begun."""
+"""The handler of this process, once its log is set up."""
 
 
 def forget_lines_of(tenant: int) -> None:
-    """Say how much was left out of what a tenant has said, who is gone."""
+    """Write how many lines of a departed tenant were dropped."""
     _handler.forget(tenant)
 
 
 def begin_log() -> None:
-    """Let the loggers of this process, and what it prints, write to its error output, each line for whom it is."""
+    """Direct this process's loggers and printed output to its error output, labeled by tenant."""
     handler = _handler
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.captureWarnings(True)

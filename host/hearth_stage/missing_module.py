@@ -1,7 +1,7 @@
-"""A module that is not there, though it is looked for again and again.
+"""Caches that a module does not exist, although it is searched for repeatedly.
 
-Arrow asks for ``dateutil`` whenever it is given values without their type (``pa.array(values)``). Where a bundle does
-not bring it, the import path is searched each time, which takes longer than to make a column of a thousand texts.
+Arrow tries to import ``dateutil`` whenever it gets values without a type (``pa.array(values)``). If a bundle lacks it,
+each search of the import path takes longer than creating a column of a thousand texts.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ SOUGHT = "dateutil"
 
 
 class MissingModuleFinder(importlib.abc.MetaPathFinder):
-    """Remembers that nobody finds a module, until modules are looked for elsewhere, or anew."""
+    """Remembers that a module was not found, until the import path or its caches change."""
 
     def __init__(self, name: str = SOUGHT) -> None:
         self._name = name
         self._in_vain: tuple[list[object], list[str]] | None = None
-        """Who was asked for it, and on which path they looked."""
+        """The finders and the path of the search that failed."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find what the others find; raises ``ModuleNotFoundError``, as the import does, where none of them does."""
+        """Delegate to the other finders; raises ``ModuleNotFoundError``, as an import does, if none finds it."""
         if name != self._name:
             return None
         if self._in_vain != (sys.meta_path, sys.path):
@@ -40,5 +40,5 @@ class MissingModuleFinder(importlib.abc.MetaPathFinder):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     def invalidate_caches(self) -> None:
-        """Forget it: who makes modules while the interpreter runs asks for this."""
+        """Forget the failed search, as code that creates modules at run time requests."""
         self._in_vain = None

@@ -1,7 +1,7 @@
-"""Namespaces of Linux that a process of one thread enters: networks, mounts, processes and users.
+"""Linux namespaces that a single-threaded process enters: network, mounts, processes and users.
 
-Root, or who has ``CAP_SYS_ADMIN``, may have them. Others have a namespace of users with them, where the system lets
-them, in which they are who they were.
+Root and processes with ``CAP_SYS_ADMIN`` may create them. Others create a user namespace as well, if the system allows
+it, in which they keep their user id.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _SWITCHES = (
     ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
 )
-"""What of ``/proc/sys`` forbids namespaces to who is not root, by which value, and what would allow them."""
+"""Settings in ``/proc/sys`` that forbid namespaces to users other than root, by value, and the remedy."""
 
 
 def enter(namespaces: int) -> bool:
-    """Have namespaces of its own; whoever may not have them, as root may, has its own view of users with them.
+    """Enter new namespaces, with a user namespace if this process lacks the right to enter them otherwise.
 
-    Returns whether it has that. Raises ``OSError``, whose text says what is to be allowed.
+    Returns whether it has a user namespace. Raises ``OSError``, whose text says what to allow.
     """
     try:
         try:
@@ -60,16 +60,16 @@ def enter(namespaces: int) -> bool:
 
 
 def bring_loopback_up() -> None:
-    """Let the process reach itself: there are programs that speak with their own parts so."""
+    """Bring up the loopback interface: some programs use it between their own parts."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         _, flags = _REQUEST.unpack(fcntl.ioctl(any_socket, _GET_FLAGS, _REQUEST.pack(b"lo", 0)))
         fcntl.ioctl(any_socket, _SET_FLAGS, _REQUEST.pack(b"lo", flags | _UP))
 
 
 def take_directory(size: int) -> None:
-    """Have an empty directory for temporary files, in memory, which nobody else sees and which ends with the process.
+    """Mount an empty private directory for temporary files in memory, which ends with the process.
 
-    It lies over one that all processes of a user have, where each sees its own.
+    Its mount point is shared by all processes of a user, but each sees its own mount.
     """
     place = os.path.join(tempfile.gettempdir(), f"hearth-temporary-{os.geteuid()}")
     with contextlib.suppress(FileExistsError):
@@ -85,20 +85,20 @@ def take_directory(size: int) -> None:
 
 
 def go_on_alone(kept: Collection[int], *, has_users: bool) -> None:
-    """Go on as a process that sees no other, after namespaces of processes and mounts were entered.
+    """Continue as a process that sees no other, after entering process and mount namespaces.
 
-    It is a grandchild of the caller. Between them is the init of the namespace, which takes in orphans and, when the
-    process ends, ends with all that it has started. The caller stands for the process outside: it holds the
-    descriptors ``kept``, ends as the process does, and takes it along when it is killed.
+    It is a grandchild of the caller. The process in between is the init of the namespace: it adopts orphans and, when
+    the process ends, ends with everything that it started. The caller represents the process outside: it holds the
+    descriptors ``kept``, exits with the process's status, and takes it along when it is killed.
     """
     told, tell = os.pipe()
-    held = {*map(int, os.listdir("/proc/self/fd"))}  # before /proc is another's, which both see
+    held = {*map(int, os.listdir("/proc/self/fd"))}  # before /proc is replaced for both
     if init := os.fork():
         _stand_for(init, told, held - {told, *kept})
     os.close(told)
     _show_own_processes()
     if not has_users:
-        with contextlib.suppress(OSError):  # root without them: it loses its rights all the same
+        with contextlib.suppress(OSError):  # root without them: it drops its rights below
             _take_users(0)
     _end_with(tell)
     if process := os.fork():
@@ -108,13 +108,13 @@ def go_on_alone(kept: Collection[int], *, has_users: bool) -> None:
 
 
 def _stand_for(init: int, told: int, held: Collection[int]) -> NoReturn:
-    """Wait for the end of everything in the namespace, then end as its process did."""
+    """Wait for the end of the namespace, then exit as its process did."""
     _let_go(held)
     status = os.read(told, _STATUS_BYTES)
     _, of_init = os.waitpid(init, 0)
     code = os.waitstatus_to_exitcode(int.from_bytes(status, "little") if status else of_init)
     if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the process has left its own
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the process has left its own core dump
         if code != -signal.SIGKILL:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
@@ -122,7 +122,7 @@ def _stand_for(init: int, told: int, held: Collection[int]) -> NoReturn:
 
 
 def _be_init(process: int, tell: int, held: Collection[int]) -> NoReturn:
-    """Wait for orphans until the process has ended, tell how, and end everything by one's own end."""
+    """Wait for orphans until the process has ended, report its status, and end the namespace by exiting."""
     _let_go(held)
     ended = status = 0
     while ended != process:
@@ -132,7 +132,7 @@ def _be_init(process: int, tell: int, held: Collection[int]) -> NoReturn:
 
 
 def _end_with(pipe: int) -> None:
-    """Have Linux kill this process when its parent ends, who reads from a pipe; it may have ended already."""
+    """Ask Linux to kill this process when its parent, the reader of a pipe, ends; it may have ended already."""
     _call("prctl", _SET_DEATH_SIGNAL, signal.SIGKILL)
     watch = select.poll()
     watch.register(pipe, 0)
@@ -141,19 +141,19 @@ def _end_with(pipe: int) -> None:
 
 
 def _show_own_processes() -> None:
-    """Have ``/proc`` show the processes of the namespace, and nobody else's."""
+    """Mount a ``/proc`` that shows the processes of the namespace only."""
     _follow_mounts()
     try:
         _call("mount", b"proc", b"/proc", b"proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS, None)
     except PermissionError as error:
-        text = f"/proc cannot be mounted: {error.strerror}; allow CAP_SYS_ADMIN, or a /proc of which nothing is masked"
+        text = f"cannot mount /proc: {error.strerror}; allow CAP_SYS_ADMIN, or an unmasked /proc"
         raise OSError(error.errno, text) from error
 
 
 def _take_users(namespaces: int) -> None:
-    """Have its own view of users, and namespaces with it, in which this process stays who it is.
+    """Enter a user namespace, and others with it, in which this process keeps its user id.
 
-    It may not look into processes outside, whatever their user, nor undo what was mounted before.
+    It can neither inspect processes outside, whatever their user, nor undo earlier mounts.
     """
     user, group = os.geteuid(), os.getegid()
     _call("unshare", namespaces | USERS)
@@ -163,7 +163,7 @@ def _take_users(namespaces: int) -> None:
 
 
 def _drop_rights() -> None:
-    """Have none of root's rights, not even those over its own namespaces, and gain none by starting a program."""
+    """Drop all capabilities, also those over its own namespaces, and prevent gaining new ones through programs."""
     _call("prctl", _GAIN_NO_RIGHTS, 1, 0, 0, 0)
     for capability in range(int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1):
         _call("prctl", _DROP_FROM_BOUNDS, capability, 0, 0, 0)
@@ -171,12 +171,12 @@ def _drop_rights() -> None:
 
 
 def _follow_mounts() -> None:
-    """Have what others unmount gone here as well, and keep from them what is mounted here."""
+    """Receive unmounts from outside, but do not propagate mounts made here."""
     _call("mount", b"none", b"/", None, _FOLLOWING | _ALL_BELOW, None)
 
 
 def _let_go(held: Collection[int]) -> None:
-    """Hold nothing of what is the process's, and go on when all processes of a service are told to end."""
+    """Close descriptors that belong to the process, and ignore the signals that end all processes of a service."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
     for each in held:

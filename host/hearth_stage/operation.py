@@ -1,6 +1,6 @@
-"""All operations of the stage protocol, by who says them; ``PROTOCOL.md`` lists the same in section 7.
+"""All operations of the stage protocol, by sender; ``PROTOCOL.md`` lists them in section 7.
 
-They are declared in a module for each family, which lists those of either side as ``TO_STAGE`` and ``FROM_STAGE``.
+Each family is declared in its own module, which lists its messages as ``TO_STAGE`` and ``FROM_STAGE``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FAMILIES = {
     "token": "token_call",
     **dict.fromkeys(("extension", "cluster"), "extension_call"),
 }
-"""The module of each operation, by the first part of its name."""
+"""Module of each operation, by the first part of its name."""
 
 
 @dataclass(frozen=True)
 class Hello(Notice, op="hello"):
-    """A stage's first word: the version of the protocol it speaks, and whether several may share it."""
+    """A stage's first message: its protocol version, and whether several tenants may share it."""
 
     protocol: int
     pid: int | None = None
@@ -37,10 +37,9 @@ class Hello(Notice, op="hello"):
 
 
 class StageOperations(dict[str, type[Message]]):
-    """What one side of a stage's connection may say.
+    """The messages of one side of a stage's connection.
 
-    A family is loaded when one of it is asked for: no process says or hears all of them, and each pays for its
-    modules in memory and in the time of its start.
+    Families are imported on first use: no process uses all of them, and each costs memory and start time.
     """
 
     def __init__(self, side: str, own: Operations) -> None:
@@ -48,14 +47,14 @@ class StageOperations(dict[str, type[Message]]):
         self._side = side
 
     def __missing__(self, op: str) -> type[Message]:
-        """Return what is declared in a family; raises ``KeyError`` for what nobody knows."""
+        """Import the family of an operation; raises ``KeyError`` for an unknown one."""
         self.update(self._declared(_FAMILIES[op.partition(".")[0]]))
         if (kind := self.get(op)) is None:
             raise KeyError(op)
         return kind
 
     def all(self) -> Operations:
-        """Return all of them, of whichever family."""
+        """Return all messages of all families."""
         for module in dict.fromkeys(_FAMILIES.values()):
             self.update(self._declared(module))
         return self
@@ -66,7 +65,7 @@ class StageOperations(dict[str, type[Message]]):
 
 
 TO_STAGE = StageOperations("TO_STAGE", {})
-"""What a runtime may say to a stage."""
+"""Messages from a runtime to a stage."""
 
 FROM_STAGE = StageOperations("FROM_STAGE", operations(Hello))
-"""What a stage may say to its runtime."""
+"""Messages from a stage to its runtime."""

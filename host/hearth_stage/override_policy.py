@@ -1,4 +1,4 @@
-"""An override policy in its stage: made and configured once, then asked about one client after the other."""
+"""An override policy in its stage: created and configured once, then asked about each client."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StagePolicy:
         self._policy: ConnectorClientConfigOverridePolicy | None = None
 
     def configure(self, call: ConfigurePolicy) -> None:
-        """Create and configure the policy; the calls that follow go to this instance."""
+        """Create and configure the policy; later calls use this instance."""
         policy = load_class(call.reference)()
         if not isinstance(policy, ConnectorClientConfigOverridePolicy):
-            raise PluginError(f"{call.reference} is no {ConnectorClientConfigOverridePolicy.__name__}")
+            raise PluginError(f"{call.reference} is not a {ConnectorClientConfigOverridePolicy.__name__}")
         self._policy = policy
         policy.configure(call.config)
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, as the kernel says; with next to nothing to load."""
+"""Identifies the peer of a Unix socket, as the kernel reports it; imports as little as possible."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _NUMBERS = "NSpid:"
 
 
 def user_of(control: socket.socket) -> int:
-    """Return the user id of the process at the other end."""
+    """Return the user id of the peer."""
     return _peer(control)[1]
 
 
 def is_own(control: socket.socket) -> bool:
-    """Return whether the process at the other end is this user's, and is no more confined than this one.
+    """Return whether the peer is this user's and not more confined than this process.
 
-    Each side serves, and believes, nobody else. A plugin with processes of its own has our user, and could read our
-    addresses, but is not to leave its namespace with our help. Where the process that listens has ended, nobody knows.
+    Each side serves and trusts only such peers. A plugin with its own processes has the same user and could read the
+    addresses, but must not escape its namespace this way. False if the listening process has ended.
     """
     pid, user, _ = _peer(control)
     return user == os.geteuid() and pid > 0 and _namespaces(str(pid)) == _namespaces("self")
@@ -33,7 +33,7 @@ def _peer(control: socket.socket) -> tuple[int, int, int]:
 
 
 def _namespaces(process: str) -> int:
-    """Return in how many namespaces, one within the other, a process has a number, from that of ``/proc`` on."""
+    """Return the number of nested process namespaces in which a process has a number, from that of ``/proc`` on."""
     try:
         with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as status:
             return next((len(line.split()) - 1 for line in status if line.startswith(_NUMBERS)), 0)

@@ -1,4 +1,4 @@
-"""What any stage is asked; what is asked of one kind of plugin has a file of its own."""
+"""The calls that every stage answers; calls to one kind of plugin are in their own modules."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ ValueInfo = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ping(Call[None], op="ping"):
-    """Asks whether the main thread is free of plugins."""
+    """Checks that the main thread is not inside a plugin."""
 
 
 @dataclass(frozen=True)
 class Stacks:
-    """What every thread does."""
+    """The stack of every thread."""
 
     stacks: str = ""
 
 
 @dataclass(frozen=True)
 class AskStacks(Call[Stacks], op="stacks"):
-    """Asks what every thread does."""
+    """Requests the stack of every thread."""
 
 
 @dataclass(frozen=True)
 class Stopping(Notice, op="stopping"):
-    """The run is about to stop, so nothing is tried again."""
+    """The run is about to stop, so retries end."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """What a plugin says of itself, and a clause for each thing that loading it changed in its process."""
+    """A plugin's version and configuration keys, and a clause for each side effect of loading it."""
 
     version: str | None = None
     config: list[KeyInfo] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Describe(Call[Described], op="describe"):
-    """Asks a plugin of its version and its keys, without configuring it."""
+    """Requests a plugin's version and keys, without configuring it."""
 
     reference: str
     type: str | None = None
@@ -57,7 +57,7 @@ class Describe(Call[Described], op="describe"):
 
 @dataclass(frozen=True)
 class Validated:
-    """A plugin's keys, and what it makes of values for them; ``None`` for what it does not return."""
+    """A plugin's keys and validated values; ``None`` for what it does not return."""
 
     definitions: list[KeyInfo] | None = None
     values: list[ValueInfo] | None = field(default=None, repr=False)
@@ -65,7 +65,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class Validate(Call[Validated], op="validate"):
-    """Lets a plugin check settings, without configuring it."""
+    """Validates a configuration with a plugin, without configuring it."""
 
     reference: str
     config: dict[str, Any] = field(repr=False)
@@ -75,7 +75,7 @@ class Validate(Call[Validated], op="validate"):
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """What came of one rule of the author API's contract; no ``fault`` where the plugin keeps it."""
+    """The result of one rule of the author API's contract; ``fault`` is empty if the plugin keeps it."""
 
     rule: str
     says: str
@@ -84,7 +84,7 @@ class RuleOutcome:
 
 @dataclass(frozen=True)
 class RuleOutcomes:
-    """The number of the contract, and what came of its rules."""
+    """The version of the contract, and the results of its rules."""
 
     contract: int
     outcomes: list[RuleOutcome] = field(default_factory=list)
@@ -92,7 +92,7 @@ class RuleOutcomes:
 
 @dataclass(frozen=True)
 class TryPlugin(Call[RuleOutcomes], op="try"):
-    """Lets a plugin show that it keeps the contract; those rules are tried for which the settings suffice."""
+    """Checks a plugin against the contract; tries the rules for which the settings suffice."""
 
     reference: str
     type: str | None = None
@@ -101,7 +101,7 @@ class TryPlugin(Call[RuleOutcomes], op="try"):
 
 @dataclass(frozen=True)
 class Configure(Call[None], op="configure"):
-    """Makes ready for the plugins of a task, and closes what was loaded; times are in milliseconds."""
+    """Prepares for the plugins of a task, and closes those loaded before; times are in milliseconds."""
 
     type: str
     retry_timeout: int
@@ -111,7 +111,7 @@ class Configure(Call[None], op="configure"):
 
 @dataclass(frozen=True)
 class WantedPlugin:
-    """A plugin to load for a role; ``class_name`` is what users call it."""
+    """A plugin to load for a role; ``class_name`` is its configured name."""
 
     role: str
     class_name: str
@@ -121,7 +121,7 @@ class WantedPlugin:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The versions of plugins, in the order in which they were wanted."""
+    """The versions of plugins, in the requested order."""
 
     versions: list[str | None] = field(default_factory=list)
 
@@ -133,7 +133,7 @@ class Load(PluginCall[Loaded], op="load"):
     plugins: list[WantedPlugin]
 
     def run(self, plugins: Plugins) -> Loaded:
-        """Load one after the other."""
+        """Load the plugins in order."""
         return Loaded([plugins.load(each.role, each.class_name, each.reference, each.config) for each in self.plugins])
 
 

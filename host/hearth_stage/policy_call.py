@@ -1,4 +1,4 @@
-"""What a stage is asked of an override policy."""
+"""The calls to an override policy in a stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hearth_stage.call import Call, operations
 
 @dataclass(frozen=True)
 class ConfigurePolicy(Call[None], op="policy.configure"):
-    """Creates the policy that is asked from now on, and configures it with the worker's whole configuration."""
+    """Creates the policy for later calls and configures it with the worker's configuration."""
 
     reference: str
     config: dict[str, str] = field(repr=False)
@@ -18,14 +18,14 @@ class ConfigurePolicy(Call[None], op="policy.configure"):
 
 @dataclass(frozen=True)
 class PolicyAnswer:
-    """What the policy makes of each setting, as REST shows it; ``None`` where it says nothing of any."""
+    """The policy's verdict on each property, as in REST; ``None`` if it returns nothing."""
 
     values: list[dict[str, Any]] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class JudgeOverrides(Call[PolicyAnswer], op="policy.validate"):
-    """Asks what of a connector's settings for one of its clients is allowed."""
+    """Asks which client overrides of a connector are allowed."""
 
     connector: str
     type: str

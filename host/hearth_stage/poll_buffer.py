@@ -1,7 +1,7 @@
-"""What a source hands over: how far ahead of the runtime that may be, and what goes together.
+"""Buffers what a source hands over: limits how far it is ahead of the runtime, and joins polls.
 
-A hand-over costs both sides a millisecond, however little there is in it. So what is polled right behind a hand-over
-waits for what comes behind it, for a moment; a task that seldom has something is handed over at once.
+A hand-over costs each side a millisecond, however small it is. So a poll that quickly follows a hand-over waits a
+moment for further polls; a poll after a pause is handed over at once.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from hearth_stage.kept_poll import KeptPoll
 from hearth_stage.task_call import HandOver, Polled
 
 AHEAD_BYTES = 2 << 20
-"""From so many bytes on that the runtime has not dealt with yet, two hand-overs are enough, whatever credit is left.
+"""With this many bytes that the runtime has not processed, two hand-overs are enough, whatever the credit.
 
-One is on its way while the one before is sent; more of large ones would fill the memory of both.
+One is sent while the other is processed; more large ones would only fill the memory of both sides.
 """
 APART_SECONDS = 0.005
-"""Polls of which one comes back sooner than this behind a hand-over are handed over together, at the latest then."""
+"""Polls that return within this time of a hand-over are handed over together, when it ends at the latest."""
 FULL_ROWS, FULL_BYTES = 1000, 1 << 18
-"""So much is handed over without waiting for more."""
+"""Rows and bytes that are handed over without waiting for more."""
 
 
 class PollBuffer:
-    """What was polled and is not handed over yet, and the credit for that.
+    """Polls that are not handed over yet, and the credit for them.
 
-    Polls are made on one thread. What waits goes with the next poll that finds its time over, or, where the task is
-    still in that, from a thread that is begun for it; plugins are not called there.
+    Polls are made on one thread. Buffered polls are sent with the next poll after their delay or, while the task is
+    still in that poll, from a separate thread, which does not call plugins.
     """
 
     def __init__(
@@ -44,45 +44,45 @@ class PollBuffer:
         fail: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``send`` is called by one thread at a time, in the order of the polls, and ``make`` for what was kept.
+        """``send`` is called by one thread at a time, in the order of the polls; ``make`` converts kept records.
 
-        ``fail`` hears what the thread begun for that has come across, while the task may still be in its poll.
+        ``fail`` is called with an error of the separate thread, possibly while the task is still in its poll.
         """
         self._send, self._make, self._fail, self._clock = send, make, fail, clock
         self._credit = 0
         self._ahead: deque[int] = deque()
-        """The bytes of each hand-over that the runtime has not dealt with yet."""
+        """Bytes of each hand-over that the runtime has not processed yet."""
         self._waiting: list[Polled | KeptPoll] = []
         self._rows = self._bytes = 0
         self._due = 0.0
         self._failure: Exception | None = None
-        """What was told: nothing goes any more, or what came behind that would go without it."""
+        """The reported error: nothing is sent after it."""
         self._is_over = False
         self._thread: threading.Thread | None = None
         self._is_asleep = False
-        """Whether the thread waits for somebody to wake it: else it looks by itself, at the latest when it is due."""
+        """Whether the thread waits to be notified; otherwise it wakes when the delay ends."""
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
 
     @property
     def has_room(self) -> bool:
-        """Return whether there is credit for another poll; what waits has taken its own."""
+        """Return whether there is credit for another poll, besides that of the buffered ones."""
         is_far_ahead = len(self._ahead) > 1 and sum(self._ahead) >= AHEAD_BYTES
         return self._credit > bool(self._waiting) and not is_far_ahead
 
     def add_credit(self, count: int) -> None:
-        """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
+        """Add credit: first one per hand-over that the runtime has room for, then one per processed hand-over."""
         with self._lock:
             self._credit += count
             for _ in range(min(count, len(self._ahead))):
                 self._ahead.popleft()
 
     def may_wait(self, rows: int = 0) -> bool:
-        """Return whether so many more rows than there are, if they came now, would wait for others."""
+        """Return whether that many additional rows would be buffered now."""
         return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
 
     def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool) -> None:
-        """Take in what a poll returned, and hand it over now or with what comes soon; raises what was told already."""
+        """Add the result of a poll, and send it now or with the next ones; raises an error that was reported."""
         with self._lock:
             self._verify()
             self._waiting += polled
@@ -94,13 +94,13 @@ class PollBuffer:
                 self._begin_to_watch()
 
     def flush(self) -> None:
-        """Hand over what waits; raises what was told already."""
+        """Send what is buffered; raises an error that was reported."""
         with self._lock:
             self._verify()
             self._go()
 
     def close(self) -> None:
-        """End the thread, if there is one; what still waits is dropped, as if it had not been polled."""
+        """End the separate thread, if it runs; drops what is buffered, as if it had not been polled."""
         with self._lock:
             self._is_over = True
             self._changed.notify()
@@ -112,7 +112,7 @@ class PollBuffer:
             raise self._failure
 
     def _go(self) -> None:
-        """Hand over what waits, as far as it can be; raises then what is wrong with the poll that comes next."""
+        """Send the buffered polls up to the first that cannot be converted, then raise its error."""
         if not self._waiting:
             return
         waiting, self._waiting, self._rows, self._bytes = self._waiting, [], 0, 0
@@ -132,7 +132,7 @@ class PollBuffer:
             raise failure
 
     def _made(self, waiting: Sequence[Polled | KeptPoll]) -> Iterator[Polled]:
-        """Yield what has waited, that which was kept as columns: of all together, or of each where one is at fault."""
+        """Yield the buffered polls, converting kept ones together, or one by one if that fails."""
         for is_kept, run in groupby(waiting, lambda each: isinstance(each, KeptPoll)):
             if not is_kept:
                 yield from cast("Iterable[Polled]", run)
@@ -172,7 +172,7 @@ class PollBuffer:
 
 
 def _joined(polled: Iterable[Polled]) -> list[Polled]:
-    """Return what several polls returned as if one had returned it all, as far as no step made anything of it."""
+    """Join consecutive polls that no step has transformed."""
     joined: list[Polled] = []
     for form, run in groupby(polled, lambda each: each.form):
         parts = list(run)

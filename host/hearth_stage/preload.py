@@ -1,7 +1,7 @@
-"""Modules of a bundle that the stages of its tasks may find loaded, because the bundle says so.
+"""Modules of a bundle that its stages may find preloaded, because the bundle agrees to it.
 
-A distribution agrees with entry points of the group ``hearth.preloads``, each of a name of its own and a module:
-loading it starts no thread, opens nothing and draws nothing that two processes may not share.
+A distribution agrees with entry points of the group ``hearth.preloads``, each with a unique name and a module: loading
+the module starts no thread, opens nothing and draws no random numbers that two processes must not share.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PRELOADS = "hearth.preloads"
-"""The group of the entry points."""
+"""Group of the entry points."""
 AGREED = "*"
-"""Stands among names of modules for those that a bundle agrees to."""
+"""Placeholder in a list of modules for those that a bundle agrees to."""
 
 
 def agreed(sites: Sequence[str]) -> list[str]:
-    """Return the modules that the distributions in these directories name, in order."""
+    """Return the modules named by the distributions in these directories, in order."""
     files = [path for site in sites for path in sorted(Path(site).glob("*.dist-info/entry_points.txt"))]
     return [module for path in files for module in _named(path.read_text(encoding="utf-8"))]
 
@@ -33,7 +33,7 @@ def _named(text: str) -> Iterator[str]:
 
 
 class LoadedFiles:
-    """The files of what was loaded from some directories: an author may change them where they lie."""
+    """The files of modules loaded from some directories, which an author may edit in place."""
 
     def __init__(self, sites: Sequence[str]) -> None:
         begins = tuple(os.path.join(site, "") for site in sites)
@@ -41,7 +41,7 @@ class LoadedFiles:
         self._times = {file: _changed_at(file) for file in files if file.startswith(begins)}
 
     def have_changed(self) -> bool:
-        """Return whether a stage that is started would load another text."""
+        """Return whether a started stage would load other code."""
         return any(_changed_at(file) != time for file, time in self._times.items())
 
 

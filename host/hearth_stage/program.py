@@ -1,4 +1,4 @@
-"""A stage process: hands what it is asked to who of its tenants it is for."""
+"""A stage process, which passes each request to its tenant."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hearth_stage.plugin_call import AskStacks, Stacks
 from hearth_stage.tenant import Tenant
 
 END_SECONDS = 5
-"""How long plugins may take to stop once the connection is gone."""
+"""How long plugins may take to stop after the connection has ended."""
 
 
 class Program:
     """One stage process.
 
-    Tenant 0 has the main thread, each other one that begins with the first request for it. When the connection ends,
-    the process stops what still runs and ends, too.
+    Tenant 0 runs on the main thread, each other tenant on a thread that starts with its first request. When the
+    connection ends, the process stops what still runs and exits.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -42,21 +42,21 @@ class Program:
             thread.join()
 
     def _on_close(self) -> None:
-        """Tell all tenants that the connection is gone; a plugin that holds its own up is not waited for."""
+        """Notify all tenants that the connection has ended; does not wait for a hanging plugin."""
         for tenant in list(self._tenants.values()):
             tenant.leave()
         self._halt()
 
     def _halt(self) -> None:
-        """End this process in a while, unless it has by then."""
+        """Exit after a while, unless the process has ended by then."""
         threading.Event().wait(END_SECONDS)
         os._exit(0)
 
     def _receive(self, request: Request) -> None:
         if request.kind is AskStacks:
-            request.reply(Stacks(_stacks()))  # here, on the reader's thread: the others may hang
+            request.reply(Stacks(_stacks()))  # on the reader's thread, as others may hang
         elif request.kind is SetLevels:
-            # Here as well: one wants to see what a plugin does that hangs.
+            # On the reader's thread as well: changed levels help to observe a hanging plugin.
             request.answer(lambda told: set_levels(told.levels))
         else:
             tenant = self._tenants.get(request.tenant)
@@ -82,7 +82,7 @@ class Program:
 
 
 def _stacks() -> str:
-    """Return what every thread but this one is doing."""
+    """Return the stacks of all threads but this one."""
     own = threading.get_ident()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [

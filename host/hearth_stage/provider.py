@@ -1,4 +1,4 @@
-"""A config provider beside the host: loaded once, asked again and again."""
+"""A config provider in its stage: loaded once, then asked repeatedly."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class StageProvider:
         self._provider: ConfigProvider | None = None
 
     def load(self, call: LoadProvider) -> None:
-        """Create and configure the provider; the calls that follow go to this instance."""
+        """Create and configure the provider; later calls use this instance."""
         provider: ConfigProvider = load_class(call.reference)()
         provider.configure(call.config)
         self._provider = provider
 
     def get(self, call: LookUp) -> LookedUp:
-        """Answer the values the provider finds."""
+        """Return the values that the provider finds."""
         assert self._provider is not None, "the protocol loads a provider before it is asked"
         found = self._provider.get(call.path, call.keys)
         return LookedUp(dict(found.data), found.ttl)

@@ -1,4 +1,4 @@
-"""What a stage is asked of a config provider."""
+"""The calls to a config provider in a stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth_stage.call import Call, operations
 
 @dataclass(frozen=True)
 class LoadProvider(Call[None], op="provider.load"):
-    """Creates and configures the provider that is asked from now on."""
+    """Creates and configures the provider for later calls."""
 
     reference: str
     config: dict[str, str] = field(repr=False)
@@ -17,7 +17,7 @@ class LoadProvider(Call[None], op="provider.load"):
 
 @dataclass(frozen=True)
 class LookedUp:
-    """The values that were found, and for how many milliseconds they hold; ``None`` is until further notice."""
+    """The values found, and their lifetime in milliseconds; ``None`` is unlimited."""
 
     data: dict[str, str] = field(default_factory=dict, repr=False)
     ttl: int | None = None
@@ -25,7 +25,7 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class LookUp(Call[LookedUp], op="provider.get"):
-    """Asks for the values of keys at a path."""
+    """Requests the values of keys at a path."""
 
     path: str
     keys: list[str]

@@ -1,9 +1,9 @@
-"""The memory of a process from which others are forked, so that they share as much of it as they can.
+"""Prepares the memory of a process for forking, so that its forks share as much of it as possible.
 
-A page is shared until one of them writes to it, and Python writes wherever it looks: it counts references. What can be
-done is to write to few pages. The collector is told to leave alone what there is, finders of modules are forgotten,
-for each would be told to look anew, and gaps are filled: Python puts a new object where one was freed, so what a
-forked process makes would lie here and there between what it shares.
+A page is shared until a process writes to it, and Python writes to every object it uses, to count references. So as
+few pages as possible should be written: the garbage collector ignores existing objects, cached path finders are
+dropped, because their invalidation would write to each, and gaps are filled: Python reuses the space of freed objects,
+so new objects of a fork would be scattered among the shared ones.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import gc
 import sys
 
 _POOL_BYTES = 1 << 14
-"""Python keeps objects of one size in pools of so many bytes, whose head takes 48 (``obmalloc.c``, since 3.10)."""
+"""Size of the pools in which Python keeps objects of one size; 48 of them are the header (``obmalloc.c``, 3.10)."""
 _SIZES = range(48, 513, 16)
-"""The sizes that have pools, but for the two that bytes are too large for."""
+"""Sizes that have pools, except the two that are smaller than a bytes object."""
 _MOST_BYTES = 1 << 19
-"""So much at most is filled for one size: another Python may keep its objects otherwise."""
+"""Most bytes to fill per size, as another Python may allocate objects differently."""
 
 _fillers: list[bytes] = []
-"""What fills gaps, as long as this process and those that are forked from it live."""
+"""Objects that fill the gaps while this process and its forks live."""
 
 
 def share_memory() -> None:
-    """Do what can be done; called when everything is loaded, right before the first fork."""
+    """Prepare the memory; call this after loading everything, right before the first fork."""
     sys.path_importer_cache.clear()
     gc.collect()
     fill_gaps()
@@ -31,13 +31,13 @@ def share_memory() -> None:
 
 
 def fill_gaps() -> None:
-    """Fill the gaps between the objects that there are."""
+    """Fill the gaps between existing objects."""
     for size in _SIZES:
         _fill(size)
 
 
 def _fill(size: int) -> None:
-    """Make objects of a size until they have a whole pool for themselves: no other had room for one."""
+    """Create objects of a size until they fill a whole pool: then no other pool has a gap."""
     together, pool = 0, 0
     for _ in range(_MOST_BYTES // size):
         made = bytes(size - sys.getsizeof(b""))

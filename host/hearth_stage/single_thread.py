@@ -1,4 +1,4 @@
-"""Libraries that start threads when they are loaded, and how they are told not to, for a process that is to fork."""
+"""Keeps libraries from starting threads when they are loaded, in a process that will fork."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _TOLD = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # jemalloc in Arrow, also where it is not used
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # jemalloc in Arrow, even if it is not used
 }
 
 
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
-    """Tell libraries that are loaded in this block, and nobody else, by variables that users have not set."""
+    """Set variables that keep libraries single-threaded while the block loads them, unless users have set them."""
     told = {name: value for name, value in _TOLD.items() if name not in os.environ}
     os.environ.update(told)
     try:
@@ -27,5 +27,5 @@ def single_threaded() -> Iterator[None]:
 
 
 def threads() -> int:
-    """Return how many threads this process has on Linux, those of libraries among them."""
+    """Return the number of threads of this process, including those of libraries; Linux only."""
     return len(os.listdir("/proc/self/task"))

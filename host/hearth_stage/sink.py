@@ -1,4 +1,4 @@
-"""A sink task inside its stage process: open, put, pre_commit, close, in the order the runtime asks."""
+"""A sink task inside its stage process: open, put, pre_commit and close, in the order of the runtime's calls."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from hearth_stage.task_call import (
 )
 
 FEWEST_ROWS = 16
-"""With fewer rows a piece, on average, what is cut to follow each other is given to a task as records."""
+"""If interleaved batches split into runs with fewer rows on average, the task gets records instead."""
 MOST_SECONDS = 0.05
-"""How long the puts of one call go on; the last of them may take as long as any."""
+"""How long the puts of one call may take before no further one starts."""
 
 
 class ConsumedRecords:
-    """The records of one put as they were consumed; records made of them find theirs by their row."""
+    """The consumed records of one put; transformed records find theirs by row."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
         self._batches = batches
 
     def __getitem__(self, row: int) -> Batch:
-        """Return one record, as a batch: rows are numbered through all batches."""
+        """Return one record as a batch; rows are numbered across all batches."""
         for batch in self._batches:
             if row < batch.num_rows:
                 return batch.slice(row, 1)
@@ -60,13 +60,13 @@ class ConsumedRecords:
 
 
 class TaskNotices:
-    """What a task says to its runtime, and how much was said that puts have to wait for."""
+    """Sends a task's notices to its runtime, and counts those that puts have to wait for."""
 
     def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._lock = threading.Lock()
         self.said = 0
-        """Requests of the context and reports, none of which goes out before it is counted, and what was left out."""
+        """Number of context requests and reports, counted before they are sent, and of skipped puts."""
 
     def ask(self, request: ContextRequest) -> None:
         """Send a request; may be called from any thread."""
@@ -74,7 +74,7 @@ class TaskNotices:
         self._channel.notify(request)
 
     def report(self, report: ReportRecord, *, is_tolerant: bool) -> Future[None]:
-        """Send a report, which puts have to wait for if it ends the task; may be called from any thread."""
+        """Send a report, counted if it ends the task; may be called from any thread."""
         if not is_tolerant:
             self.count()
         return self._channel.begin(report)
@@ -86,23 +86,23 @@ class TaskNotices:
 
 
 class ChannelErrantReporter(ErrantRecordReporter):
-    """Hands bad records to the runtime, which logs and dead-letters them (KIP-610).
+    """Reports bad records to the runtime, which logs and dead-letters them (KIP-610).
 
-    A record brings what it was read from with it, so it may be reported at any time after its put, from any thread.
-    One that did not come with a put, because the task made it, goes through the connector's converters, as in Java.
+    A record refers to its consumed record, so it may be reported at any time after its put, from any thread. A record
+    that the task created itself goes through the connector's converters, as in Java.
     """
 
     def __init__(self, voice: TaskNotices, *, tolerant: bool, converts: bool) -> None:
-        """``converts`` says that a converter of the connector is in this process, which cannot be asked from a put."""
+        """``converts`` is whether a converter of the connector is in this process, which cannot run during a put."""
         self._voice = voice
         self._tolerant = tolerant
         self._converts = converts
 
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
-        """Report one record; the future completes when it is written where bad records go.
+        """Report one record; the future completes when the record is in the dead letter queue.
 
-        Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought if a converter of the
-        connector is one of the task's own bundle.
+        Raises ``ConnectError`` if nothing is tolerated, and for a record that the task created if a converter of the
+        connector is in the task's bundle.
         """
         answer = self._voice.report(self._report(record, ErrorInfo.of(error)), is_tolerant=self._tolerant)
         if not self._tolerant:
@@ -117,9 +117,9 @@ class ChannelErrantReporter(ErrantRecordReporter):
             return ReportRecord(error, rows[row])
         if self._converts:
             raise ConnectError(
-                f"a record of {record.topic!r} that did not come with a put cannot be reported: a converter of the "
-                "connector is of the same bundle as its task",
-                hint="report the record that put received, or a copy made with its new_record",
+                f"cannot report a record of {record.topic!r} that did not come from a put: a converter of the "
+                "connector is in the same bundle as its task",
+                hint="report the record that put received, or a copy from its new_record",
             )
         (batch,) = records_to_batches([record])
         return ReportRecord(error, batch, made=True)
@@ -133,7 +133,7 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 
 
 class StageSinkContext(SinkTaskContext):
-    """What a sink task sees of its runtime; requests travel as notices ahead of the next answer."""
+    """The context of a sink task; its requests are sent as notices before the next answer."""
 
     def __init__(self, voice: TaskNotices, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
         self._voice = voice
@@ -146,7 +146,7 @@ class StageSinkContext(SinkTaskContext):
         return dict(self._config)
 
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
-        """Read on from these offsets, before the next put."""
+        """Continue to read from these offsets, before the next put."""
         wanted: Any = partition if isinstance(partition, Mapping) else {partition: offset}
         self._voice.ask(ContextRequest(rewind=wanted))
 
@@ -155,19 +155,19 @@ class StageSinkContext(SinkTaskContext):
         self._voice.ask(ContextRequest(timeout=timeout_ms))
 
     def assignment(self) -> set[TopicPartition]:
-        """Return the partitions the task has open."""
+        """Return the open partitions of the task."""
         return set(self.partitions)
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Read nothing from these partitions until they are resumed."""
+        """Stop reading from these partitions until they are resumed."""
         self._voice.ask(ContextRequest(pause=list(partitions)))
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Read these partitions again."""
+        """Read from these partitions again."""
         self._voice.ask(ContextRequest(resume=list(partitions)))
 
     def request_commit(self) -> None:
-        """Commit as soon as the current put is done."""
+        """Request a commit as soon as the current put is done."""
         self._voice.ask(ContextRequest(commit=True))
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
@@ -208,9 +208,9 @@ class StageSink:
         task.open(call.partitions)
 
     def put(self, call: Put) -> PutDone:
-        """Give records to the task, unless they were to follow a put that did not end as was hoped.
+        """Pass records to the task, unless the put before them did not end as the sender expected.
 
-        Then what it has said has to be heard, or what it refused given again, before anything newer.
+        Then the runtime first has to handle the task's requests, or repeat the refused records, before newer ones.
         """
         is_hoped_for = call.heard is None or (self._is_taken and call.heard == self._voice.said)
         self._is_taken = False
@@ -221,9 +221,9 @@ class StageSink:
         return done
 
     def _put_all(self, call: Put) -> PutDone:
-        """Give the task one put after the other, as long as it takes them in silence and not much time is over.
+        """Run the puts of a call one after the other until the task sends a request or the time is used up.
 
-        For the time that a plugin may take is for one put, and a stop waits for no more than one that is slow.
+        A plugin's call timeout is meant for one put, and a stop should wait for no more than one slow put.
         """
         rows = ConsumedRecords(consumed) if (consumed := call.split[1]) else None
         began, seconds, taken = time.perf_counter(), 0.0, 0
@@ -245,13 +245,13 @@ class StageSink:
         return PutDone(taken, failures, seconds=seconds)
 
     def skip_puts(self) -> None:
-        """Give the task nothing of what was to follow a put and has not begun; may be called from any thread."""
+        """Skip the puts that were sent ahead and have not started; may be called from any thread."""
         self._voice.count()
 
     def _put(self, arrived: list[Batch], rows: ConsumedRecords | None) -> list[Failure]:
-        """Run the stage's own steps and give the records to the task; returns the rows that failed.
+        """Run the stage's own steps and pass the records to the task; returns the failed rows.
 
-        Where a record fails in a step and nothing is tolerated, nothing is put.
+        If a record fails in a step and nothing is tolerated, nothing is put.
         """
         task, _ = self._parts()
         failures: list[Failure] = []
@@ -265,14 +265,14 @@ class StageSink:
         return failures
 
     def pre_commit(self, call: PreCommit) -> PreCommitted:
-        """Flush; the answer says up to where the task is done."""
+        """Flush; return the offsets that may be committed."""
         task, _ = self._parts()
         asked = {partition: OffsetAndMetadata(offset) for partition, offset in call.offsets.items()}
         agreed = task.pre_commit(asked) or {}
         return PreCommitted({partition: each.offset for partition, each in agreed.items()})
 
     def close(self, call: ClosePartitions) -> None:
-        """Close partitions that are taken away."""
+        """Close revoked partitions."""
         task, context = self._parts()
         try:
             task.close(call.partitions)
@@ -284,13 +284,13 @@ class StageSink:
         self.end()
 
     def end(self) -> None:
-        """Stop the task unless that is done; one whose start was entered is stopped once."""
+        """Stop the task, once, if its start was called."""
         task, self._task = self._task, None
         if task is not None:
             task.stop()
 
     def _stepped(self, batches: list[Batch], consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
-        """Run batches through the stage's own steps, if it has any, and return what is left."""
+        """Run batches through the stage's own steps, if it has any."""
         if self._steps:
             outcome = self._transformations.apply(self._steps, batches)
             failures += outcome.failures

@@ -1,7 +1,7 @@
-"""A source task inside its stage process: poll while there is credit, hand over, commit on a thread of its own.
+"""A source task inside its stage process: polls while there is credit, hands records over, commits on a second thread.
 
-Threads are Kafka Connect's: ``start``, ``poll`` and ``stop`` run on the main thread, ``commit`` and
-``commit_record`` on a second one, because a ``poll`` may take long.
+Threads are Kafka Connect's: ``start``, ``poll`` and ``stop`` run on the main thread, ``commit`` and ``commit_record``
+on a second one, because a ``poll`` may take long.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class ChannelOffsetReader(OffsetStorageReader):
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets in the order of ``partitions``, ``None`` where there is none."""
-        wanted = [json.loads(offset_to_json(each)) for each in partitions]  # as they are stored: bytes as base64
+        wanted = [json.loads(offset_to_json(each)) for each in partitions]  # in their stored form: bytes as base64
         return self._channel.call(ReadOffsets(wanted)).offsets
 
 
 class StageSourceContext(SourceTaskContext):
-    """What a source task sees of its runtime."""
+    """The context of a source task."""
 
     def __init__(
         self, channel: MessageSender, config: dict[str, str], transactions: TransactionRequests | None = None
@@ -87,14 +87,14 @@ class StageSourceContext(SourceTaskContext):
         return self._reader
 
     def transaction_context(self) -> TransactionRequests | None:
-        """Return where the task says how its transactions end, ``None`` where it has no say in that."""
+        """Return the task's transaction context, ``None`` if it does not define transaction boundaries."""
         return self._transactions
 
 
 class _Quiet:
-    """Knows for how long polls have brought nothing, for who wants to be told of that, once.
+    """Measures for how long polls have returned nothing, and reports that once.
 
-    ``believes`` is whether nobody need wait for that where the task says that there is nothing.
+    ``believes`` is whether the task's own report that it is exhausted counts at once.
     """
 
     def __init__(self, empty_ms: int | None = None, *, believes: bool = False) -> None:
@@ -104,16 +104,16 @@ class _Quiet:
         self._is_told = False
 
     def begin(self) -> None:
-        """Take note of a poll that begins: with the first that brings nothing it has become quiet."""
+        """Note the start of a poll: the first empty one starts the idle time."""
         if self._since is None:
             self._since = time.monotonic()
 
     def broken(self) -> None:
-        """Take note of what came, or might have."""
+        """Reset the idle time after records, or after an error."""
         self._since, self._is_told = None, False
 
     def is_due(self, task: SourceTask) -> bool:
-        """Return whether it is to be told now that a poll has come back; true once."""
+        """Return whether to report now, after a poll; true once."""
         if self._is_told or self._since is None:
             return False
         if time.monotonic() - self._since < self._seconds and not (self._believes and task.is_exhausted()):
@@ -133,14 +133,14 @@ class StageSource:
         self._transactions: TransactionRequests | None = None
         self._poll_buffer = PollBuffer(channel.notify, self._polled, self._report)
         self._failure: Exception | None = None
-        """What the runtime was told: nothing is polled behind it."""
+        """The error that was reported to the runtime: no poll follows it."""
         self._polling = False
         self._wants_records = False
         self._joins_polls = False
         self._packs = False
         self._takes_records = False
         self._names_only = False
-        """Whether nobody needs the values of what was polled: steps are given the records themselves."""
+        """Whether values of polled records are not needed: steps get the records themselves."""
         self._drops_positions = False
         self._quiet = _Quiet()
         self._numbers = itertools.count()
@@ -148,7 +148,7 @@ class StageSource:
 
     @property
     def may_poll(self) -> bool:
-        """Return whether the runtime waits for records and the task can give some."""
+        """Return whether the runtime accepts records and the task can be polled."""
         return self._polling and self._failure is None and self._poll_buffer.has_room
 
     def start(self, call: StartSource) -> SourceStarted:
@@ -171,11 +171,11 @@ class StageSource:
         return SourceStarted(version_of(task), self._wants_records, wants_commits)
 
     def credit(self, notice: AddCredit) -> None:
-        """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
+        """Add credit: first one per hand-over that the runtime has room for, then one per processed hand-over."""
         self._poll_buffer.add_credit(notice.count)
 
     def hold(self, call: HoldPolling) -> None:
-        """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
+        """Stop polling, because the task is paused or draining; ``source.resume`` reverses it."""
         self._polling = False
         try:
             self._poll_buffer.flush()
@@ -183,12 +183,12 @@ class StageSource:
             self.fail(error)
 
     def resume(self, notice: ResumePolling) -> None:
-        """Poll again."""
+        """Resume polling."""
         self._polling = True
         self._quiet.broken()
 
     def poll(self) -> None:
-        """Poll once and hand over what came; a task that raises is reported and not polled again."""
+        """Poll once and hand over the records; a task that raises is reported and not polled again."""
         self._quiet.begin()
         try:
             for polled, aborts in self._poll():
@@ -199,12 +199,12 @@ class StageSource:
                 self._channel.notify(PollsEmpty())
         except RetriableError:
             self._quiet.broken()
-            log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does
+            log.warning("the poll raised a retriable error, polling again", exc_info=True)  # as Kafka Connect does
         except Exception as error:
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """Report what a poll raised, behind what was polled before; the task is not polled again."""
+        """Report an error of a poll after the records polled before; the task is not polled again."""
         try:
             self._poll_buffer.flush()
         except Exception as earlier:
@@ -212,22 +212,22 @@ class StageSource:
         self._report(error)
 
     def _report(self, error: Exception) -> None:
-        """Tell the runtime why the task has failed, once: what comes to light behind that is only noted."""
+        """Report the first failure to the runtime; log later ones."""
         if self._failure is None:
             self._failure = error
             self._channel.notify(PollFailed(ErrorInfo.of(error)))
         elif error is not self._failure:
-            log.error("raised behind the failure that the task ends with", exc_info=error)
+            log.error("raised after the failure that ended the task", exc_info=error)
 
     def commit(self, notice: CommitSource) -> None:
-        """Tell the task that the offsets so far are stored; what it raises is only noted, as in Kafka Connect."""
+        """Notify the task that its offsets are stored; logs what it raises, as Kafka Connect does."""
         try:
             self._started().commit()
         except Exception:
             log.exception("the task's commit raised")
 
     def commit_records(self, notice: CommitRecords) -> None:
-        """Tell the task which records are written (or, without a topic, dropped); what it raises is only noted."""
+        """Notify the task of written records (or dropped ones, without a topic); logs what it raises."""
         task = self._started()
         for number, topic, partition, offset, timestamp in notice.records:
             metadata = None if topic is None else RecordMetadata(topic, partition, offset, timestamp)
@@ -241,7 +241,7 @@ class StageSource:
         self.end()
 
     def end(self) -> None:
-        """Stop the task unless that is done; one whose start was entered is stopped once."""
+        """Stop the task, once, if its start was called."""
         self._polling = False
         self._poll_buffer.close()
         task, self._task = self._task, None
@@ -256,7 +256,7 @@ class StageSource:
             self._poll_buffer.flush()
 
     def _poll(self) -> Iterator[tuple[Sequence[Polled | KeptPoll], bool | None]]:
-        """Yield what the task has, and whether its transaction is aborted behind that; ``None`` where it goes on."""
+        """Yield polled records, and whether the transaction after them aborts; ``None`` if it continues."""
         task, asked = self._started(), self._transactions
         polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
         if polled is not NotImplemented:
@@ -276,13 +276,13 @@ class StageSource:
             yield self._polled(part), aborts
 
     def _kept(self, records: Sequence[SourceRecord]) -> KeptPoll | None:
-        """Return few records as they are where they wait for others; steps are run when records are polled."""
+        """Return copies of few records that can wait for others; steps run when records are polled."""
         is_little = 0 < len(records) < FEW and self._joins_polls and not self._steps
         return KeptPoll.of(records) if is_little and self._poll_buffer.may_wait(len(records)) else None
 
     def _polled(self, records: Sequence[SourceRecord]) -> list[Polled]:
-        """Return records as batches, with those that cannot be what they say they are."""
-        # a class of the plugin's own may not be copied with changes
+        """Return records as batches, separating those that do not match their schemas."""
+        # a subclass of the plugin may not support copies with changes
         is_plain = bool(self._steps) and set(map(type, records)) == {SourceRecord}
         try:
             if self._packs:
@@ -294,7 +294,7 @@ class StageSource:
         return [self._stepped(batches, records if is_plain else None)] if records else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
-        """Number records as the runtime does, from 0 in the order they are handed over."""
+        """Number records from 0 in the order they are handed over, as the runtime does."""
         for record in records:
             self._pending[next(self._numbers)] = record
 
@@ -303,7 +303,7 @@ class StageSource:
         return self._task
 
     def _stepped(self, batches: Sequence[Batch], records: Sequence[SourceRecord] | None = None) -> Polled:
-        """Run what was polled, and the records it was made of, through the stage's own steps, if it has any."""
+        """Run polled batches, and the records they were made of, through the stage's own steps, if it has any."""
         if not self._steps:
             return Polled(batches)
         origins = batches if self._takes_records and records is not None else numbered(batches)
@@ -311,10 +311,10 @@ class StageSource:
         return Polled(batches, apply(self._steps, origins, records))
 
     def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
-        """Yield the records in their order: those that fit as they are, the others without key, value and headers.
+        """Yield the records in order: valid ones unchanged, the others without key, value and headers.
 
-        In Kafka Connect a converter finds that a record is not what its schemas say, so it is tolerated like any other
-        that cannot be converted.
+        In Kafka Connect it is the converter that finds a record not matching its schemas, so such a record is
+        tolerated like any other that cannot be converted.
         """
         class_name = f"{task.__module__}.{task.__qualname__}"
         judged = ((each, _misfit(each)) for each in records)
@@ -329,11 +329,11 @@ class StageSource:
 
 
 def _verified(records: Any) -> Sequence[SourceRecord]:
-    """Return what a poll returned; raises ``TypeError`` for what cannot be records."""
+    """Return the result of a poll; raises ``TypeError`` if it is not a list of records."""
     if isinstance(records, Sequence) and (not records or isinstance(records[0], SourceRecord)):
         return records
     inside = f" of {type(records[0]).__name__}" if isinstance(records, (list, tuple)) else ""
-    raise TypeError(f"poll returned {type(records).__name__}{inside}, and not a list of SourceRecord")
+    raise TypeError(f"poll returned {type(records).__name__}{inside}, not a list of SourceRecord")
 
 
 def _misfit(record: SourceRecord) -> Exception | None:

@@ -1,4 +1,4 @@
-"""A REST extension in its stage: loaded once, then shown and given one request after the other."""
+"""A REST extension in its stage: loaded once, then passed each request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class ChannelClusterState(ClusterState):
-    """Asks the host, each time anew."""
+    """Asks the host on each call."""
 
     def __init__(self, channel: MessageSender, kafka_cluster_id: str) -> None:
         self._channel = channel
@@ -50,7 +50,7 @@ class ChannelClusterState(ClusterState):
         return self._ask(AskConfig(name)).config
 
     def kafka_cluster_id(self) -> str:
-        """Return what the host said when it loaded the extension."""
+        """Return the id that the host sent when it loaded the extension."""
         return self._kafka_cluster_id
 
     def _ask(self, call: Call[R]) -> R:
@@ -70,18 +70,18 @@ class StageExtension:
         self._extension: LoadedExtension | None = None
 
     def load(self, call: LoadExtension) -> ExtensionLoaded:
-        """Load the extension; the calls that follow go to this instance."""
+        """Load the extension; later calls use this instance."""
         state = ChannelClusterState(self._channel, call.kafka_cluster_id)
         loaded = self._extension = LoadedExtension(call.reference, call.config, state)
         return ExtensionLoaded(loaded.version, loaded.resources, loaded.has_filters)
 
     def judge(self, call: JudgeRequest) -> Filtered:
-        """Show a request to the filters."""
+        """Pass a request to the filters."""
         found = self._loaded().judge(_request(call.request))
         return Filtered(None if found is None else _response(found))
 
     def serve(self, call: ServeRequest) -> Served:
-        """Let a resource answer a request."""
+        """Pass a request to a resource."""
         return Served(_response(self._loaded().serve(call.resource, _request(call.request))))
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""A token provider beside the host: loaded once, asked again and again."""
+"""A token provider in its stage: loaded once, then asked repeatedly."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class StageTokenProvider:
         self._provider: TokenProvider | None = None
 
     def load(self, call: LoadTokenProvider) -> None:
-        """Create and configure the provider; the calls that follow go to this instance."""
+        """Create and configure the provider; later calls use this instance."""
         provider: TokenProvider = load_class(call.reference)()
         provider.configure(call.config, call.options)
         self._provider = provider
 
     def get(self, call: AskToken) -> GivenToken:
-        """Answer the provider's token."""
+        """Return the provider's token."""
         assert self._provider is not None, "the protocol loads a provider before it is asked"
         return GivenToken.of(self._provider)
 

@@ -1,4 +1,4 @@
-"""What a stage is asked of its task, and what it says of it: sources and sinks."""
+"""The calls to a task in a stage, and the task's messages: sources and sinks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hearth_stage.form import Form, form_of
 
 @dataclass(frozen=True)
 class SourceStarted:
-    """What a source task is, and whether it wants to hear of each record, and of each commit."""
+    """The version of a source task, and whether it wants to be notified of each record and each commit."""
 
     version: str | None = None
     wants_records: bool = False
@@ -46,19 +46,19 @@ class StartSource(Call[SourceStarted], op="source.start"):
 
 @dataclass(frozen=True)
 class AddCredit(Notice, op="source.credit"):
-    """Lets the stage hand over so many times more."""
+    """Lets the stage hand over ``count`` more times."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class HoldPolling(Call[None], Notice, op="source.hold"):
-    """Lets no poll begin; as a call it is answered behind all that was handed over."""
+    """Stops polling; as a call it is answered after everything that was handed over."""
 
 
 @dataclass(frozen=True)
 class ResumePolling(Notice, op="source.resume"):
-    """Lets polls begin again."""
+    """Resumes polling."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class CommitSource(Notice, op="source.commit"):
 class CommitRecords(Notice, op="source.commit_records"):
     """Records are written; each is a list of number, topic, partition, offset and timestamp.
 
-    They are as many as the task's records, and come from the runtime, so they are not looked at one by one.
+    There is one per record of the task, and they come from the runtime, so they are not checked one by one.
     """
 
     records: list[Any]
@@ -83,11 +83,11 @@ class StopSource(Call[None], op="source.stop"):
 
 @dataclass(frozen=True)
 class Polled:
-    """What a task polled together, and what the stage's own steps made of it where there are any.
+    """The records of a poll, and the result of the stage's own steps, if there are any.
 
-    ``origins`` are a batch for each kind of records; rows of several are numbered together, in the order of the poll.
-    Those that steps took as records may lack their values (``StartSource.names_only``). Those that no step touched may
-    be packed (``StartSource.packs``).
+    ``origins`` has a batch for each kind of records; rows of several are numbered across them, in the order of the
+    poll. Records that steps took as records may lack their values (``StartSource.names_only``). Records that no step
+    touched may be packed (``StartSource.packs``).
     """
 
     origins: Sequence[Batch]
@@ -95,30 +95,30 @@ class Polled:
 
     @classmethod
     def join(cls, groups: Sequence[Sequence[Batch]]) -> Polled:
-        """Return what several polls returned as if one had returned it all; of one form, as ``form`` tells."""
+        """Join polls of one ``form`` to one."""
         packed = [group for group in groups if isinstance(group, PackedRecords)]
         return cls(PackedRecords.join(packed) if len(packed) == len(groups) else join_all(groups))
 
     @property
     def form(self) -> str | None:
-        """Return the form that polls have in common which may be joined; None where steps made something of it."""
+        """Return the form of polls that may be joined; None after steps have run."""
         if self.outcome is not None:
             return None
         return "packed" if isinstance(self.origins, PackedRecords) else "batches"
 
     @property
     def num_rows(self) -> int:
-        """Return how many records were polled."""
+        """Return the number of polled records."""
         return count_rows(self.origins)
 
     @property
     def size(self) -> int:
-        """Return how many bytes the batches take on their way: it is told sooner than what they hold."""
+        """Return the size of the batches in a frame, which is faster to compute than their memory."""
         return sum(pa.ipc.get_record_batch_size(data) for data in self._data)
 
     @property
     def memory(self) -> int:
-        """Return how many bytes are held for what was polled: for a slice as many as for all it is cut from."""
+        """Return the memory of the polled records in bytes; a slice counts as the whole it was cut from."""
         return sum(data.get_total_buffer_size() for data in self._data)
 
     @property
@@ -129,20 +129,20 @@ class Polled:
 
     @property
     def results(self) -> Sequence[Batch]:
-        """Return the batches that go on."""
+        """Return the resulting batches."""
         return self.origins if self.outcome is None else self.outcome.batches
 
     @property
     def failures(self) -> list[Failure]:
-        """Return the rows that failed."""
+        """Return the failed rows."""
         return [] if self.outcome is None else self.outcome.failures
 
 
 @dataclass(frozen=True)
 class Group:
-    """How many of the batches were polled together, and how many behind these were made of them, unless none was.
+    """The number of batches that were polled, and of the following ones that resulted from them, if steps ran.
 
-    Where they are ``packed`` there are two, which are what ``PackedRecords.of_batches`` takes.
+    If they are ``packed`` there are two, the arguments of ``PackedRecords.of_batches``.
     """
 
     polled: int
@@ -153,14 +153,14 @@ class Group:
 
 @dataclass(frozen=True)
 class HandOver(Notice, op="source.batches"):
-    """What a poll returned, or several that followed each other (``StartSource.joins_polls``)."""
+    """The result of one poll, or of several consecutive ones (``StartSource.joins_polls``)."""
 
     groups: list[Group]
     batches: list[Batch]
 
     @classmethod
     def of(cls, polled: Sequence[Polled]) -> HandOver:
-        """Return the hand-over of batches, in their order."""
+        """Return the hand-over of polls, in order."""
         groups: list[Group] = []
         batches: list[Batch] = []
         for each in polled:
@@ -174,7 +174,7 @@ class HandOver(Notice, op="source.batches"):
         return cls(groups, batches)
 
     def polled(self) -> Iterator[Polled]:
-        """Yield the batches; raises ``ValueError`` where one is missing."""
+        """Yield the polls; raises ``ValueError`` if a batch is missing."""
         rest = iter(self.batches)
         for group in self.groups:
             polled = _taken(rest, group.polled, least=1)
@@ -184,14 +184,14 @@ class HandOver(Notice, op="source.batches"):
                 continue
             if (len(polled) > 1 or is_numbered(polled[0])) and not are_numbered_together(polled):
                 raise ValueError(
-                    f"{len(polled)} batches were polled together, and their rows are not numbered together"
+                    f"{len(polled)} batches were polled together, but their rows are not numbered across them"
                 )
             yield Polled(polled, None if made is None else Outcome(made, group.failures))
 
 
 def _unpacked(polled: list[Batch], made: list[Batch] | None) -> Polled:
     if len(polled) != 2 or made is not None:
-        raise ValueError(f"packed records are two batches that no step touched, not {len(polled)}")
+        raise ValueError(f"packed records are two batches without step results, not {len(polled)}")
     return Polled(PackedRecords.of_batches(*polled))
 
 
@@ -204,14 +204,14 @@ def _taken(rest: Iterator[Batch], count: int, least: int = 0) -> list[Batch]:
 
 @dataclass(frozen=True)
 class EndTransaction(Notice, op="source.transaction"):
-    """The task wants its transaction committed behind what was handed over, or the records in it dropped."""
+    """The task ends its transaction after the records handed over: commit it, or abort and drop its records."""
 
     aborts: bool = False
 
 
 @dataclass(frozen=True)
 class PollsEmpty(Notice, op="source.empty"):
-    """Polls have brought nothing for the time that was asked for; the last of them has just come back."""
+    """Polls have returned nothing for the requested time; sent after the last of them."""
 
 
 @dataclass(frozen=True)
@@ -232,14 +232,14 @@ Offsets = Annotated[
         lambda offsets: [[*partition, offset] for partition, offset in offsets.items()],
     ),
 ]
-"""Offsets of partitions as consumed: lists of topic, partition and offset."""
+"""Offsets of consumed partitions: lists of topic, partition and offset."""
 
 
 @dataclass(frozen=True)
 class SinkStarted:
-    """What a sink task is: whether it takes batches, and of which columns; ``None`` means all.
+    """A sink task: whether it accepts batches, and of which columns; ``None`` means all.
 
-    ``takes_next`` says that its stage may be sent puts while the one before is not answered.
+    ``takes_next`` is whether the stage accepts a put before the previous one is answered.
     """
 
     version: str | None = None
@@ -268,12 +268,11 @@ class OpenPartitions(Call[None], op="sink.open"):
 
 @dataclass(frozen=True)
 class PutDone:
-    """How many puts of a call the task took, one after the other, and what became of the one behind these.
+    """How many puts of a call the task accepted, and what happened to the next one.
 
     ``failures`` are rows that failed in the stage's own steps: they were left out of their puts if that is tolerated,
-    and else their put was not made. ``error`` is what the put behind raised, unless it was the first: that is raised
-    by the call. Otherwise it was left out, as all that come behind it. ``seconds`` is how long the task was at those
-    that began.
+    otherwise their put was not made. ``error`` is what the next put raised; the first put's error is raised by the
+    call itself. Puts after a failed one are skipped. ``seconds`` is the duration of the puts that were started.
     """
 
     taken: int = 1
@@ -283,18 +282,18 @@ class PutDone:
 
     @property
     def begun(self) -> int:
-        """Return how many puts have begun."""
+        """Return how many puts were started."""
         return self.taken + (self.error is not None)
 
 
 @dataclass(frozen=True)
 class Put(Call[PutDone], op="sink.put"):
-    """Gives records to the task; the last ``consumed`` of the batches hold them as they were read.
+    """Passes records to the task; the last ``consumed`` of the batches hold the records as they were consumed.
 
-    With ``heard`` it is sent while the put before is not answered, and only counts where that one is taken as it was
-    and no more than so much was said by then: requests of the task's context, reports, and what the runtime left out.
-    Such a call may be several puts: ``ends`` says of each behind which row number it ends, and what is true of a call
-    that follows another is true of each of them.
+    With ``heard`` it is sent before the previous put is answered, and applies only if that put was accepted completely
+    and the stage had sent exactly ``heard`` context requests and reports (skipped puts included) by then. Such a call
+    may contain several puts: ``ends`` holds the row number at which each ends, and the same condition applies to each
+    of them.
     """
 
     batches: list[Batch]
@@ -304,7 +303,7 @@ class Put(Call[PutDone], op="sink.put"):
 
     @property
     def split(self) -> tuple[list[Batch], list[Batch]]:
-        """Return the records to put, and the records as they were read."""
+        """Return the records to put, and the records as they were consumed."""
         first = len(self.batches) - self.consumed
         return self.batches[:first], self.batches[first:]
 
@@ -319,26 +318,26 @@ class Put(Call[PutDone], op="sink.put"):
 
 @dataclass(frozen=True)
 class SkipPuts(Notice, op="sink.skip_puts"):
-    """Leaves out the puts that were sent to follow another and have not begun; heard at once, not in its turn."""
+    """Skips the puts that were sent ahead and have not started; handled at once, out of order."""
 
 
 @dataclass(frozen=True)
 class PreCommitted:
-    """The offsets a task agrees to commit."""
+    """The offsets that a task agrees to commit."""
 
     offsets: Offsets = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PreCommit(Call[PreCommitted], op="sink.pre_commit"):
-    """Has the task flush; the offsets are done so far."""
+    """Makes the task flush; the offsets are those delivered so far."""
 
     offsets: Offsets
 
 
 @dataclass(frozen=True)
 class ClosePartitions(Call[None], op="sink.close"):
-    """Partitions are taken away."""
+    """Partitions are revoked."""
 
     partitions: list[TopicPartition]
 
@@ -350,7 +349,7 @@ class StopSink(Call[None], op="sink.stop"):
 
 @dataclass(frozen=True)
 class ContextRequest(Notice, op="sink.context"):
-    """What a task asked of its context; ``timeout`` is in milliseconds."""
+    """A request of a task to its context; ``timeout`` is in milliseconds."""
 
     rewind: Offsets = field(default_factory=dict)
     timeout: float | None = None
@@ -361,7 +360,7 @@ class ContextRequest(Notice, op="sink.context"):
 
 @dataclass(frozen=True)
 class ReportRecord(Call[None], op="sink.errant"):
-    """Reports a bad record, as it was read; or one that the task has ``made``, which is not converted to bytes yet."""
+    """Reports a bad record as it was consumed; or one that the task has ``made``, not converted to bytes yet."""
 
     error: ErrorInfo
     record: Batch

@@ -1,6 +1,6 @@
-"""Whom a thread of a stage works for, of those who share it: what it logs and prints is theirs.
+"""The tenant that a thread of a stage works for; its log and output belong to that tenant.
 
-Every tenant has a number; 0 is the stage as a whole, or who has it to himself.
+Every tenant has a number; 0 is the whole stage, or its only user.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ _NUMBER = "hearth_tenant"
 
 
 def current_tenant() -> int:
-    """Return whom this thread works for; 0 also for a thread that a library of C has made."""
+    """Return the tenant of this thread; 0 also for a thread that a C library created."""
     return _tenant_of(threading.current_thread())
 
 
 def work_for(tenant: int) -> None:
-    """Let this thread work for a tenant from now on, and the threads that it starts."""
+    """Assign this thread, and the threads that it starts, to a tenant."""
     setattr(threading.current_thread(), _NUMBER, tenant)
 
 
 def threads_of(tenant: int) -> list[threading.Thread]:
-    """Return the other threads that work for a tenant and have not ended."""
+    """Return the other running threads of a tenant."""
     own = threading.current_thread()
     return [each for each in threading.enumerate() if each is not own and _tenant_of(each) == tenant]
 
 
 def follow_threads() -> None:
-    """Let every thread that is started in this process work for whom the one works that starts it.
+    """Make every thread inherit the tenant of the thread that starts it.
 
-    Python says nothing of that before 3.14, so the start of threads is wrapped, as instrumentations do.
+    Python supports this only from 3.14 on, so ``Thread.start`` is wrapped, as instrumentation does.
     """
     start = threading.Thread.start
 

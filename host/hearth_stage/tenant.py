@@ -1,4 +1,4 @@
-"""One of those who live in a stage: takes a request, lets its plugin answer it, polls in between."""
+"""A tenant of a stage: its loop handles requests with its plugins and polls in between."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMITS = (CommitSource, CommitRecords, StopSource)
-"""What goes through the commit thread."""
+"""Requests of the commit thread."""
 
 
 class Tenant:
-    """Plugins that belong together, and the threads they run on; most stages have one tenant.
+    """Plugins that belong together, and their threads; most stages have one tenant.
 
-    Requests run in the order they came, on the thread that calls ``run``. ``source.commit`` and
-    ``source.commit_records`` run on a second thread, which begins with the first of them, so that they reach a task
-    that is inside a long ``poll``. What one tenant is asked never waits for another.
+    Requests run in order on the thread that calls ``run``. ``source.commit`` and ``source.commit_records`` run on a
+    second thread, which starts with the first of them, so that they reach a task during a long ``poll``. A request of
+    one tenant never waits for another tenant.
     """
 
     def __init__(self, channel: MessageSender, number: int = 0) -> None:
@@ -77,22 +77,22 @@ class Tenant:
         self._configure("source", NO_RETRY)
 
     def take(self, request: Request) -> None:
-        """Take a request; called on the thread that reads the connection, so nothing is done here."""
+        """Queue a request; called on the thread that reads the connection, so it must return at once."""
         if request.kind is Stopping:
-            self._stopping.set()  # at once: the main thread may be waiting for its next attempt
+            self._stopping.set()  # at once: the main thread may be waiting for a retry
         elif request.kind is SkipPuts:
-            self._sink.skip_puts()  # at once as well: what it is about waits among the requests
+            self._sink.skip_puts()  # at once: the puts that it skips are queued
         elif request.kind in _COMMITS:
             self._commit(request)
         else:
             self._requests.put(request)
 
     def leave(self) -> None:
-        """End when what was asked before has been done: the connection is gone."""
+        """End after the queued requests: the connection has ended."""
         self._requests.put(None)
 
     def run(self) -> None:
-        """Serve until the tenant ends, or the connection."""
+        """Serve until the tenant or the connection ends."""
         work_for(self._number)
         with contextlib.suppress(ChannelClosed):
             while not self._is_over and (request := self._next()) is not None:
@@ -100,7 +100,7 @@ class Tenant:
         self._end()
 
     def handlers(self) -> dict[type[Message], Callable[[Any], Any]]:
-        """Return who does what cannot be done by plugins alone, those of the worker left out."""
+        """Return the handlers of messages that are not plugin calls, except those of worker plugins."""
         source, sink, connector = self._source, self._sink, self._connector
         return {
             Ping: lambda _: None,
@@ -131,15 +131,15 @@ class Tenant:
         }
 
     def of_worker(self) -> WorkerPlugins:
-        """Return what serves plugins of the worker."""
+        """Return the handlers of worker plugins."""
         if self._worker is None:
-            from hearth_stage.worker_plugin import WorkerPlugins  # which few stages have
+            from hearth_stage.worker_plugin import WorkerPlugins  # few stages need it
 
             self._worker = WorkerPlugins(self._channel)
         return self._worker
 
     def _next(self) -> Request | None:
-        """Return the next request and poll the source task until there is one; ``None`` is the end."""
+        """Return the next request, polling the source task until there is one; ``None`` ends the loop."""
         while self._requests.empty() and self._source.may_poll:
             try:
                 self._source.poll()
@@ -154,7 +154,7 @@ class Tenant:
         self._commits.put(request)
 
     def _serve_commits(self) -> None:
-        """Serve commits; a stop passes through here, so that the commits before it are done by then."""
+        """Serve commits; a stop passes through here, so that the commits before it are done."""
         work_for(self._number)
         with contextlib.suppress(ChannelClosed):
             while (request := self._commits.get()) is not None:
@@ -173,10 +173,10 @@ class Tenant:
             raise self._staying(error) from error
 
     def _staying(self, error: SystemExit) -> Exception:
-        """Return what it means that a plugin wants to exit: whoever shares the process stays, and nobody else ends."""
+        """Return the error for a plugin that calls ``sys.exit`` in a shared process; exits an unshared one."""
         if self._number == 0:
             raise error
-        return RuntimeError(f"the plugin wants to end the process, which others share: {error!r}")
+        return RuntimeError(f"the plugin tried to exit the process, which others share: {error!r}")
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
@@ -189,7 +189,7 @@ class Tenant:
     def _on_configure(self, call: Configure) -> None:
         collect_seldom()
         if self._number:
-            load_module("hearth_stage.first_array")  # before anybody's plugins do, several at a time
+            load_module("hearth_stage.first_array")  # before any tenant's plugins load it, several at a time
         self._plugins.close()
         retry = Retry(call.retry_timeout, call.retry_delay_max, self._stopping, is_strict=call.is_strict)
         self._configure(call.type, retry)
@@ -204,14 +204,14 @@ class Tenant:
             try:
                 end()
             except Exception:
-                log.exception("a plugin did not end as it should")
+                log.exception("stopping a plugin failed")
         self._commits.put(None)
         if self._number:
             self._tell_of_threads()
             forget_lines_of(self._number)
 
     def _tell_of_threads(self) -> None:
-        """Say which threads go on: those of a stage of one end with it, here others live on beside them."""
+        """Log the threads that continue: without other tenants they would end with the process."""
         left = sorted(each.name for each in threads_of(self._number) if each is not self._commit_thread)
         if left:
-            log.warning("threads that the plugin has started go on although it has ended: %s", ", ".join(left))
+            log.warning("threads that the plugin has started still run after it has ended: %s", ", ".join(left))

@@ -1,4 +1,4 @@
-"""What a stage is asked of a token provider."""
+"""The calls to a token provider in a stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadTokenProvider(Call[None], op="token.load"):
-    """Creates and configures the provider that is asked from now on."""
+    """Creates and configures the provider for later calls."""
 
     reference: str
     config: dict[str, str] = field(repr=False)
@@ -22,7 +22,7 @@ class LoadTokenProvider(Call[None], op="token.load"):
 
 @dataclass(frozen=True)
 class GivenToken:
-    """A token, when it ends in milliseconds since 1970, who logs in by it, and SASL extensions."""
+    """A token, its expiry in milliseconds since 1970, the principal it identifies, and SASL extensions."""
 
     value: str = field(repr=False)
     lifetime_ms: int
@@ -31,7 +31,7 @@ class GivenToken:
 
     @classmethod
     def of(cls, provider: TokenProvider) -> GivenToken:
-        """Return a token of a provider; raises ``TypeError`` where that returns none that can be one."""
+        """Return a token of a provider; raises ``TypeError`` if it is not a valid token."""
         token = provider.token()
         value, lifetime_ms = getattr(token, "value", None), getattr(token, "lifetime_ms", None)
         if not isinstance(value, str) or not isinstance(lifetime_ms, int):
@@ -43,7 +43,7 @@ class GivenToken:
 
 @dataclass(frozen=True)
 class AskToken(Call[GivenToken], op="token.get"):
-    """Asks for a token that is valid now."""
+    """Requests a currently valid token."""
 
 
 TO_STAGE = operations(LoadTokenProvider, AskToken)

@@ -1,4 +1,4 @@
-"""Where a source task wants its transactions to end (KIP-618)."""
+"""Collects where a source task ends its transactions (KIP-618)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from hearth_api import ConnectError, SourceRecord, TransactionContext
 
 Cut = tuple[Sequence[SourceRecord], "bool | None"]
-"""Records, and whether their transaction is aborted behind them; ``None`` where it goes on."""
+"""Records, and whether the transaction after them aborts; ``None`` if it continues."""
 
 
 class TransactionRequests(TransactionContext):
-    """Keeps what a task asked for until the records are handed over behind which that is to happen."""
+    """Keeps a task's requests until the records they refer to are handed over."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,9 +28,9 @@ class TransactionRequests(TransactionContext):
         self._ask(record, aborts=True)
 
     def cut(self, records: Sequence[SourceRecord]) -> Iterator[Cut]:
-        """Yield the records of a poll, cut where a transaction ends; what was asked for all of them comes last.
+        """Yield the records of a poll, split where a transaction ends; a request for the whole batch comes last.
 
-        Raises ``ConnectError`` where both were asked for.
+        Raises ``ConnectError`` if both commit and abort were requested.
         """
         begin = 0
         for end, record in enumerate(records, 1) if self._of_records else ():
@@ -40,7 +40,7 @@ class TransactionRequests(TransactionContext):
         yield records[begin:], self.of_batch()
 
     def of_batch(self) -> bool | None:
-        """Return, and forget, what was asked for the whole of a poll; raises likewise."""
+        """Return and forget the request for the whole batch; raises likewise."""
         with self._lock:
             asked, self._of_batch = self._of_batch, set()
         if len(asked) > 1:

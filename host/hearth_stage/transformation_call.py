@@ -1,4 +1,4 @@
-"""What is asked of transformations and predicates."""
+"""The calls to transformations and predicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth_stage.form import Form
 
 @dataclass(frozen=True)
 class Apply(PluginCall[Outcome], op="apply"):
-    """Runs consecutive transformation steps on batches whose rows are numbered together."""
+    """Runs consecutive transformation steps on batches whose rows are numbered across them."""
 
     steps: list[Step]
     batches: list[Batch]
@@ -37,7 +37,7 @@ TravellingMask = Annotated[Any, Form(_mask, lambda mask: mask.to_pylist())]
 
 @dataclass(frozen=True)
 class PredicateAnswers:
-    """A predicate's answers, a boolean for each row, and the rows it failed on, where the answer is false."""
+    """A predicate's answers, a boolean per row, and the rows on which it failed, where the answer is false."""
 
     mask: TravellingMask
     failures: list[Failure] = field(default_factory=list)
@@ -45,17 +45,17 @@ class PredicateAnswers:
 
 @dataclass(frozen=True)
 class AskPredicate(PluginCall[PredicateAnswers], op="test"):
-    """Asks a predicate about every row."""
+    """Evaluates a predicate for every row."""
 
     role: str
     batch: Batch
 
     def run(self, plugins: Plugins) -> PredicateAnswers:
-        """Ask it."""
+        """Evaluate the predicate."""
         return PredicateAnswers(*Transformations(plugins).test(self.role, self.batch))
 
     def verify(self, reply: PredicateAnswers) -> PredicateAnswers:
-        """Refuse too few answers."""
+        """Reject a reply of another length."""
         check_count(len(reply.mask), self.batch.num_rows)
         return reply
 

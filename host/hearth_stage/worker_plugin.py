@@ -18,7 +18,7 @@ from hearth_stage.token_call import AskToken, LoadTokenProvider
 
 
 class WorkerPlugins:
-    """Those of one stage, of which there is mostly one; they stay when a stage is configured for something else."""
+    """The worker plugins of one stage, usually one; ``configure`` does not close them."""
 
     def __init__(self, channel: MessageSender) -> None:
         self._policy = StagePolicy()
@@ -27,7 +27,7 @@ class WorkerPlugins:
         self._extension = StageExtension(channel)
 
     def handlers(self) -> dict[type[Message], Callable[[Any], Any]]:
-        """Return who does what."""
+        """Return the handlers by message class."""
         return {
             ConfigurePolicy: self._policy.configure,
             JudgeOverrides: self._policy.judge,
@@ -41,5 +41,5 @@ class WorkerPlugins:
         }
 
     def ends(self) -> list[Callable[[], None]]:
-        """Return what ends each of them."""
+        """Return the functions that close the plugins."""
         return [self._policy.end, self._provider.end, self._tokens.end, self._extension.end]

@@ -1,4 +1,4 @@
-"""Channels: two ends of a socket pair that call each other."""
+"""Channels: the two ends of a socket pair call each other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RAISED: dict[str, BaseException] = {
 
 @dataclass(frozen=True)
 class Echoed:
-    """What was said."""
+    """The reply of ``Echo``."""
 
     said: Any = None
     batches: list[Batch] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Echoed:
 
 @dataclass(frozen=True)
 class Echo(Call[Echoed], op="echo"):
-    """Asks for what it says."""
+    """Returns its members."""
 
     said: Any = None
     batches: list[Batch] = field(default_factory=list)
@@ -48,39 +48,39 @@ class Echo(Call[Echoed], op="echo"):
 
 @dataclass(frozen=True)
 class Raise(Call[None], op="raise"):
-    """Asks for an error."""
+    """Raises an error."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Odd(Call[Echoed], op="odd"):
-    """Asks for what no frame can hold."""
+    """Returns what no frame can hold."""
 
 
 @dataclass(frozen=True)
 class Nothing(Call[None], op="nothing"):
-    """Asks for nothing."""
+    """Returns nothing."""
 
 
 @dataclass(frozen=True)
 class Silence(Call[None], op="silence"):
-    """Asks for no answer."""
+    """Is not answered."""
 
 
 @dataclass(frozen=True)
 class Late(Call[Echoed], op="late"):
-    """Asks for a later answer."""
+    """Is answered later."""
 
 
 @dataclass(frozen=True)
 class Unknown(Call[None], op="unknown"):
-    """Asks for what the other side does not know."""
+    """An operation that the other side does not know."""
 
 
 @dataclass(frozen=True)
 class Note(Notice, op="note"):
-    """Says something."""
+    """A notice."""
 
     said: int
     batches: list[Batch] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Note(Notice, op="note"):
 
 @dataclass(frozen=True)
 class Word(Notice, op="word"):
-    """Says a word."""
+    """A notice with a word."""
 
     text: str
 
@@ -97,7 +97,7 @@ KNOWN = operations(Echo, Raise, Odd, Nothing, Silence, Late, Note)
 
 
 def serve(request: Request) -> None:
-    """Answer what the tests ask."""
+    """Answer the operations of the tests."""
 
     def handle(asked: Any) -> Echoed | None:
         if isinstance(asked, Raise):
@@ -138,7 +138,7 @@ def sample(*values: str) -> Batch:
 
 
 def test_call_gets_its_answer(connect: Connect) -> None:
-    """Members and batches of the reply are those the other side gave."""
+    """Members and batches of the reply are those of the other side."""
     left, _ = connect()
     reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=TIMEOUT)
     assert reply.said == {"a": 1}
@@ -146,13 +146,13 @@ def test_call_gets_its_answer(connect: Connect) -> None:
 
 
 def test_handler_that_returns_nothing_answers_with_nothing(connect: Connect) -> None:
-    """Every call has an answer, if an empty one."""
+    """Every call has an answer, possibly an empty one."""
     left, _ = connect()
     assert left.call(Nothing(), timeout=TIMEOUT) is None
 
 
 def test_both_ends_call_at_once(connect: Connect) -> None:
-    """Numbers of calls belong to the side that makes them, so equal numbers do not meet."""
+    """Call numbers belong to the side that makes the call, so equal numbers do not collide."""
     left, right = connect()
     answers = [(left.begin(Echo(n)), right.begin(Echo(-n))) for n in range(100)]
     assert [ours.result(TIMEOUT).said for ours, _ in answers] == list(range(100))
@@ -160,7 +160,7 @@ def test_both_ends_call_at_once(connect: Connect) -> None:
 
 
 def test_threads_share_a_channel(connect: Connect) -> None:
-    """Frames of several threads do not mix, and each gets its own answer."""
+    """Frames of several threads do not mix, and each thread gets its own answer."""
     left, _ = connect()
     with ThreadPoolExecutor(8) as pool:
         wanted = [f"{number}" * 3000 for number in range(100)]
@@ -169,7 +169,7 @@ def test_threads_share_a_channel(connect: Connect) -> None:
 
 
 def test_answers_may_come_in_another_order(connect: Connect) -> None:
-    """An answer finds its call by number."""
+    """An answer is matched to its call by number."""
     kept: list[Request] = []
     both = threading.Event()
 
@@ -188,8 +188,8 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
     assert first.result(TIMEOUT).said == "a"
 
 
-def test_reminder_waits_for_nobody() -> None:
-    """It is left out while another thread writes, and where the other side takes in nothing."""
+def test_reminder_does_not_block() -> None:
+    """It is dropped while another thread writes, and if the other side does not read."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         channel = Channel(ours, {}, serve)
@@ -197,7 +197,7 @@ def test_reminder_waits_for_nobody() -> None:
         long = threading.Thread(target=channel.notify, args=[Word("long" * (1 << 20))])
         long.start()
         assert read_frame(theirs) == Frame({"op": "word", "args": {"text": "first"}})
-        assert theirs.recv(1, socket.MSG_PEEK)  # the thread writes, and waits for room
+        assert theirs.recv(1, socket.MSG_PEEK)  # the thread writes and blocks
         channel.remind(Word("meanwhile"))
         assert read_frame(theirs) == Frame({"op": "word", "args": {"text": "long" * (1 << 20)}})
         long.join()
@@ -215,7 +215,7 @@ def test_reminder_waits_for_nobody() -> None:
 
 
 def test_notice_has_no_answer(connect: Connect) -> None:
-    """A notice arrives like a call, and answering or failing it sends nothing."""
+    """A notice arrives like a call; answering it sends nothing."""
     came: list[Request] = []
     arrived = threading.Event()
 
@@ -237,8 +237,8 @@ def test_notice_has_no_answer(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("what", RAISED)
-def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) -> None:
-    """Kind, text and trace of an exception cross the channel; the exception itself does not."""
+def test_remote_error_is_raised_locally(connect: Connect, what: str) -> None:
+    """Kind, text and trace of an exception are sent; the exception itself is not."""
     left, _ = connect()
     with pytest.raises(RemoteError) as caught:
         left.call(Raise(what), timeout=TIMEOUT)
@@ -249,16 +249,16 @@ def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) 
     assert is_retriable(caught.value) == (what == "retriable")
 
 
-def test_reply_that_is_no_json_is_an_error_of_the_call(connect: Connect) -> None:
-    """A handler that returns what a frame cannot carry fails its call and nothing else."""
+def test_reply_that_is_not_json_fails_its_call(connect: Connect) -> None:
+    """A handler that returns what a frame cannot hold fails its own call only."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="not JSON serializable"):
         left.call(Odd(), timeout=TIMEOUT)
     assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
-def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
-    """A call that cannot be written raises at once, and the next one finds a connection in order."""
+def test_request_that_is_not_json_is_rejected_locally(connect: Connect) -> None:
+    """A call that cannot be written raises at once, and the connection stays usable."""
     left, _ = connect()
     with pytest.raises(TypeError):
         left.begin(Echo(object()))
@@ -266,7 +266,7 @@ def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
 
 
 def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
-    """The deadline of a call names the operation; the channel stays usable."""
+    """The timeout of a call names the operation; the channel stays usable."""
     left, _ = connect()
     with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
         left.call(Silence(), timeout=0.05)
@@ -274,19 +274,19 @@ def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
 
 
 def test_late_answer_is_ignored(connect: Connect) -> None:
-    """An answer to a call that was given up, or to none at all, does no harm."""
+    """An answer to a call that was given up, or to no call, does no harm."""
     kept: list[Request] = []
     left, right = connect(right=lambda request: kept.append(request) if request.kind is Late else serve(request))
     with pytest.raises(CallTimeout):
         left.call(Late(), timeout=0.05)
-    left.call(Echo(), timeout=TIMEOUT)  # by now the first has arrived, too
+    left.call(Echo(), timeout=TIMEOUT)  # the first has arrived by now
     kept[0].reply()
     right.send({"re": 4711, "args": {}})
     assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
 
 
 def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
-    """A call whose answer can no longer come fails, and so does every call afterwards."""
+    """A call whose answer can no longer arrive fails, and so does every later call."""
     left, right = connect()
     waiting = left.begin(Silence())
     right.close()
@@ -298,7 +298,7 @@ def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
         left.notify(Note(1))
 
 
-def test_close_is_told_once_on_either_side(connect: Connect) -> None:
+def test_close_is_reported_once_on_either_side(connect: Connect) -> None:
     """``on_close`` runs once, whichever side closed, however often."""
     closed: list[int] = []
     done = threading.Event()
@@ -317,7 +317,7 @@ def test_close_is_told_once_on_either_side(connect: Connect) -> None:
 
 
 def test_handler_may_close_its_own_channel(connect: Connect) -> None:
-    """Closing from the reading thread itself does not wait for that thread."""
+    """The reading thread does not wait for itself when it closes the channel."""
     ends: list[Channel] = []
     left, right = connect(right=lambda request: ends[0].close())
     ends.append(right)
@@ -326,7 +326,7 @@ def test_handler_may_close_its_own_channel(connect: Connect) -> None:
 
 
 def test_broken_stream_ends_the_connection() -> None:
-    """Bytes that are no frame end a channel as a closed connection does."""
+    """A malformed frame ends a channel as a closed connection does."""
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(ours, KNOWN, serve).start()
@@ -338,7 +338,7 @@ def test_broken_stream_ends_the_connection() -> None:
 
 
 def test_reply_that_cannot_be_read_fails_its_call() -> None:
-    """A body that is no Arrow stream does not leave its caller waiting."""
+    """A body that is not an Arrow stream fails the call at once."""
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(ours, KNOWN, serve).start()
@@ -353,7 +353,7 @@ def test_reply_that_cannot_be_read_fails_its_call() -> None:
 
 
 def test_calls_look_as_the_specification_says() -> None:
-    """A call has ``id``, ``op`` and ``args``, a notice no ``id``; an answer names its call in ``re``."""
+    """A call has ``id``, ``op`` and ``args``, a notice no ``id``; an answer has its call's number in ``re``."""
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(ours, KNOWN, serve).start()
@@ -373,16 +373,14 @@ def test_calls_look_as_the_specification_says() -> None:
 
 
 def careless(request: Request) -> None:
-    """Serve requests as somebody does who expects what is not there."""
+    """Serve requests like a handler with a bug."""
     if request.kind is not Echo:
         raise KeyError("groups")
     serve(request)
 
 
-def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(
-    connect: Connect, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An error on the reader's thread is told to who asked, and once to the log; nobody takes it for an end."""
+def test_error_of_a_call_handler_is_the_answer(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    """An error on the reader's thread is sent to the caller and logged once; the connection stays open."""
     left, right = connect(right=careless)
     for _ in range(100):
         with pytest.raises(RemoteError, match="KeyError: 'groups'"):
@@ -392,19 +390,19 @@ def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(
     assert right.fault is None
 
 
-def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_reason(connect: Connect) -> None:
-    """Nobody waits for an answer, so going on would lose what the notice said."""
+def test_error_of_a_notice_handler_ends_the_connection_with_the_reason(connect: Connect) -> None:
+    """No caller waits for an answer, so continuing would lose the notice."""
     closed = threading.Event()
     left, right = connect(right=careless, on_close=closed.set)
     left.notify(Note(1))
     assert closed.wait(TIMEOUT)
-    assert right.fault == "notice 'note' was not served: KeyError: 'groups'"
+    assert right.fault == "cannot handle notice 'note': KeyError: 'groups'"
     with pytest.raises(ChannelClosed):
         left.call(Echo(), timeout=TIMEOUT)
 
 
-def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
-    """It may come from a later version of the protocol, so it is nothing to complain of."""
+def test_unknown_call_is_rejected_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    """It may come from a later version of the protocol, so it is not logged."""
     left, right = connect(right=lambda request: request.answer(lambda message: None))
     with pytest.raises(RemoteError, match="protocol 5 has no operation 'unknown'"):
         left.call(Unknown(), timeout=TIMEOUT)
@@ -413,20 +411,20 @@ def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pyt
     assert (right.fault, caplog.records) == (None, [])
 
 
-def test_call_whose_members_are_wrong_is_answered_with_the_reason(connect: Connect) -> None:
-    """Whoever makes it hears what was expected."""
+def test_malformed_call_is_answered_with_the_reason(connect: Connect) -> None:
+    """The caller gets the reason."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="raise: 'what': 5 is not text"):
         left.call(Raise(5), timeout=TIMEOUT)  # type: ignore[arg-type]
 
 
-def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(connect: Connect) -> None:
-    """Nothing is left unsaid of what it was."""
+def test_malformed_notice_ends_the_connection_with_the_reason(connect: Connect) -> None:
+    """The reason is reported."""
     closed = threading.Event()
     left, right = connect(right=lambda request: print(request.message), on_close=closed.set)
     left.notify(Note("five"))  # type: ignore[arg-type]
     assert closed.wait(TIMEOUT)
-    assert right.fault == "notice 'note' was not served: ValueError: note: 'said': 'five' is not a whole number"
+    assert right.fault == "cannot handle notice 'note': ValueError: note: 'said': 'five' is not a whole number"
 
 
 @pytest.mark.parametrize(
@@ -435,12 +433,12 @@ def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(conn
         (b'{"re":[1]}', "TypeError"),
         (b'{"op":"note","args":[1]}', "the arguments are list"),
         (b'{"op":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "RecursionError"),
-        (b'{"op":"x","batches":"x"}', "no list of numbers"),
+        (b'{"op":"x","batches":"x"}', "not a list of numbers"),
     ],
     ids=["odd number", "odd arguments", "deep", "odd lengths"],
 )
-def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, says: str) -> None:
-    """The reader's thread survives whatever comes, and says what it was."""
+def test_malformed_message_ends_the_connection_with_the_reason(text: bytes, says: str) -> None:
+    """The reader's thread survives any input and reports the reason."""
     ours, theirs = socket.socketpair()
     closed = threading.Event()
     with theirs:
@@ -452,8 +450,8 @@ def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, say
         channel.close()
 
 
-def test_reply_whose_arguments_are_no_object_fails_its_call() -> None:
-    """Its caller may rely on an object."""
+def test_reply_with_malformed_arguments_fails_its_call() -> None:
+    """The caller may rely on an object."""
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(ours, KNOWN, serve).start()

@@ -1,4 +1,4 @@
-"""A connector in its stage: what it is asked, what it may leave unanswered, and what it tells its host by itself."""
+"""A connector in its stage: its calls, what it may leave unanswered, and its messages to the host."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ heard: list[Any] = []
 
 
 def note_offsets(connector_config: Mapping[str, str], offsets: Any) -> bool:
-    """Note what offsets are to be, unless they are never to be altered."""
+    """Record the altered offsets, unless that is unsupported."""
     if "never" in connector_config:
         raise NotImplementedError
     heard.append(("alter", dict(connector_config), offsets))
@@ -47,7 +47,7 @@ def note_offsets(connector_config: Mapping[str, str], offsets: Any) -> bool:
 
 
 class Noting:
-    """Notes what is done to a connector of either kind."""
+    """Records the calls to a connector of either kind."""
 
     context: Any
 
@@ -60,7 +60,7 @@ class Noting:
         return ConfigDef().define("size", ConfigType.INT)
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Note it, and speak to the host."""
+        """Record the start, and call the host."""
         heard.append(("start", dict(props)))
         self.context.request_task_reconfiguration()
         self.context.raise_error(RuntimeError("no disk"))
@@ -72,11 +72,11 @@ class Noting:
         return Task
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Return as many as may be."""
+        """Return as many configurations as permitted."""
         return [{"number": str(number)} for number in range(max_tasks)]
 
     def stop(self) -> None:
-        """Note it."""
+        """Record the stop."""
         heard.append("stop")
 
 
@@ -84,16 +84,16 @@ class Source(Noting, SourceConnector):
     """A source."""
 
     def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
-        """Note it, unless that is not to be."""
+        """Record the offsets, unless that is unsupported."""
         return note_offsets(connector_config, offsets)
 
 
 class Silent(Noting, SourceConnector):
-    """A source that knows nothing of offsets."""
+    """A source without support for altering offsets."""
 
 
 class Unable(Noting, SourceConnector):
-    """A source that cannot stop."""
+    """A source whose stop raises."""
 
     def stop(self) -> None:
         """Fail."""
@@ -101,19 +101,19 @@ class Unable(Noting, SourceConnector):
 
 
 class Sink(Noting, SinkConnector):
-    """Does the same, and has neither a definition nor an opinion."""
+    """The same, without definition and validation."""
 
     def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
-        """Note it, unless that is not to be."""
+        """Record the offsets, unless that is unsupported."""
         return note_offsets(connector_config, offsets)
 
     def config(self) -> ConfigDef:
-        """Return none, which Kafka's own connectors never do."""
+        """Return None, which Kafka's own connectors never do."""
         return None  # type: ignore[return-value]
 
 
 class Undecided(Source):
-    """Has keys and does not say what it thinks of their values."""
+    """Has keys but validates to None."""
 
     def validate(self, connector_configs: Mapping[str, str]) -> Config:
         """Return nothing."""
@@ -121,17 +121,17 @@ class Undecided(Source):
 
 
 class Opinionated(Source):
-    """Has keys and an opinion."""
+    """Has keys and a validation."""
 
     def validate(self, connector_configs: Mapping[str, str]) -> Config:
-        """Find fault with whatever is wanted."""
+        """Reject every value."""
         value = ConfigValue("size", connector_configs["size"])
         value.add_error_message(f"{value.value} is too small for my taste")
         return Config([value])
 
 
 class Host:
-    """The other end of a channel: calls a connector and notes its notices."""
+    """The other end of a channel: calls a connector and records its notices."""
 
     def __init__(self, name: str) -> None:
         self.notices: list[Message] = []
@@ -146,8 +146,8 @@ def _forget() -> None:
     heard.clear()
 
 
-def test_connector_is_asked_what_it_is_and_what_it_wants() -> None:
-    """All goes to the instance that was loaded."""
+def test_connector_answers_version_and_task_configurations() -> None:
+    """All calls reach the instance that was loaded."""
     host = Host("Source")
     assert host.version == "1.2"
     assert [key["name"] for key in describe(Describe(host.reference, "source")).config] == ["size"]
@@ -156,8 +156,8 @@ def test_connector_is_asked_what_it_is_and_what_it_wants() -> None:
     assert str(answer.task_class).endswith(".Task")
 
 
-def test_wrong_value_is_told_with_its_key() -> None:
-    """Definition and values come in one answer."""
+def test_invalid_value_is_reported_with_its_key() -> None:
+    """Definition and values are in one answer."""
     answer = validate(Validate(f"{__name__}:Source", {"size": "x"}, "source"))
     assert [key["name"] for key in answer.definitions or ()] == ["size"]
     ((value, errors),) = [(each["value"], each["errors"]) for each in answer.values or ()]
@@ -165,23 +165,23 @@ def test_wrong_value_is_told_with_its_key() -> None:
     assert "Not a number of type INT" in errors[0]
 
 
-def test_what_a_connector_does_not_say_is_null() -> None:
-    """Kafka Connect has words of its own for either, so the host hears which it was."""
+def test_missing_definition_and_validation_are_null() -> None:
+    """Kafka Connect has a message for each, so the host must know which it was."""
     assert describe(Describe(f"{__name__}:Sink", "sink")).config == []
     assert validate(Validate(f"{__name__}:Sink", {}, "sink")).definitions is None
     answer = validate(Validate(f"{__name__}:Undecided", {}, "source"))
     assert (len(answer.definitions or ()), answer.values) == (1, None)
 
 
-def test_connector_itself_is_asked_what_it_makes_of_settings() -> None:
-    """It may find fault with what its definition would let pass."""
+def test_connector_validates_its_own_settings() -> None:
+    """It may reject what its definition accepts."""
     (value,) = validate(Validate(f"{__name__}:Opinionated", {"size": "7"}, "source")).values or [{}]
     assert (value["name"], value["errors"]) == ("size", ["7 is too small for my taste"])
 
 
 @pytest.mark.parametrize(("name", "kind"), [("Source", SourceContext), ("Sink", SinkConnectorContext)])
-def test_connector_speaks_to_its_host_from_the_start_on(name: str, kind: type) -> None:
-    """Its context is that of its kind, and an error comes with its trace."""
+def test_connector_can_call_its_host_during_start(name: str, kind: type) -> None:
+    """It has the context of its kind, and an error arrives with its trace."""
     host = Host(name)
     host.connector.start(StartConnector({"a": "b"}))
     assert isinstance(host.connector._loaded().context, kind)
@@ -199,8 +199,8 @@ def test_connector_speaks_to_its_host_from_the_start_on(name: str, kind: type) -
         ("Sink", [["t", 0, 5], ["t", 1, None]], {TopicPartition("t", 0): 5, TopicPartition("t", 1): None}),
     ],
 )
-def test_connector_is_asked_about_other_offsets(name: str, rows: list[Any], given: Any) -> None:
-    """In the words of its kind; one that knows none of it says so, and one that allows none, too."""
+def test_connector_is_asked_to_alter_offsets(name: str, rows: list[Any], given: Any) -> None:
+    """In the form of its kind; one without support says so, and so does one that forbids it."""
     host = Host(name)
     assert host.connector.alter_offsets(AlterOffsets({"a": "b"}, rows)) == OffsetsAltered(True)
     assert heard == [("alter", {"a": "b"}, given)]
@@ -209,7 +209,7 @@ def test_connector_is_asked_about_other_offsets(name: str, rows: list[Any], give
 
 
 def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:
-    """Once, and not where it was stopped or never started."""
+    """Once, and not if it was stopped before or never started."""
     host = Host("Source")
     host.connector.end()
     host.connector.start(StartConnector({}))
@@ -222,7 +222,7 @@ def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:
 
 
 def test_connector_whose_start_failed_is_stopped_as_far_as_it_can_be() -> None:
-    """It may have begun something; that it cannot stop what it never began is no news."""
+    """It may have opened something; an error in its stop is expected then."""
     host = Host("Source")
     with pytest.raises(RuntimeError, match="cannot start"):
         host.connector.start(StartConnector({"fail": "yes"}))

@@ -1,4 +1,4 @@
-"""Calls of plugins: columns and headers go to a converter elsewhere and come back the same."""
+"""Calls of plugins: columns and headers are sent to a converter and return unchanged."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ R = TypeVar("R")
 
 
 class Wire:
-    """Does calls as a stage does, their members through JSON and their batches through Arrow's form."""
+    """Executes calls as a stage does: members as JSON, batches as Arrow."""
 
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
     def do(self, call: PluginCall[R]) -> R:
-        """Have a call done."""
+        """Execute a call."""
         reply = _copied(type(call), call).run(self._plugins)
         answer: R = _copied(call.reply, reply)
         return call.verify(answer)
@@ -64,7 +64,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 
 class Raw:
-    """A header converter that leaves bytes as they are."""
+    """A header converter that leaves bytes unchanged."""
 
     def configure(self, configs: Any) -> None:
         """Need nothing."""
@@ -74,7 +74,7 @@ class Raw:
         return value
 
     def to_connect_header(self, topic: str, key: str, data: Any) -> Any:
-        """Return bytes with their schema; fail for a key that says so."""
+        """Return bytes with their schema; fail for a certain key."""
         if key == "bad":
             raise ValueError("bad header")
         return SimpleNamespace(schema=OPTIONAL_BYTES_SCHEMA, value=data)
@@ -94,16 +94,16 @@ class Failing(BatchHeaderConverter):
         raise DataError("unreadable")
 
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
-        """Leave them to the form for one."""
+        """Decline, in favor of the single-header form."""
         return NotImplemented
 
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> Any:
-        """Leave them to the form for one."""
+        """Decline, in favor of the single-header form."""
         return NotImplemented
 
 
 class Maps:
-    """A converter that reads one entry, whose key is null where the bytes are empty."""
+    """A converter that reads a map of one entry, whose key is null for empty bytes."""
 
     def configure(self, configs: Any) -> None:
         """Need nothing."""
@@ -115,14 +115,14 @@ class Maps:
 
 
 def read_of(**columns: Any) -> Cells:
-    """Return columns of bytes by their side."""
+    """Return columns of bytes by side."""
     count = len(next(iter(columns.values())))
     sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, column) for side, column in columns.items()}
     return Cells(sides, np.arange(count))
 
 
 def test_column_is_serialized_elsewhere(wire: Wire) -> None:
-    """Schema, values and row numbers arrive; bytes and failures come back."""
+    """Schema, values and row numbers arrive; bytes and failures return."""
     column, rows = pa.array(["a", "bad", None]), np.array([4, 6, 8])
     cells = Cells({"key": ColumnRun(OPTIONAL_STRING_SCHEMA, column)}, rows)
     done = wire.do(Serialize(["key.converter"], "t", cells))
@@ -131,14 +131,14 @@ def test_column_is_serialized_elsewhere(wire: Wire) -> None:
 
 
 def test_column_without_schema_is_serialized_elsewhere(wire: Wire) -> None:
-    """A column without schema stays one on the way."""
+    """A column without schema stays one."""
     cells = Cells({"key": ColumnRun(None, pa.array(['"a"', "1", None]))}, np.arange(3))
     done = wire.do(Serialize(["key.converter"], "t", cells))
     assert (done.columns["key"].to_pylist(), done.failures) == ([b"a", b"1", None], [])
 
 
 def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
-    """Each run comes back with its schema."""
+    """Each run returns with its schema."""
     data = pa.array([b"a", b"7", None], pa.binary())
     done = wire.do(Deserialize(["value.converter"], "t", read_of(value=data)))
     assert [(str(run.schema), run.column.to_pylist()) for run in done.runs] == [
@@ -149,8 +149,8 @@ def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
     assert done.failures == []
 
 
-def test_keys_and_values_travel_together(wire: Wire) -> None:
-    """One call has both converted; each side has its own schemas and failures, and those of keys come first."""
+def test_keys_and_values_are_converted_in_one_call(wire: Wire) -> None:
+    """One call converts both; each side has its own schemas and failures, those of keys first."""
     texts = ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(["k", "bad"]))
     cells = Cells({"key": texts, "value": ColumnRun(None, pa.array(["1", '"v"']))}, np.arange(2))
     written = wire.do(Serialize(["key.converter", "value.converter"], "t", cells))
@@ -171,7 +171,7 @@ def test_keys_and_values_travel_together(wire: Wire) -> None:
 
 
 def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:
-    """Its schema allows it and Arrow's maps do not, so the record is at fault, and no other."""
+    """Its schema allows it but Arrow's maps do not, so this record fails, and no other."""
     plugins = Plugins("sink")
     plugins.load("value.converter", "sample.Maps", f"{__name__}:Maps", {})
     data = pa.array([b"a", b"", b"b"], pa.binary())
@@ -182,7 +182,7 @@ def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:
 
 
 def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:
-    """Header values are bytes, not text; empty ones and missing ones stay apart."""
+    """Header values are bytes, not text; empty and missing ones differ."""
     cells = [b"\x00\xff", b"", None]
     headers = Headers([Header(str(index), OPTIONAL_BYTES_SCHEMA, cell) for index, cell in enumerate(cells)])
     columns = [pa.array(["a", "b"]), headers_to_column([headers, Headers()])]
@@ -196,8 +196,8 @@ def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("reads_any_bytes", [True, False])
-def test_headers_that_no_plugin_looks_at_are_read_if_that_may_fail(reads_any_bytes: bool) -> None:
-    """A failure has its row fail, whoever looks at headers."""
+def test_ignored_headers_are_read_if_reading_may_fail(reads_any_bytes: bool) -> None:
+    """A failure fails its row, whether headers are used or not."""
     plugins = Plugins("sink")
     plugins.load("header.converter", "sample.Failing", f"{__name__}:Failing", {})
     plugins["header.converter"].reads_any_bytes = reads_any_bytes
@@ -208,7 +208,7 @@ def test_headers_that_no_plugin_looks_at_are_read_if_that_may_fail(reads_any_byt
 
 
 def test_headers_that_cannot_be_read_are_named(wire: Wire) -> None:
-    """A row whose header fails has none, and is a failure of the header converter."""
+    """A row with a failing header has none, and is a failure of the header converter."""
     read = wire.do(DeserializeHeaders("t", raw_column([[("ok", b"1"), ("bad", b"2")]])))
     assert column_to_headers(read.column) == [None]
     assert [(each.row, each.phase, each.class_name) for each in read.failures] == [

@@ -1,4 +1,4 @@
-"""What a stage answers about the settings of a plugin, before any is configured."""
+"""A stage's answers about a plugin's settings, before the plugin is configured."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from hearth_stage.plugin_call import Describe, TryPlugin, Validate, Validated
 
 
 class Units(Recommender):
-    """Suggests units that fit the other key."""
+    """Recommends units that fit the other key."""
 
     def valid_values(self, name: str, parsed_config: Any) -> list[Any]:
-        """Return what shows that short names are seen."""
+        """Return what shows that short names are visible."""
         return [f"{name} of {parsed_config['size']}"]
 
 
 class Cut(Transformation):
-    """Has a required key, a check and suggestions; a required text in a secret place."""
+    """Has a required key, a validator and a recommender; a required password."""
 
     def config(self) -> ConfigDef:
         """Return the keys."""
@@ -43,7 +43,7 @@ class Cut(Transformation):
 
 
 class Silent(Cut):
-    """Says nothing of its keys."""
+    """Returns no definition."""
 
     def config(self) -> Any:
         """Return nothing."""
@@ -55,7 +55,7 @@ def asked(name: str, config: dict[str, str] | None = None, **more: Any) -> Valid
 
 
 def test_settings_are_checked_below_their_prefix() -> None:
-    """The definition's messages name the key as users wrote it, a key's own check names it as the plugin does."""
+    """Messages of the definition have the key as configured, those of the key's validator the plugin's name."""
     config = {"transforms.a.size": "0", "transforms.a.key": "secret"}
     values = validate(asked("Cut", config, prefix="transforms.a.", type="transformation")).values or []
     shown = {value["name"]: (value["value"], value["recommended_values"], value["errors"]) for value in values}
@@ -67,38 +67,38 @@ def test_settings_are_checked_below_their_prefix() -> None:
 
 
 def test_a_missing_key_is_named_with_its_prefix() -> None:
-    """Kafka's words, then those of the check, which sees nothing."""
+    """Kafka's message, then that of the validator, which gets no value."""
     values = validate(asked("Cut", prefix="p.")).values or []
     errors = next(value["errors"] for value in values if value["name"] == "p.size")
     assert errors[0] == 'Missing required configuration "p.size" which has no default value.'
 
 
 def test_without_a_prefix_names_are_the_plugins_own() -> None:
-    """So it is with converters."""
+    """This is the case for converters."""
     reply = validate(asked("Cut", {"size": "x"}))
     assert reply.definitions == config_def_to_json(Cut().config())
     assert {value["name"] for value in reply.values or ()} == {"size", "unit", "key"}
 
 
 def test_definitions_are_those_of_describe() -> None:
-    """One plugin has one definition, whoever asks."""
+    """A plugin has one definition for all calls."""
     described, validated = describe(Describe(f"{__name__}:Cut")), validate(asked("Cut", prefix="a."))
     assert validated.definitions == described.config
 
 
 def test_a_plugin_without_a_definition_has_no_values() -> None:
-    """The host says what is wrong with that, as it does for connectors."""
+    """The host reports that, as it does for connectors."""
     assert validate(asked("Silent")) == Validated(definitions=None, values=None)
 
 
 def test_a_plugin_of_another_type_is_refused() -> None:
     """The declaration of its distribution was wrong."""
-    with pytest.raises(PluginError, match="Cut is declared as predicate and is no Predicate"):
+    with pytest.raises(PluginError, match="Cut is declared as predicate but is not a Predicate"):
         validate(asked("Cut", type="predicate"))
 
 
 class Disturbing(Cut):
-    """Does to its process what a plugin has no business to do when it is only asked of its keys."""
+    """Has side effects that a plugin must not have when only its keys are requested."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -106,7 +106,7 @@ class Disturbing(Cut):
         threading.Thread(target=self.over.wait, name="disturbing", daemon=True).start()
         os.chdir("/")
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-        subprocess.run(["true"], check=True)  # which is over, and no change
+        subprocess.run(["true"], check=True)  # it has ended, so it is no side effect
         over.append(subprocess.Popen(["sleep", "60"]))
         print("here I am")
 
@@ -114,8 +114,8 @@ class Disturbing(Cut):
 over: list[Any] = []
 
 
-def test_what_loading_changes_in_its_process_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever shares the process would suffer from it, and find out late."""
+def test_side_effects_of_loading_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other users of the process would be affected, and notice late."""
     place, handler = os.getcwd(), signal.getsignal(signal.SIGUSR2)
     try:
         told = describe(Describe(f"{__name__}:Disturbing"))
@@ -136,8 +136,8 @@ def test_what_loading_changes_in_its_process_is_told(capsys: pytest.CaptureFixtu
     assert describe(Describe(f"{__name__}:Cut")).changes == []
 
 
-def test_rules_are_tried_for_which_the_settings_suffice() -> None:
-    """Each with what is wrong, if anything is: this plugin documents no key, and names no default."""
+def test_rules_without_required_settings_are_tried() -> None:
+    """Each with its fault, if any: this plugin documents no key, and names no default."""
     bare = try_plugin(TryPlugin(f"{__name__}:Cut", "transformation"))
     configured = try_plugin(TryPlugin(f"{__name__}:Cut", "transformation", {}))
     assert bare.contract == 1

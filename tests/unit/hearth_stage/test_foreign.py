@@ -1,4 +1,4 @@
-"""A stage that is no Python: a JVM takes over the connection as its standard input and speaks the protocol."""
+"""A stage in another language: a JVM takes over the connection as its standard input and speaks the protocol."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Nonsense(Call[None], op="nonsense"):
-    """Asks for what no stage knows."""
+    """An operation that no stage knows."""
 
 
 def java_compiler() -> str:
-    """Return a Java that compiles what it is to run; the test is skipped where there is none."""
+    """Return a Java that compiles source files; the test is skipped without one."""
     java = find_java().executable
     modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=True).stdout
     if "jdk.compiler" not in modules:
@@ -44,7 +44,7 @@ def java_compiler() -> str:
 
 @pytest.fixture
 def started() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
-    """Start the stage with one end of a pair of sockets as its standard input; it ends with the other."""
+    """Start the stage with one end of a socket pair as its standard input; it ends with the other end."""
     java = java_compiler()
     ours, theirs = socket.socketpair()
     with ours:
@@ -58,12 +58,12 @@ def started() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
             process.wait()
 
 
-def test_a_jvm_takes_over_the_connection_and_is_a_stage(
+def test_jvm_takes_over_the_connection_as_a_stage(
     started: tuple[subprocess.Popen[bytes], socket.socket],
 ) -> None:
-    """It says hello, answers, hands over a batch of its own Arrow, and is gone when the connection is.
+    """It says hello, answers, hands over a batch from its own Arrow, and ends with the connection.
 
-    The batch is that of the golden frame, whose bytes come from there; Arrow's own may change with its version.
+    The batch is that of the golden frame, whose bytes it wrote; Arrow's own bytes may change with its version.
     """
     process, connection = started
     said: queue.Queue[Request] = queue.Queue()

@@ -1,4 +1,4 @@
-"""Parts of a fork server; ``tests/unit/isolation/test_forked_process.py`` looks at real ones, and at who they fork."""
+"""Parts of a fork server; ``tests/unit/isolation/test_forked_process.py`` tests real ones and their forks."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def death(before: str, after: str) -> str:
     return subprocess.check_output([sys.executable, "-c", code], env=environment, text=True, timeout=20).strip()
 
 
-def test_a_process_ends_with_its_lifeline_whatever_it_does() -> None:
-    """Linux kills it, so it need not react; where the line ended before it was held, the process ends by itself."""
+def test_process_ends_with_its_lifeline() -> None:
+    """Linux kills it, so it need not react; if the line ended before the start, the process exits itself."""
     assert death("", "os.close(life)") in (f"-{signal.SIGKILL.value}", f"alive-{signal.SIGKILL.value}", "1")
     assert death("os.close(life)", "") == "1"
 
 
 def test_module_that_cannot_be_loaded_is_left_to_its_stage(capfd: pytest.CaptureFixture[str]) -> None:
-    """The others are loaded, and no alarm goes off later."""
+    """The others are loaded, and no alarm fires later."""
     load(["there_is_no_such_module", "this"])
     told = capfd.readouterr()
     assert "No module named 'there_is_no_such_module'" in told.err
@@ -54,7 +54,7 @@ def test_module_that_cannot_be_loaded_is_left_to_its_stage(capfd: pytest.Capture
 
 @pytest.mark.parametrize("answer", [ForkAnswer(pid=7), ForkAnswer(status=-9), ForkAnswer(refusal="too late")])
 def test_an_answer_arrives_as_it_was_sent(answer: ForkAnswer) -> None:
-    """One message each; where nobody is left to answer there is none."""
+    """One message each; there is none if the sender has gone."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
         with theirs:

@@ -1,4 +1,4 @@
-"""Forms and codecs: what one side writes of a call the other reads, and nobody reads what is not there."""
+"""Forms and codecs: one side reads what the other writes, and rejects everything else."""
 
 from __future__ import annotations
 
@@ -71,22 +71,22 @@ def batch(values: list[str]) -> Batch:
 
 
 def rows(values: list[str], *numbers: int) -> Batch:
-    """Return a batch of texts whose rows have these numbers."""
+    """Return a batch of texts with these row numbers."""
     return batch(values).with_columns(row=pa.array(numbers, pa.int32()))
 
 
 def headers(names: list[str]) -> Any:
-    """Return a column of headers, one for each row."""
+    """Return a headers column, one header per row."""
     return headers_to_column([Headers([Header(name, OPTIONAL_STRING_SCHEMA, name)]) for name in names])
 
 
 def marks(kind: Any) -> Any:
-    """Return what an annotated type is told by: its type hints may be another object."""
+    """Return a hashable key of an annotated type: its type hints may be distinct objects."""
     return kind.__metadata__
 
 
 def cells(values: list[str]) -> Cells:
-    """Return texts, each with the number of its row."""
+    """Return texts, each with its row number."""
     run = ColumnRun(STRING_SCHEMA, pa.array(values, pa.string()))
     return Cells({"key": run, "value": run}, np.arange(len(values)))
 
@@ -117,7 +117,7 @@ TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
 
 @cache
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
-    """Return values of a type; made once, since hypothesis looks through every new strategy."""
+    """Return a strategy for values of a type; cached, because hypothesis inspects every new strategy."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return TRAVELLING[marks(kind)]
@@ -145,7 +145,7 @@ def members_of(kind: Any) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as something that can be compared."""
+    """Return a value in comparable form."""
     if isinstance(value, Batch):
         return value.topic, value.value_schema, value.data.to_pydict()
     if dataclasses.is_dataclass(value):
@@ -156,7 +156,7 @@ def plain(value: Any) -> Any:
 
 
 def sent(kind: type[Any], value: Any) -> Any:
-    """Return what arrives of a value, its members through JSON and its batches through Arrow's form."""
+    """Return a value after a round trip: members as JSON, batches as Arrow."""
     members, batches = encoded(value)
     text = json.dumps(members, allow_nan=False)
     return decoded(kind, json.loads(text), [Batch.from_arrow(each.to_arrow()) for each in batches])
@@ -166,7 +166,7 @@ def sent(kind: type[Any], value: Any) -> Any:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_is_written_is_read(kind: Any, data: st.DataObject) -> None:
-    """Every message and every reply there is comes out of a frame as it went in."""
+    """Every message and every reply survives a frame unchanged."""
     value = data.draw(values_of(kind))
     assert plain(sent(kind, value)) == plain(value)
 
@@ -176,8 +176,8 @@ def test_what_is_written_is_read(kind: Any, data: st.DataObject) -> None:
 )
 @settings(max_examples=50, deadline=None)
 @given(data=st.data())
-def test_what_is_of_another_type_is_refused_and_nothing_else_happens(kind: Any, data: st.DataObject) -> None:
-    """Whatever a stage writes instead is a ``ValueError``, or what was meant, which can be written again."""
+def test_value_of_another_type_is_rejected(kind: Any, data: st.DataObject) -> None:
+    """Any other value is a ``ValueError``, or a valid message that can be written again."""
     codec = codec_of(kind)
     members = data.draw(members_of(kind))
     with suppress(ValueError):
@@ -199,8 +199,8 @@ def test_what_is_of_another_type_is_refused_and_nothing_else_happens(kind: Any, 
         Admitted({"password": "sesame"}),
     ],
 )
-def test_no_text_of_a_message_shows_a_setting(message: Any) -> None:
-    """Logs, traces and debuggers print objects; what plugins and clients are told may be secret."""
+def test_repr_of_messages_shows_no_settings(message: Any) -> None:
+    """Logs, traces and debuggers print objects; plugin and client settings may be secret."""
     assert "sesame" in json.dumps(encoded(message)[0])
     assert "sesame" not in repr(message)
 
@@ -244,28 +244,28 @@ class Sample:
         ({"texts": ["a", 5]}, "'texts': 5 is not text"),
         ({"config": ["a"]}, r"'config': \['a'\] is not an object"),
         ({"config": {"a": None}}, "'config': None is not text"),
-        ({"pairs": [["a"]]}, "'pairs': 1 values, where there are 2"),
+        ({"pairs": [["a"]]}, "'pairs': 1 values, expected 2"),
         ({"names": "ab"}, "'names': 'ab' is not a list"),
         ({"step": {"negate": True}}, "'step': 'role' is missing"),
         ({"text": ["x" * 1000]}, r"'text': .{100,250} is not text"),
     ],
 )
-def test_wrong_member_is_named_with_what_is_wrong(members: dict[str, Any], says: str) -> None:
-    """In few words, however long what stands there is."""
+def test_malformed_member_is_named_with_the_reason(members: dict[str, Any], says: str) -> None:
+    """Briefly, however long the value is."""
     given_members = members if "text" in members or not members else {"text": "t", **members}
     with pytest.raises(ValueError, match=rf"(?s)^{says}$"):
         codec_of(Sample).decode(given_members, [])
 
 
-def test_what_is_left_out_has_its_default_and_what_nobody_knows_is_ignored() -> None:
-    """So a later version may say more, and an earlier one less."""
+def test_missing_members_get_defaults_and_unknown_ones_are_ignored() -> None:
+    """So a later version may add members, and an earlier one omit them."""
     assert codec_of(Sample).decode({"text": "t", "later": 1, "step": {"role": "r", "later": 1}}, []) == Sample(
         "t", step=Step("r")
     )
 
 
-def test_what_has_its_default_is_not_written() -> None:
-    """Most of what could be said is not."""
+def test_member_with_its_default_is_not_written() -> None:
+    """Most members have their defaults."""
     assert codec_of(Sample).write(Sample("t")) == {"text": "t"}
     assert codec_of(Sample).write(Sample("", number=1, step=Step("r", "p"))) == {
         "text": "",
@@ -274,14 +274,14 @@ def test_what_has_its_default_is_not_written() -> None:
     }
 
 
-def test_two_values_have_not_the_same_default() -> None:
-    """What is read is nobody else's."""
+def test_values_do_not_share_a_default() -> None:
+    """Values that were read share nothing."""
     first, second = codec_of(Sample).read({"text": "t"}), codec_of(Sample).read({"text": "t"})
     assert first.texts is not second.texts
 
 
 def test_steps_are_read_from_a_request() -> None:
-    """What is left out has its default; members of a later protocol are ignored."""
+    """Missing members get their defaults; members of a later protocol are ignored."""
     forms: list[dict[str, Any]] = [
         {"role": "transforms.a"},
         {"role": "transforms.b", "predicate": "predicates.p", "negate": True, "later": 1},
@@ -296,15 +296,15 @@ def test_failure_goes_through_json_unchanged() -> None:
     assert codec.read(json.loads(json.dumps(codec.write(failure)))) == failure
 
 
-def test_texts_of_a_failure_are_cut_by_who_reads_them() -> None:
-    """The limits are the reader's, whatever the writer keeps to."""
+def test_reader_cuts_texts_of_a_failure() -> None:
+    """The reader applies its own limits."""
     error = {"kind": "data", "class_name": "e", "message": "m" * 1_000_000, "trace": "t"}
     read = codec_of(Failure).read({"row": 1, "phase": "p", "class_name": "c", "error": error})
     assert len(read.error.message) <= MESSAGE_CHARACTERS
 
 
-def test_a_type_without_a_form_is_found_before_anything_is_sent() -> None:
-    """It is a mistake of whoever declares a call."""
+def test_type_without_a_form_is_found_before_sending() -> None:
+    """It is a mistake in the declaration of a call."""
 
     @dataclass(frozen=True)
     class Wrong:
@@ -317,15 +317,15 @@ def test_a_type_without_a_form_is_found_before_anything_is_sent() -> None:
 
 
 def test_missing_body_is_named() -> None:
-    """A call that should bring records and brings none is not understood."""
+    """A call that requires records but has none is malformed."""
     with pytest.raises(ValueError, match="the body of 'batch' is missing"):
         decoded(AskPredicate, {"role": "predicates.p"}, [])
 
 
 def test_body_without_its_column_is_refused() -> None:
-    """Its rows would be nobody's."""
+    """Its rows would have no values."""
     nothing = Batch(None, None, None, pa.RecordBatch.from_arrays([pa.array([0], pa.int32())], names=["row"]))
-    with pytest.raises(ValueError, match="without the column 'value'"):
+    with pytest.raises(ValueError, match="lacks the column 'value'"):
         decoded(Deserialized, {"counts": [1]}, [nothing])
 
 
@@ -347,34 +347,34 @@ TEXT = pa.array(["a"])
         (
             Deserialize(VALUE, "t", TWO),
             Deserialized([3], [ColumnRun(None, TEXT)] * 3),
-            "a row twice, or one",
+            "a row twice, or one outside",
         ),
         (Deserialize(VALUE, "t", TWO), Deserialized([1, 1], [ColumnRun(None, TEXT)] * 2), r"of \[1, 1\] for 1 col"),
         (Deserialize(VALUE, "t", TWO), Deserialized([2], [ColumnRun(None, TEXT)] * 3), r"3 runs of \[2\] for 1 col"),
         (Deserialize(VALUE, "t", TWO), Deserialized([-1], [ColumnRun(None, TEXT)] * 2), "islice"),
-        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(raw_column([[], []])), "answers for 2 rows of 1"),
-        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(headers(["a"])), "headers are a column of list"),
+        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(raw_column([[], []])), "answers for 2 of 1 rows"),
+        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(headers(["a"])), "the headers column has type list"),
         (
             Serialize(VALUE, "t", TWO),
             Serialized({"value": pa.array([b"a", b"b"])}, headers={2: []}),
-            "headers of other cells than the 2",
+            "headers outside the 2 cells",
         ),
         (
             DeserializeHeaders("t", raw_column([[], []])),
             DeserializedHeaders(headers(["a"])),
-            "answers for 1 rows of 2",
+            "answers for 1 of 2 rows",
         ),
-        (ReadOffsets([{}]), StoredOffsets([]), "0 offsets of 1 partitions"),
+        (ReadOffsets([{}]), StoredOffsets([]), "0 offsets for 1 partitions"),
     ],
 )
-def test_reply_that_does_not_answer_its_call_is_refused(call: Call[Any], reply: Any, says: str) -> None:
-    """Columns lie side by side, so one that is too short or too long would be another record's (invariant 3)."""
+def test_reply_that_does_not_fit_its_call_is_rejected(call: Call[Any], reply: Any, says: str) -> None:
+    """Columns match by position, so a shorter or longer one would belong to other records (invariant 3)."""
     with pytest.raises(ValueError, match=says):
         call.verify(reply)
 
 
-def test_hand_over_comes_apart_as_it_was_put_together() -> None:
-    """Polled batches, and what the stage's own steps made of each; without steps a batch is its own result."""
+def test_hand_over_survives_a_round_trip() -> None:
+    """Polled batches, and the results of the stage's own steps; without steps a batch is its own result."""
     failures = [Failure(0, "TRANSFORMATION", "c", ErrorInfo("data", "e", "m", "t"))]
     stepped = Polled([batch(["b", "c"])], Outcome([batch(["B"])], failures))
     mixed = Polled([rows(["x", "z"], 0, 2), rows(["y"], 1)])
@@ -388,17 +388,17 @@ def test_hand_over_comes_apart_as_it_was_put_together() -> None:
 @pytest.mark.parametrize(
     ("polled", "results", "wanted"), [(3, None, 3), (0, None, 0), (-1, None, -1), (1, 2, 2), (1, -1, -1)]
 )
-def test_hand_over_that_lacks_batches_is_refused(polled: int, results: int | None, wanted: int) -> None:
-    """A record that is announced and not there would vanish (invariant 3)."""
+def test_hand_over_without_all_batches_is_rejected(polled: int, results: int | None, wanted: int) -> None:
+    """A record that is announced but missing would be lost (invariant 3)."""
     handed = HandOver([Group(polled, results)], [batch(["a"]), batch(["b"])])
     with pytest.raises(ValueError, match=rf"a hand-over of {wanted} batches"):
         list(handed.polled())
 
 
 @pytest.mark.parametrize("numbers", [(0, 1), (0, 0), (1, 2), (2, 1)])
-def test_rows_that_are_not_numbered_together_are_refused(numbers: tuple[int, int]) -> None:
-    """A number that stands at two rows would be another record's position."""
+def test_rows_not_numbered_across_batches_are_rejected(numbers: tuple[int, int]) -> None:
+    """A number at two rows would give one the other's position."""
     batches = [rows(["a"], 0), rows(["b", "c"], *numbers)]
     assert are_numbered_together(batches) == (numbers == (1, 2))
-    with nullcontext() if numbers == (1, 2) else pytest.raises(ValueError, match="are not numbered together"):
+    with nullcontext() if numbers == (1, 2) else pytest.raises(ValueError, match="are not numbered across them"):
         list(HandOver([Group(2)], batches).polled())

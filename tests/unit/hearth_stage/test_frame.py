@@ -1,4 +1,4 @@
-"""Frames: their bytes are a protocol, so they are pinned by a golden file."""
+"""Frames: their bytes are a protocol, so a golden file pins them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def written(header: dict[str, Any], *batches: Batch) -> bytes:
 
 
 def read(data: bytes) -> Frame | None:
-    """Read what these bytes begin with."""
+    """Read the first frame of these bytes."""
     ours, theirs = socket.socketpair()
     with theirs:
         with ours:
@@ -77,7 +77,7 @@ def sample(*values: str | None) -> Batch:
 
 
 def test_frames_without_bodies_are_the_golden_bytes() -> None:
-    """Header text and lengths are written exactly as they are pinned."""
+    """Header text and lengths are written exactly as pinned."""
     frames = golden()
     assert written({"id": 1, "op": "ping", "args": {}}) == frames["call"]
     assert written({"op": "source.credit", "args": {"count": 2}}) == frames["notice"]
@@ -85,7 +85,7 @@ def test_frames_without_bodies_are_the_golden_bytes() -> None:
 
 
 def test_golden_frame_with_a_batch_is_read() -> None:
-    """A frame that an earlier release wrote, or another language, gives the same batch."""
+    """A frame that an earlier release or another language wrote gives the same batch."""
     frame = read(golden()["batch"])
     assert frame is not None
     assert frame.header == {"op": "source.batches", "args": {"groups": [{"polled": 1}]}}
@@ -96,7 +96,7 @@ def test_golden_frame_with_a_batch_is_read() -> None:
 
 
 def test_a_frame_of_another_language_is_read() -> None:
-    """Arrow and Jackson in Java wrote it, the program beside this test: what stands in common is text of JSON."""
+    """Arrow and Jackson in Java wrote it, with the program in this directory: common attributes are JSON text."""
     frame = read(golden()["java"])
     assert frame is not None
     assert frame.header == {"op": "source.batches", "args": {"groups": [{"polled": 1}]}}
@@ -111,15 +111,15 @@ def test_a_frame_of_another_language_is_read() -> None:
     assert [record.source_offset for record in records] == [{"position": 2**63 - 1 - row} for row in range(3)]
 
 
-def test_what_rows_have_in_common_is_written_as_the_page_says() -> None:
-    """Schemas and the source partition are JSON text in themselves, so that a reader need not print them again."""
+def test_common_attributes_are_written_as_specified() -> None:
+    """Schemas and the source partition are JSON text themselves, so that a reader need not format them again."""
     common = json.loads(sample("a").to_arrow().schema.metadata[b"hearth"])
     assert common["source_partition"] == '{"file":"f"}'
     assert json.loads(common["value_schema"]) == {"type": "string", "optional": False}
 
 
-def test_what_is_no_number_is_not_written(pair: Pair) -> None:
-    """JSON has no NaN; who would send one is told, and the connection stays usable."""
+def test_nan_is_not_written(pair: Pair) -> None:
+    """JSON has no NaN; the sender gets an error, and the connection stays usable."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_frame(pair[0], {"op": "x", "args": {"it": float("nan")}})
     write_frame(pair[0], {"op": "x", "args": {"it": -(2**70)}})
@@ -127,8 +127,8 @@ def test_what_is_no_number_is_not_written(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("partition", ["{}}", '{"a":NaN}', {"a": 1}])
-def test_a_source_partition_is_text_of_json(partition: Any) -> None:
-    """An object that is none, and what Python alone would read, are refused with the whole batch."""
+def test_source_partition_is_json_text(partition: Any) -> None:
+    """Invalid JSON, and what only Python would read, is rejected with the whole batch."""
     common = {**json.loads(sample("a").to_arrow().schema.metadata[b"hearth"]), "source_partition": partition}
     data = sample("a").data.replace_schema_metadata({"hearth": json.dumps(common)})
     sink = pa.BufferOutputStream()
@@ -138,8 +138,8 @@ def test_a_source_partition_is_text_of_json(partition: Any) -> None:
         _ = Frame({}, (memoryview(sink.getvalue()),), is_trusted=False).batches
 
 
-def test_a_map_with_a_null_key_is_no_batch(pair: Pair) -> None:
-    """Arrow refuses it before anything could follow it; this one is laid out as a list that calls itself a map."""
+def test_map_with_a_null_key_is_rejected(pair: Pair) -> None:
+    """Arrow rejects it before it is used; this one is encoded as a list labeled as a map."""
     pairs = pa.struct([("key", pa.string()), ("value", pa.int64())])
     as_list = written({}, Batch("t", None, None, one("value", pa.list_(pairs), [[{"key": None, "value": 1}]])))
     as_map = written({}, Batch("t", None, None, one("value", pa.map_(pa.string(), pa.int64()), [[("k", 1)]])))
@@ -155,14 +155,14 @@ def one(name: str, type_: pa.DataType, values: list[Any]) -> pa.RecordBatch:
 
 
 def messages(data: bytes) -> list[bytes]:
-    """Return the messages of the one body of a frame: its schema and its rows."""
+    """Return the messages of a frame's only body: its schema and its rows."""
     frame = read(data)
     assert frame is not None
     return [each.serialize().to_pybytes() for each in pa.ipc.MessageReader.open_stream(frame.bodies[0])]
 
 
 def test_frame_with_batches_is_laid_out_as_the_golden_one() -> None:
-    """Prefix, header and bodies lie where the specification puts them; only Arrow's own bytes may change with it."""
+    """Prefix, header and bodies are where the specification puts them; only Arrow's own bytes may change."""
     data = written({"op": "source.batches", "args": {"groups": [{"polled": 1}]}}, sample("a", None, ""))
     length, header_length = struct.unpack("<II", data[:8])
     header = json.loads(data[8 : 8 + header_length])
@@ -174,7 +174,7 @@ def test_frame_with_batches_is_laid_out_as_the_golden_one() -> None:
 
 
 def test_header_is_utf8_text(pair: Pair) -> None:
-    """Text of any language goes through a header."""
+    """A header holds text of any language."""
     write_frame(pair[0], {"op": "x", "args": {"text": "Grüße, 世界"}})
     frame = read_frame(pair[1])
     assert frame is not None
@@ -183,7 +183,7 @@ def test_header_is_utf8_text(pair: Pair) -> None:
 
 
 def test_many_batches_keep_their_order(pair: Pair) -> None:
-    """Bodies come in the order they were given, an empty batch among them."""
+    """Bodies keep the order of the batches, including an empty one."""
     write_frame(pair[0], {"re": 1, "args": {}}, [sample("a"), sample(), sample("b", "c")])
     frame = read_frame(pair[1])
     assert frame is not None
@@ -191,7 +191,7 @@ def test_many_batches_keep_their_order(pair: Pair) -> None:
 
 
 def test_batches_are_read_in_place(pair: Pair) -> None:
-    """Columns point into the memory the frame was received in: nothing is copied."""
+    """Columns refer to the memory into which the frame was received: nothing is copied."""
     write_frame(pair[0], {"re": 1, "args": {}}, [sample("a" * 1000)])
     frame = read_frame(pair[1])
     assert frame is not None
@@ -201,14 +201,14 @@ def test_batches_are_read_in_place(pair: Pair) -> None:
 
 
 class Trickle:
-    """A socket that takes in so many bytes at once."""
+    """A socket that accepts a limited number of bytes per call."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.parts: list[memoryview] = []
 
     def sendmsg(self, parts: Iterable[memoryview]) -> int:
-        """Take in the first bytes, and say how many."""
+        """Accept the first bytes, and return their number."""
         left = self._most
         for part in parts:
             self.parts.append(part[:left])
@@ -217,8 +217,8 @@ class Trickle:
 
 
 @pytest.mark.parametrize("most", [1, 7, 1 << 20])
-def test_a_frame_is_whole_however_little_is_taken_at_once(most: int) -> None:
-    """What a system call left is sent by the next ones, and nothing twice."""
+def test_frame_is_complete_with_partial_writes(most: int) -> None:
+    """The next system calls send the rest, and nothing twice."""
     taken = Trickle(most)
     header: dict[str, Any] = {"op": "x", "args": {}}
     batches = [sample("a", None, "bc"), sample()]
@@ -226,16 +226,16 @@ def test_a_frame_is_whole_however_little_is_taken_at_once(most: int) -> None:
     assert b"".join(taken.parts) == written(header, *batches)
 
 
-def test_columns_are_sent_from_where_they_lie() -> None:
-    """No copy is made of them unless they are small."""
+def test_columns_are_sent_without_copying() -> None:
+    """They are not copied unless they are small."""
     taken, batch = Trickle(1 << 20), sample("a" * (1 << 17))
     write_frame(taken, {}, [batch])  # type: ignore[arg-type]
     address = batch.column("value").buffers()[2].address
     assert address in [pa.py_buffer(part).address for part in taken.parts]
 
 
-def test_a_frame_may_have_more_parts_than_a_system_call_takes(pair: Pair) -> None:
-    """A batch of many columns is one as well."""
+def test_frame_may_have_more_parts_than_a_system_call_accepts(pair: Pair) -> None:
+    """A batch of many columns does."""
     names = [str(number) for number in range(1500)]
     data = pa.RecordBatch.from_arrays([pa.array([number]) for number in range(1500)], names=names)
     write_frame(pair[0], {}, [Batch("t", None, None, data)])
@@ -245,7 +245,7 @@ def test_a_frame_may_have_more_parts_than_a_system_call_takes(pair: Pair) -> Non
 
 
 def test_end_between_frames_is_the_end(pair: Pair) -> None:
-    """A connection that closes where a frame could begin has ended in order."""
+    """A connection that closes between two frames has ended properly."""
     write_frame(pair[0], {"re": 1, "args": {}})
     pair[0].close()
     assert read_frame(pair[1]) is not None
@@ -254,7 +254,7 @@ def test_end_between_frames_is_the_end(pair: Pair) -> None:
 
 @pytest.mark.parametrize("name", ["call", "batch"])
 def test_end_inside_a_frame_is_an_error(name: str) -> None:
-    """A frame that breaks off anywhere is never taken for a whole one."""
+    """A truncated frame is never taken for a whole one."""
     whole = golden()[name]
     for cut in range(1, len(whole)):
         with pytest.raises(EOFError):
@@ -278,13 +278,13 @@ NO_FRAMES = {
 
 
 @pytest.mark.parametrize("name", NO_FRAMES)
-def test_what_is_no_frame_is_an_error(name: str) -> None:
-    """Bytes that break the layout end the connection instead of being read as something."""
+def test_malformed_frame_is_an_error(name: str) -> None:
+    """Malformed bytes end the connection instead of being interpreted."""
     with pytest.raises((ValueError, EOFError)):
         read(NO_FRAMES[name])
 
 
-def test_frame_that_is_too_long_is_not_begun(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_frame_is_not_started(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """A frame beyond the limit is refused before its first byte, so the connection stays usable."""
     monkeypatch.setattr("hearth_stage.frame.MAX_FRAME", 100)
     with pytest.raises(ValueError, match="longer than the protocol's 100"):
@@ -303,7 +303,7 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(st.lists(st.tuples(JSON, st.lists(st.none() | st.text(), max_size=3)), max_size=3))
 def test_whatever_is_written_is_read(messages: list[tuple[Any, list[str | None]]]) -> None:
-    """Frames that follow each other come out as they went in."""
+    """Consecutive frames are read as they were written."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         widen(ours)
@@ -318,16 +318,16 @@ def test_whatever_is_written_is_read(messages: list[tuple[Any, list[str | None]]
 
 @pytest.mark.parametrize("lengths", ['"ab"', "[0.5]", "[true]", "null", "{}"])
 def test_lengths_of_bodies_are_a_list_of_numbers(lengths: str) -> None:
-    """Whatever else stands there is no frame, and no surprise for its reader."""
+    """Anything else is malformed."""
     text = f'{{"batches":{lengths}}}'.encode()
-    with pytest.raises(ValueError, match="no list of numbers"):
+    with pytest.raises(ValueError, match="not a list of numbers"):
         read(struct.pack("<II", 4 + len(text), len(text)) + text)
 
 
 def test_frame_beyond_the_readers_limit_is_refused_before_it_is_read(pair: Pair) -> None:
-    """The reader says what was announced and what it takes."""
+    """The reader reports the announced length and its limit."""
     pair[0].sendall(struct.pack("<II", 1000, 2))
-    with pytest.raises(ValueError, match="a frame of 1000 bytes, fewer than 1000 are taken"):
+    with pytest.raises(ValueError, match="a frame of 1000 bytes exceeds the limit of 1000"):
         read_frame(pair[1], 1000)
 
 
@@ -348,8 +348,8 @@ except EOFError:
 
 
 @pytest.mark.parametrize("header_length", [2, MAX_FRAME - 10])
-def test_announced_length_takes_no_memory(header_length: int) -> None:
-    """Eight bytes that promise 2 GiB are read by a process that may take 64 MiB more than it has."""
+def test_announced_length_allocates_no_memory(header_length: int) -> None:
+    """A process that may allocate 64 MiB reads eight bytes that announce 2 GiB."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", LYING, str(header_length)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
@@ -358,7 +358,7 @@ def test_announced_length_takes_no_memory(header_length: int) -> None:
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
 def test_long_frame_arrives_whole(pair: Pair, timeout: float | None) -> None:
-    """In one piece, or where a call returns a part of it: memory that grows keeps what is there already."""
+    """In one piece or in several: growing memory keeps the bytes read so far."""
     pair[1].settimeout(timeout)
     values = [str(number) * 2000 for number in range(3000)]
     thread = threading.Thread(target=write_frame, args=(pair[0], {"re": 1, "args": {}}, [sample(*values)]))
@@ -371,7 +371,7 @@ def test_long_frame_arrives_whole(pair: Pair, timeout: float | None) -> None:
 
 
 def lying(column: str) -> Batch:
-    """Return a batch with a column that is not what it says."""
+    """Return a batch with a column of invalid content."""
     good = sample("a", "b")
     bad = {
         "offsets": pa.Array.from_buffers(
@@ -385,8 +385,8 @@ def lying(column: str) -> Batch:
 
 
 @pytest.mark.parametrize("column", ["offsets", "text"])
-def test_columns_of_a_writer_that_is_not_trusted_are_checked(pair: Pair, column: str) -> None:
-    """Offsets that point elsewhere are an error and not the end of the process that follows them."""
+def test_columns_of_an_untrusted_writer_are_validated(pair: Pair, column: str) -> None:
+    """Wrong offsets are an error instead of a crash."""
     write_frame(pair[0], {"re": 1, "args": {}}, [lying(column)])
     frame = read_frame(pair[1], is_trusted=False)
     assert frame is not None
@@ -400,7 +400,7 @@ FLIPS = st.lists(st.tuples(st.integers(0, 10_000), st.sampled_from([0, 1, 0x7F, 
 @settings(deadline=None, max_examples=500)
 @given(FLIPS)
 def test_damaged_batch_is_a_batch_or_an_error(flips: list[tuple[int, int]]) -> None:
-    """Never the end of the process: whatever passes may be read to its last cell."""
+    """Never a crash: whatever passes can be read to its last cell."""
     body = bytearray(read(written({"re": 1, "args": {}}, sample("a", None, "é"))).bodies[0])  # type: ignore[union-attr]
     for place, byte in flips:
         body[place % len(body)] = byte
@@ -413,7 +413,7 @@ def test_damaged_batch_is_a_batch_or_an_error(flips: list[tuple[int, int]]) -> N
 
 
 def test_batches_of_many_kinds_are_read_as_they_were_written() -> None:
-    """What a stream begins with is remembered for each kind, and kinds that differ in one thing are told apart."""
+    """The first message of a stream is cached per kind, and kinds with a single difference are distinct."""
     kinds = [
         sample("a", None).replace(topic=topic, key_schema=key_schema, source_partition=partition, timestamp_type=kind)
         for topic in ("t", "u", None)
@@ -433,7 +433,7 @@ def test_batches_of_many_kinds_are_read_as_they_were_written() -> None:
 
 
 def test_a_stream_of_another_writer_is_read() -> None:
-    """Whoever writes columns as numbers of a dictionary puts that before the record batch."""
+    """A writer that encodes columns with a dictionary sends that before the record batch."""
     column = pa.array(["a", "b", "a"]).dictionary_encode()
     batch = sample("a", "b", "c").with_columns(other=column)
     frame = read(written({"op": "x"}, batch))

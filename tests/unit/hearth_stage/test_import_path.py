@@ -1,4 +1,4 @@
-"""The import path of a stage; ``tests/unit/isolation/test_stage.py`` looks at it from inside real processes."""
+"""The import path of a stage; ``tests/unit/isolation/test_stage.py`` tests it in real processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_stage.import_path import API, LAYER, HostFinder
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """Lay out a directory of packages as the host's."""
+    """Create a directory of packages like the host's."""
     for name in ("hearth_api", "orjson"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
@@ -22,7 +22,7 @@ def packages(tmp_path: Path) -> Path:
 
 
 def test_only_the_named_packages_are_found(packages: Path) -> None:
-    """What lies beside them in the same directory is not seen (invariant 7)."""
+    """Other packages in the same directory are not visible (invariant 7)."""
     finder = HostFinder(API, [str(packages)])
     found = finder.find_spec("hearth_api")
     assert found is not None
@@ -36,12 +36,12 @@ def test_submodules_are_left_to_the_package(packages: Path) -> None:
 
 
 def test_package_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    """A host without pyarrow leaves the import to fail with Python's own words."""
+    """In a host without pyarrow the import fails with Python's own message."""
     assert HostFinder(LAYER, [str(tmp_path)]).find_spec("pyarrow") is None
 
 
 def test_api_and_layer_hold_all_that_a_stage_imports() -> None:
-    """A stage imports the standard library, its own packages and the layer, and nothing besides."""
+    """A stage imports the standard library, its own packages and the base layer only."""
     import ast
     import sys
 

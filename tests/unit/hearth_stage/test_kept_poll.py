@@ -1,4 +1,4 @@
-"""What is kept of a poll: the same records, whatever becomes of those that were returned."""
+"""Kept polls: the same records, whatever happens to the returned ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row(number: int) -> Struct:
 
 
 def kept(*records: SourceRecord) -> KeptPoll:
-    """Return what is kept of a poll."""
+    """Return the kept form of a poll."""
     found = KeptPoll.of(records)
     assert found is not None
     return found
@@ -36,8 +36,8 @@ def record(value: Any = None, **others: Any) -> SourceRecord:
 
 
 @given(source_records().filter(bool))
-def test_what_is_kept_is_what_was_polled(records: list[SourceRecord]) -> None:
-    """No part of a record is another one, or at another place; those whose headers have parts are not kept."""
+def test_kept_poll_equals_the_polled_records(records: list[SourceRecord]) -> None:
+    """No part of a record is changed or moved; records with nested headers are not kept."""
     found = KeptPoll.of(records)
     if found is None:
         assert any(isinstance(header.value, (list, dict, Struct)) for each in records for header in each.headers)
@@ -65,18 +65,18 @@ def _change_nested(value: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("part", ["key", "value"])
-def test_what_a_task_changes_is_kept_as_it_was(
+def test_kept_poll_ignores_later_changes_of_the_task(
     new: Callable[[], Any], change: Callable[[Any], None], part: str
 ) -> None:
-    """However deep inside of a key or of a value."""
+    """At any depth of a key or value."""
     value = new()
     (copy,) = kept(record(**{part: value})).records
     change(value)
     assert getattr(copy, part) == new() != value
 
 
-def test_a_place_that_is_counted_on_is_kept_as_it_was() -> None:
-    """One map for all records of a source, counted up with each poll, and lists and headers that are used again."""
+def test_kept_poll_ignores_changes_of_reused_objects() -> None:
+    """One map for all records of a source, updated for each poll, and reused lists and headers."""
     partition, offset, headers = {"p": 1}, {"o": 1}, Headers().add_string("h", "1")
     records = [SourceRecord(partition, offset, "t", headers=headers)]
     found = KeptPoll.of(records)
@@ -90,15 +90,15 @@ def test_a_place_that_is_counted_on_is_kept_as_it_was() -> None:
 
 
 def test_equal_source_partitions_become_one() -> None:
-    """Nobody compares them again."""
+    """They are not compared again."""
     first, second = kept(record(), record()).records
     assert first.source_partition is second.source_partition
     other = SourceRecord({"": 2}, {"": 1}, "t")
     assert [each.source_partition for each in kept(record(), other).records] == [{"": 1}, {"": 2}]
 
 
-def test_offsets_that_python_holds_for_equal_stay_what_they_are() -> None:
-    """One is no truth, and no fraction."""
+def test_offsets_equal_in_python_stay_distinct() -> None:
+    """One, true and 1.0 stay distinct."""
     offsets: list[Any] = [{"": 1}, {"": True}, {"": 1.0}]
     found = kept(*(SourceRecord({"": 1}, offset, "t") for offset in offsets)).records
     assert [repr(each.source_offset) for each in found] == list(map(repr, offsets))
@@ -133,13 +133,13 @@ def _endless() -> Any:
         SourceRecord(None, {"o": object()}, "t"),
     ],
 )
-def test_what_others_may_change_is_not_kept(polled: SourceRecord) -> None:
-    """Nobody here knows how it is copied: it is made columns where it stands."""
+def test_records_that_cannot_be_copied_are_not_kept(polled: SourceRecord) -> None:
+    """It is unknown how to copy it: it is converted to columns at once."""
     assert KeptPoll.of([record("a"), polled]) is None
 
 
-def test_it_is_known_about_how_much_is_kept() -> None:
-    """Texts and bytes, wherever they stand."""
+def test_kept_poll_reports_its_approximate_size() -> None:
+    """Texts and bytes, at any position."""
     assert kept(record("x" * 100), record("y" * 50)).memory == 150
     struct = Struct(ROW).put("id", 1).put("name", "z" * 40)
     values = [b"12345", ["1" * 10, {"a": "2" * 7}], struct, 5, dt.date(2020, 1, 1), decimal.Decimal(1), None]

@@ -10,14 +10,14 @@ from hearth_stage.level import LEVELS, level_of, loggers, set_level, set_levels,
 
 
 def test_every_name_stands_for_one_number() -> None:
-    """Both ways; a line cannot be as unimportant as ALL nor as important as OFF."""
+    """In both directions; no record has the level ALL or OFF."""
     assert [threshold_of(number) for number in LEVELS.values()] == list(LEVELS)
     shown = ["TRACE", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "FATAL"]
     assert [level_of(number) for number in LEVELS.values()] == shown
 
 
-def test_numbers_of_pythons_own_have_a_name() -> None:
-    """A line is as important as the level it reaches; a logger lets through nothing that its level's name hides."""
+def test_python_levels_have_a_log4j_name() -> None:
+    """A record has the highest level that it reaches; a logger has the lowest that it logs completely."""
     assert (level_of(25), threshold_of(25)) == ("INFO", "WARN")
     assert (level_of(0), threshold_of(0)) == ("TRACE", "ALL")
     assert (level_of(99), threshold_of(99)) == ("FATAL", "OFF")
@@ -25,7 +25,7 @@ def test_numbers_of_pythons_own_have_a_name() -> None:
 
 @pytest.mark.usefixtures("restored_levels")
 def test_level_of_a_namespace_is_that_of_all_below_it() -> None:
-    """Whatever they had; those that begin like it count as below it, and those that had it are not named."""
+    """This overrides their levels; names with the same start count as below it; unchanged ones are not returned."""
     for name in ("lev.a", "lev.a.b", "lev.ab", "lev.c"):
         logging.getLogger(name).setLevel(logging.ERROR)
     logging.getLogger("lev.a.same").setLevel(LEVELS["TRACE"])
@@ -34,10 +34,10 @@ def test_level_of_a_namespace_is_that_of_all_below_it() -> None:
 
 
 @pytest.mark.usefixtures("restored_levels")
-def test_logger_that_is_not_there_is_made_and_root_is_all() -> None:
-    """What is made below it later has its level as well."""
+def test_missing_logger_is_created_and_root_sets_all() -> None:
+    """Loggers created below it later have its level as well."""
     assert set_level("lev.new", "OFF") == ["lev.new"]
-    assert set_level("lev.new", "OFF") == ["lev.new"]  # what is off has no level that could be the same
+    assert set_level("lev.new", "OFF") == ["lev.new"]  # OFF counts as no level
     assert logging.getLogger("lev.new.later").getEffectiveLevel() == LEVELS["OFF"]
     assert {"root", "lev.new"} <= set(set_level("Root", "FATAL"))
     assert {each.level for each in loggers().values()} == {logging.CRITICAL}
@@ -45,6 +45,6 @@ def test_logger_that_is_not_there_is_made_and_root_is_all() -> None:
 
 @pytest.mark.usefixtures("restored_levels")
 def test_levels_are_set_in_their_order() -> None:
-    """A level that nobody knows comes of a newer host, and changes nothing."""
+    """An unknown level comes from a newer host, and is ignored."""
     set_levels({"lev": "ERROR", "lev.a": "DEBUG", "lev.b": "LOUD"})
     assert [logging.getLogger(name).getEffectiveLevel() for name in ("lev.x", "lev.a", "lev.b")] == [40, 10, 40]

@@ -1,4 +1,4 @@
-"""What a process may take of its machine once it has bound itself, by real processes."""
+"""The limits that a process has applied to itself, with real processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux
 
 
 def run(limits: Limits, code: str, folder: Path) -> tuple[int, str]:
-    """Run a program of Python that has these limits; returns its status and what it printed."""
+    """Run a Python program with these limits; returns its status and output."""
     command = [sys.executable, "-I", "-S", hearth_stage.limit.__file__, limits.to_json(), sys.executable, "-c", code]
     done = subprocess.run(command, env={"TMPDIR": str(folder)}, capture_output=True, text=True, timeout=30)
     return done.returncode, done.stdout + done.stderr
@@ -26,19 +26,19 @@ def run(limits: Limits, code: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("limits", [NO_LIMITS, Limits(64 << 20, 0.5, 100, 1 << 20, has_network=False)])
 def test_limits_are_read_as_they_were_written(limits: Limits) -> None:
-    """They travel as text, to a fork server and to the program that is to be bound."""
+    """They are sent as text, to a fork server and to the started program."""
     assert Limits.from_json(limits.to_json()) == limits
 
 
-def test_files_that_may_be_open_are_so_many(tmp_path: Path) -> None:
-    """One more is the program's OSError, which tells by its number what it is."""
+def test_open_files_are_limited(tmp_path: Path) -> None:
+    """One more raises the program's OSError, whose number identifies it."""
     code = "import os\ntry:\n  for count in range(200): os.dup(0)\nexcept OSError as error: print(error.errno, count)"
     assert run(Limits(open_files=100), code, tmp_path) == (0, f"{errno.EMFILE} 97\n")
 
 
 @LINUX
-def test_without_network_a_process_reaches_itself_and_nobody_else(tmp_path: Path) -> None:
-    """Not even what listens on this machine."""
+def test_process_without_network_reaches_itself_only(tmp_path: Path) -> None:
+    """Not even servers on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = server.getsockname()
         code = f"""
@@ -58,8 +58,8 @@ print("itself")
 
 
 @LINUX
-def test_temporary_files_take_no_more_than_they_may(tmp_path: Path) -> None:
-    """More is the program's OSError; nobody else sees them, and nothing is left of them."""
+def test_temporary_files_are_limited(tmp_path: Path) -> None:
+    """More raises the program's OSError; nobody else sees them, and nothing remains of them."""
     code = """
 import os, tempfile
 with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -73,19 +73,19 @@ print(len(os.listdir(tempfile.gettempdir())), os.environ["TMPDIR"] == tempfile.g
     assert [list(each.iterdir()) for each in tmp_path.iterdir()] == [[]]
 
 
-def test_a_limit_that_cannot_be_kept_is_no_limit_that_is_left_out(tmp_path: Path) -> None:
-    """The program does not run, and the key is named."""
+def test_refused_limit_prevents_the_program_from_running(tmp_path: Path) -> None:
+    """The program does not run, and the error names the key."""
     (tmp_path / f"hearth-temporary-{os.geteuid()}").touch()
     status, told = run(Limits(temporary_bytes=1 << 20), "print('it runs')", tmp_path)
     assert status == 1
-    assert told.startswith("plugin.limits.temporary.bytes cannot be kept on ")
+    assert told.startswith("plugin.limits.temporary.bytes cannot be enforced on ")
     assert "is not a directory of this user" in told
 
 
 @LINUX
 @pytest.mark.skipif(os.geteuid() != 0, reason="who is not root has tried this by the tests above")
-def test_who_has_no_rights_has_namespaces_with_his_own_view_of_users() -> None:
-    """A host is mostly not run by root."""
+def test_unprivileged_process_gets_a_user_namespace() -> None:
+    """A host is seldom run by root."""
     code = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])

@@ -1,4 +1,4 @@
-"""How what a process has started is told from others, by real processes."""
+"""How descendants of a process are identified, with real processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ sys.stdin.readline()
 
 
 def begun(lineage: int | None) -> subprocess.Popen[str]:
-    """Begin a family: a process, and four that it starts, of which it knows one."""
+    """Start a family: a process, and four that it starts, of which it knows one."""
     process = subprocess.Popen(
         [sys.executable, "-c", FAMILY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -40,8 +40,8 @@ def begun(lineage: int | None) -> subprocess.Popen[str]:
     return process
 
 
-def test_all_that_a_process_starts_are_of_its_lineage_and_nobody_else() -> None:
-    """Those with a session of their own, an empty environment, and a parent that has ended."""
+def test_lineage_has_all_descendants_and_no_others() -> None:
+    """Even with their own session, an empty environment, and a parent that has ended."""
     first, second = new_lineage(), new_lineage()
     with begun(first) as one, begun(second):
         assert eventually(lambda: len(list(members(first))) == len(list(members(second))) == 5, TIMEOUT)
@@ -55,8 +55,8 @@ def test_all_that_a_process_starts_are_of_its_lineage_and_nobody_else() -> None:
         end_lineage(second)
 
 
-def test_one_that_has_ended_and_was_not_waited_for_still_has_its_lineage() -> None:
-    """Who sent a signal may be gone when that is looked at; for ever, only once it was waited for."""
+def test_zombie_keeps_its_lineage() -> None:
+    """The sender of a signal may have ended when it is looked up; the lineage is lost only after a wait."""
     lineage = new_lineage()
     with subprocess.Popen(["sleep", "1000"]) as process:
         found(lineage, process.pid)
@@ -67,8 +67,8 @@ def test_one_that_has_ended_and_was_not_waited_for_still_has_its_lineage() -> No
     assert lineage_of(process.pid) is None
 
 
-def test_a_family_that_grows_while_it_is_ended_ends() -> None:
-    """Whatever a process starts before it is killed is killed as well."""
+def test_lineage_that_grows_while_it_is_killed_ends() -> None:
+    """Descendants started before the kill are killed as well."""
     lineage = new_lineage()
     code = "import os, sys, time\nsys.stdin.read()\nfor _ in range(200):\n  if os.fork() == 0: break\ntime.sleep(1000)"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
@@ -80,12 +80,12 @@ def test_a_family_that_grows_while_it_is_ended_ends() -> None:
     assert eventually(lambda: not list(members(lineage)), TIMEOUT)
 
 
-def test_a_limit_that_somebody_has_set_is_no_lineage() -> None:
-    """``ulimit -x`` of a shell, and that there is none."""
+def test_existing_limit_is_not_a_lineage() -> None:
+    """``ulimit -x`` of a shell, and no limit at all."""
     code = "import resource; resource.prlimit(0, 10, (77, 1000)); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
         assert eventually(lambda: resource.prlimit(process.pid, 10) == (77, 1000), TIMEOUT)
         assert lineage_of(process.pid) is None
-        found(new_lineage(), process.pid)  # above the hard limit, so it cannot be
+        found(new_lineage(), process.pid)  # above the hard limit, so it fails
         assert lineage_of(process.pid) is None
         process.kill()

@@ -1,4 +1,4 @@
-"""Lines of the log on their way from one process to another."""
+"""Log records sent from one process to another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth_stage.log_call import MARK, TEXT_CHARACTERS, LogLine
 
 
 def record(text: object, *arguments: object) -> logging.LogRecord:
-    """Return what a logger makes of a call."""
+    """Return a logger's record for a call."""
     return logging.LogRecord("a.b", logging.WARNING, "", 0, text, arguments, None)
 
 
@@ -21,22 +21,22 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @given(st.builds(LogLine, st.just("INFO"), TEXTS, TEXTS, st.floats(allow_nan=False, allow_infinity=False)))
-def test_line_comes_back_as_it_was_written(line: LogLine) -> None:
-    """In one line, whatever stands in it."""
+def test_log_line_survives_a_round_trip(line: LogLine) -> None:
+    """As one line, whatever it contains."""
     written = line.written()
     assert written.startswith(MARK)
     assert written.index("\n") == len(written) - 1
     assert LogLine.read(written) == replace(line, text=line.text.rstrip("\n"))
 
 
-def test_what_is_no_line_of_a_logger_is_none() -> None:
-    """Printed by somebody, or of another form."""
+def test_other_lines_are_not_log_lines() -> None:
+    """Printed output, or a line of another form."""
     texts = ["a line", "", MARK, f"{MARK}1", f"{MARK}[]", f"{MARK}{{}}", f'{MARK}{{"level": "INFO"}}']
     assert [LogLine.read(text) for text in texts] == [None] * len(texts)
 
 
 def test_record_becomes_its_text_and_its_trace() -> None:
-    """Cut where it is endless."""
+    """Cut if it is too long."""
     try:
         raise ValueError("why")
     except ValueError:
@@ -49,7 +49,7 @@ def test_record_becomes_its_text_and_its_trace() -> None:
     assert len(LogLine.of(record("x" * 1_000_000)).text) <= TEXT_CHARACTERS
 
 
-def test_record_whose_arguments_do_not_fit_is_told_all_the_same() -> None:
-    """Python would write a trace of its own instead."""
+def test_record_with_mismatched_arguments_is_logged() -> None:
+    """Python would print a traceback of its own instead."""
     text = LogLine.of(record("%d of %d", "one")).text
     assert text.startswith("%d of %d ('one',) (TypeError: ")

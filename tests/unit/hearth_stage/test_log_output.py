@@ -1,4 +1,4 @@
-"""The log of a stage's process: what leaves it, and when."""
+"""The log of a stage process: what it writes, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEGIN = "import logging, os, sys, threading, warnings\nfrom hearth_stage.log_out
 
 
 def said(program: str) -> list[LogLine | str]:
-    """Return the lines of a process that begins its log and then runs a program."""
+    """Return the output lines of a process that starts its log and then runs a program."""
     command = [sys.executable, "-c", BEGIN + program]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return [LogLine.read(line) or line for line in io.StringIO(done.stdout.decode())]
@@ -24,8 +24,8 @@ def shown(program: str) -> list[tuple[str, str, str] | str]:
     return [each if isinstance(each, str) else (each.level, each.logger, each.text) for each in said(program)]
 
 
-def test_each_line_leaves_at_once() -> None:
-    """Before a process is killed, in the order in which it was said; half a line leaves when it is flushed."""
+def test_each_line_is_written_at_once() -> None:
+    """Before the process is killed, in order; an incomplete line is written by a flush."""
     lines = shown(
         "logging.getLogger('a').debug('hidden')\n"
         "logging.getLogger('a').info('logged\\n\\xe9\\udc80')\n"
@@ -60,8 +60,8 @@ def test_lines_of_two_threads_do_not_mix() -> None:
     assert sorted(lines) == [("INFO", "stdout", "a a a")] * 200 + [("INFO", "stdout", "b b b")] * 200
 
 
-def test_each_line_says_whose_it_is() -> None:
-    """Also where a thread has said it that another has started, which ended badly; what C says is nobody's."""
+def test_each_line_has_its_tenant() -> None:
+    """Also on threads started by its threads, and for a failed thread's trace; C output has no tenant."""
     lines = said(
         "from hearth_stage.tenancy import work_for\n"
         "def talk():\n"
@@ -91,8 +91,8 @@ def test_each_line_says_whose_it_is() -> None:
     assert told[-1] == (0, "own")
 
 
-def test_a_handler_of_a_plugin_does_not_hear_what_it_writes_itself() -> None:
-    """It writes where the lines of print go, which is not to be the beginning of an endless story."""
+def test_handler_of_a_plugin_does_not_get_its_own_output() -> None:
+    """It writes to the stream that logs printed lines, which must not cause a loop."""
     lines = shown(
         "logging.getLogger().addHandler(logging.StreamHandler(sys.stdout))\n"
         "logging.getLogger().addHandler(logging.StreamHandler())\n"
@@ -101,8 +101,8 @@ def test_a_handler_of_a_plugin_does_not_hear_what_it_writes_itself() -> None:
     assert sorted(lines) == [("INFO", "stdout", "beware"), ("WARN", "a", "beware"), ("WARN", "stderr", "beware")]
 
 
-def test_one_that_talks_without_end_leaves_the_others_their_part() -> None:
-    """What was left out of its lines is told when it says something again, or when it has gone."""
+def test_flooding_tenant_leaves_the_others_their_share() -> None:
+    """The number of dropped lines is logged with its next line, or when it ends."""
     lines = said(
         "from hearth_stage.log_output import forget_lines_of\n"
         "from hearth_stage.tenancy import work_for\n"
@@ -118,5 +118,6 @@ def test_one_that_talks_without_end_leaves_the_others_their_part() -> None:
     assert len(told) == len(lines)
     long = [each for each in told if each.tenant == 1]
     assert BURST_BYTES * 0.9 < sum(len(each.text) for each in long) < BURST_BYTES * 1.5
-    assert long[-1].text == f"... {8_000 - (len(long) - 1)} lines left out, the log takes no more of a process ..."
+    left_out = 8_000 - (len(long) - 1)
+    assert long[-1].text == f"... {left_out} lines left out, this process has exceeded its log budget ..."
     assert [each.text for each in told if each.tenant == 2] == ["short"]

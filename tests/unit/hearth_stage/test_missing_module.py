@@ -1,4 +1,4 @@
-"""A module that nobody finds is not looked for again, and is found as soon as it is there."""
+"""A missing module is not searched again, and is found as soon as it exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "seldom_there"
 
 
 class _Counting:
-    """Finds nothing, and counts how often it was asked for the module."""
+    """Finds nothing, and counts the searches for the module."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -26,7 +26,7 @@ class _Counting:
 
 @pytest.fixture
 def other(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Counting]:
-    """Return who stands behind the finder."""
+    """Return the finders after the caching one."""
     counting = _Counting()
     monkeypatch.setattr(sys, "meta_path", [MissingModuleFinder(NAME), counting, *sys.meta_path])
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -35,29 +35,29 @@ def other(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Counting]:
 
 
 def sought() -> str:
-    """Import the module in vain, and return what that says."""
+    """Try to import the module, and return the error."""
     with pytest.raises(ModuleNotFoundError) as raised:
         importlib.import_module(NAME)
     assert raised.value.name == NAME
     return str(raised.value)
 
 
-def test_what_nobody_found_is_not_looked_for_again(other: _Counting) -> None:
-    """The words are Python's, the first time and every other."""
+def test_missing_module_is_not_searched_again(other: _Counting) -> None:
+    """The message is Python's, the first time and later."""
     assert {sought() for _ in range(5)} == {f"No module named {NAME!r}"}
     assert other.count == 1
 
 
-def test_it_is_found_where_modules_are_looked_for_now(other: _Counting, tmp_path: Path) -> None:
-    """A plugin may add to the import path what it unpacked."""
+def test_module_is_found_after_the_path_changes(other: _Counting, tmp_path: Path) -> None:
+    """A plugin may add unpacked packages to the import path."""
     sought()
     (tmp_path / f"{NAME}.py").write_text("here = True\n")
     sys.path.append(str(tmp_path))
     assert importlib.import_module(NAME).here
 
 
-def test_it_is_found_when_modules_are_looked_for_anew(other: _Counting, tmp_path: Path) -> None:
-    """Who makes modules while the interpreter runs has the caches of finders cleared."""
+def test_module_is_found_after_caches_are_invalidated(other: _Counting, tmp_path: Path) -> None:
+    """Code that creates modules at run time clears the caches of finders."""
     sys.path.append(str(tmp_path))
     sought()
     (tmp_path / f"{NAME}.py").write_text("here = True\n")
@@ -65,8 +65,8 @@ def test_it_is_found_when_modules_are_looked_for_anew(other: _Counting, tmp_path
     assert importlib.import_module(NAME).here
 
 
-def test_a_new_finder_is_asked(other: _Counting) -> None:
-    """A plugin may bring its own."""
+def test_new_finder_is_used(other: _Counting) -> None:
+    """A plugin may install its own."""
     sought()
     another = _Counting()
     sys.meta_path.append(another)
@@ -74,8 +74,8 @@ def test_a_new_finder_is_asked(other: _Counting) -> None:
     assert (other.count, another.count) == (2, 1)
 
 
-def test_it_is_what_arrow_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new Arrow that asks for something else, or for nothing, makes this finder one for nothing."""
+def test_arrow_searches_for_the_cached_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a new Arrow imports something else, or nothing, this finder is obsolete."""
     import pyarrow as pa
 
     asked = []

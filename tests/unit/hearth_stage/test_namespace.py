@@ -1,4 +1,4 @@
-"""Processes that see no others: what they can do, how they end, and what this machine has to allow, by real ones."""
+"""Isolated processes: what they can do, how they end, and what the machine has to allow, with real ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ USERS = [pytest.param("", id="as who tests"), pytest.param(AS_NOBODY, id="as nob
 
 
 def begun(code: str, *, before: str = "", stdin: int | None = None) -> subprocess.Popen[str]:
-    """Begin a program of Python with processes of its own."""
+    """Start a Python program with its own processes."""
     command = [sys.executable, "-c", LOADED + before + ALONE + code]
     environment = {**os.environ, "VISIBLE": "to who may look"}
     return subprocess.Popen(
@@ -50,15 +50,15 @@ def begun(code: str, *, before: str = "", stdin: int | None = None) -> subproces
 
 
 def ended(code: str, *, before: str = "") -> tuple[int, str]:
-    """Return how such a program ended and what it printed."""
+    """Return the status and the output of such a program."""
     with begun(code, before=before) as process:
         told, _ = process.communicate(timeout=TIMEOUT)
     return process.returncode, told
 
 
 @pytest.mark.parametrize("before", USERS)
-def test_no_other_process_is_seen_signalled_or_looked_into(before: str) -> None:
-    """Neither by a number, nor as one of all that there are; it is who it was, with no rights of root."""
+def test_isolated_process_cannot_see_signal_or_inspect_others(before: str) -> None:
+    """Neither by number nor in a listing; it keeps its user, without root's capabilities."""
     code = f"""
 import os, signal
 print(os.getpid(), sorted(int(each) for each in os.listdir("/proc") if each.isdigit()))
@@ -81,8 +81,8 @@ print({{rights[name].strip() for name in ("CapPrm", "CapEff", "CapBnd", "CapInh"
 
 
 @pytest.mark.parametrize("before", USERS)
-def test_what_was_mounted_cannot_be_taken_away(before: str) -> None:
-    """Below its ``/proc`` there is still the machine's; in it nothing can be looked into, for users are its own."""
+def test_isolated_process_cannot_unmount(before: str) -> None:
+    """The machine's ``/proc`` is still below its own; but nothing can be inspected there, as it has its own users."""
     code = """
 import ctypes, os
 library = ctypes.CDLL(None, use_errno=True)
@@ -102,8 +102,8 @@ print(library.ptrace(16, 1, 0, 0))
         ("raise SystemExit('no more')", 1),
     ],
 )
-def test_its_end_is_told_to_the_bit_and_is_that_of_all_it_has_started(how: str, status: int) -> None:
-    """Also of those with a session of their own, and of those whose parent has ended."""
+def test_exit_status_is_exact_and_descendants_end(how: str, status: int) -> None:
+    """Also of those with their own session, and of those whose parent has ended."""
     code = f"""
 import os, signal, subprocess, sys
 nothing = {{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}}
@@ -116,8 +116,8 @@ subprocess.run("setsid sleep 1000.32 & setsid sh -c 'sleep 1000.32; true' &", sh
     assert "sleep 1000.32" not in shown
 
 
-def test_whoever_of_the_three_is_killed_all_end() -> None:
-    """The one that stands outside for the process, the init of its namespace, and the process itself."""
+def test_killing_any_of_the_three_processes_ends_all() -> None:
+    """The process that represents it outside, the init of its namespace, and the process itself."""
     code = (
         "import subprocess, sys; subprocess.Popen(['sleep', '1000.33'], start_new_session=True); print(1, flush=True)"
     )
@@ -132,8 +132,8 @@ def test_whoever_of_the_three_is_killed_all_end() -> None:
             assert all(map(wait_for_end, everyone))
 
 
-def test_orphans_are_waited_for() -> None:
-    """None of them stays as a zombie, however many there are."""
+def test_init_reaps_orphans() -> None:
+    """None of them remains a zombie, however many there are."""
     code = """
 import os, subprocess, time
 for _ in range(20): subprocess.run(["sh", "-c", "true & true &"])
@@ -144,8 +144,8 @@ print(sorted(each for each in os.listdir("/proc") if each.isdigit()))
     assert ended(code) == (0, "['1', '2']\n")
 
 
-def test_what_ends_a_service_is_left_to_the_process() -> None:
-    """Those beside it go on when all are told to end: the process may have to drain something first."""
+def test_helpers_ignore_signals_that_end_a_service() -> None:
+    """The other two ignore the signal: the process may have to drain first."""
     code = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
@@ -165,7 +165,7 @@ time.sleep(60)
         assert process.wait(TIMEOUT) == 9
 
 
-def test_nobody_beside_it_holds_what_is_its_own() -> None:
+def test_helpers_hold_no_descriptors_of_the_process() -> None:
     """A pipe that it closes is closed."""
     reads, writes = os.pipe()
     with begun("import os; os.dup2(1, 0); print(1, flush=True); os.read(1, 1)", stdin=writes) as process:
@@ -201,14 +201,13 @@ open("/proc/self/gid_map", "w").write(f"1000 {group} 1")
         (
             'assert library.mount(b"none", b"/proc/sys", b"tmpfs", 0, None) == 0\n'
             'assert library.capset(b"\\x22\\x05\\x08\\x20\\0\\0\\0\\0", bytes(24)) == 0',
-            "/proc cannot be mounted: Operation not permitted; allow CAP_SYS_ADMIN, "
-            "or a /proc of which nothing is masked",
+            "cannot mount /proc: Operation not permitted; allow CAP_SYS_ADMIN, or an unmasked /proc",
         ),
     ],
 )
-def test_a_machine_that_forbids_it_is_told_what_to_allow(before: str, says: str) -> None:
-    """As in a container: too few namespaces, or a ``/proc`` of which a part is masked."""
+def test_forbidden_namespace_names_the_remedy(before: str, says: str) -> None:
+    """As in a container: too few namespaces, or a partly masked ``/proc``."""
     status, told = ended("print('it runs')", before=f"{NESTED}{before}\n")
     assert status == 1
-    assert told.startswith("plugin.processes cannot be kept on ")
+    assert told.startswith("plugin.processes cannot be enforced on ")
     assert told.strip().endswith(f": {says}")

@@ -1,4 +1,4 @@
-"""The operations of the protocol: each family is loaded when one of it is asked for."""
+"""The operations of the protocol: each family is imported on first use."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hearth_stage.operation import FROM_STAGE, TO_STAGE, Hello, StageOperations
 
 
 @pytest.mark.parametrize("side", ["TO_STAGE", "FROM_STAGE"])
-def test_each_is_found_by_its_name_alone(side: str) -> None:
-    """Whatever was asked for before; what nobody knows is nothing, of a known family or of none."""
+def test_operation_is_found_by_name(side: str) -> None:
+    """In any order of use; an unknown name is not found, in a known family or not."""
     every = StageOperations(side, operations()).all()
     assert every
     for op, kind in every.items():
@@ -25,14 +25,14 @@ def test_each_is_found_by_its_name_alone(side: str) -> None:
             StageOperations(side, operations())[op]
 
 
-def test_no_side_says_what_the_other_does() -> None:
-    """Else an answer would be asked of who waits for it."""
+def test_sides_share_no_operation() -> None:
+    """Otherwise a side would be asked to answer its own question."""
     assert not TO_STAGE.all().keys() & FROM_STAGE.all().keys()
     assert FROM_STAGE["hello"] is Hello
 
 
-def test_a_host_loads_nothing_of_tasks() -> None:
-    """It is told of their offsets and logs, and neither puts nor polls; each module is a part of its memory."""
+def test_host_imports_no_task_operations() -> None:
+    """It handles their offsets and logs, but neither puts nor polls; each module costs memory."""
     path = str(Path(hearth_stage.__file__).parent.parent)
     program = "import sys; import hearth.cli.host; from hearth_stage.operation import FROM_STAGE; "
     program += "FROM_STAGE['offsets.read'], FROM_STAGE['raise_error']; print(*sys.modules)"

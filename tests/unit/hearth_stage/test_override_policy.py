@@ -1,4 +1,4 @@
-"""An override policy in its stage: what it is configured with, asked and told."""
+"""An override policy in its stage: its configuration, its calls and its answers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ heard: list[Any] = []
 
 
 class Noting(ConnectorClientConfigOverridePolicy):
-    """Notes what is done to it, and forbids everything."""
+    """Records its calls, and forbids everything."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Note the configuration."""
+        """Record the configuration."""
         heard.append(dict(configs))
 
     def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
-        """Note the request."""
+        """Record the request."""
         heard.append(request)
         return [ConfigValue(name, value, error_messages=["no"]) for name, value in request.client_props.items()]
 
     def close(self) -> None:
-        """Note it."""
+        """Record the call."""
         heard.append("closed")
 
 
-def test_policy_is_configured_asked_and_closed() -> None:
-    """It sees the request as Kafka's does, and its answer travels as REST shows it."""
+def test_policy_is_configured_called_and_closed() -> None:
+    """It gets the same request as in Kafka Connect, and its answer has the form of REST."""
     heard.clear()
     policy = StagePolicy()
     policy.configure(ConfigurePolicy(HERE + "Noting", {"a": "1"}))
@@ -50,7 +50,7 @@ def test_policy_is_configured_asked_and_closed() -> None:
     assert answer == PolicyAnswer([shown])
 
 
-def test_class_that_is_no_policy_is_refused() -> None:
-    """Whoever declared it has made a mistake."""
-    with pytest.raises(PluginError, match="StagePolicy is no ConnectorClientConfigOverridePolicy"):
+def test_class_of_another_type_is_rejected_as_policy() -> None:
+    """The declaration is wrong."""
+    with pytest.raises(PluginError, match="StagePolicy is not a ConnectorClientConfigOverridePolicy"):
         StagePolicy().configure(ConfigurePolicy("hearth_stage.override_policy:StagePolicy", {}))

@@ -1,4 +1,4 @@
-"""What goes together to the runtime: when, in which order, and with whose credit."""
+"""Which polls are sent together, when, in which order, and for whose credit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CREDIT = 100
 
 
 def polled(*values: str, topic: str = "t") -> Polled:
-    """Return what a poll returned."""
+    """Return the result of a poll."""
     data = pa.RecordBatch.from_arrays([pa.array(values, pa.string())], names=["value"])
     return Polled([Batch(topic, None, STRING_SCHEMA, data, {"p": 1})])
 
 
 def kept(*values: str, topic: str = "t") -> KeptPoll:
-    """Return what a poll returned as it is kept."""
+    """Return a poll in its kept form."""
     records = [SourceRecord({"p": 1}, None, topic, value_schema=STRING_SCHEMA, value=value) for value in values]
     found = KeptPoll.of(records)
     assert found is not None
@@ -43,17 +43,17 @@ def made(records: Sequence[SourceRecord]) -> list[Polled]:
 
 
 def values(sent: HandOver) -> list[str]:
-    """Return the values of a hand-over, in the order of the polls as far as they are of one topic."""
+    """Return the values of a hand-over, in the order of the polls per topic."""
     return [value for batch in sent.batches for value in batch.column("value").to_pylist()]
 
 
 def unexpected(error: Exception) -> None:
-    """Hear of what should not happen on a thread."""
+    """Fail the test if a thread reports an error."""
     raise AssertionError("nothing was to fail") from error
 
 
 class World:
-    """The runtime, and the time."""
+    """The runtime, and the clock."""
 
     def __init__(self) -> None:
         self.now, self.sent = 0.0, list[HandOver]()
@@ -73,13 +73,13 @@ class World:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    """Provide a runtime that has given credit."""
+    """Provide a runtime that has granted credit."""
     made = World()
     yield made
     made.poll_buffer.close()
 
 
-def test_what_comes_seldom_goes_at_once(world: World) -> None:
+def test_infrequent_polls_are_sent_at_once(world: World) -> None:
     """However little it is."""
     for number in range(3):
         world.now += module.APART_SECONDS
@@ -88,8 +88,8 @@ def test_what_comes_seldom_goes_at_once(world: World) -> None:
     assert threading.active_count() == len([each for each in threading.enumerate() if "hand-overs" not in each.name])
 
 
-def test_what_comes_soon_goes_together(world: World) -> None:
-    """With the poll that finds the time over, or just before it."""
+def test_quick_polls_are_sent_together(world: World) -> None:
+    """With the poll that finds the delay over, or just before it."""
     world.add("a")
     world.add("b")
     world.add("c")
@@ -101,8 +101,8 @@ def test_what_comes_soon_goes_together(world: World) -> None:
     assert [value for each in world.sent for value in values(each)] == ["a", "b", "c", "d"]
 
 
-def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its rows as well as by its bytes."""
+def test_large_polls_do_not_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By rows as well as by bytes."""
     world.add("a")
     world.add(*["b"] * module.FULL_ROWS)
     monkeypatch.setattr(module, "FULL_BYTES", 100)
@@ -111,8 +111,8 @@ def test_what_is_enough_does_not_wait(world: World, monkeypatch: pytest.MonkeyPa
     assert [len(values(each)) for each in world.sent] == [1, module.FULL_ROWS, 2]
 
 
-def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
-    """From another thread, when nobody polls again; a second time, too."""
+def test_buffered_polls_are_sent_during_a_long_poll() -> None:
+    """From another thread if there is no further poll; a second time as well."""
     sent: list[HandOver] = []
     poll_buffer = PollBuffer(sent.append, made, unexpected)
     poll_buffer.add_credit(CREDIT)
@@ -125,8 +125,8 @@ def test_what_waits_goes_in_time_while_the_task_is_polled() -> None:
     assert not [each for each in threading.enumerate() if each.name == "stage-hand-overs"]
 
 
-def test_what_waits_has_taken_its_credit(world: World) -> None:
-    """So there are never more hand-overs than there was credit; with the last one nothing waits."""
+def test_buffered_polls_hold_their_credit(world: World) -> None:
+    """So there are never more hand-overs than credit; the last credit is used without waiting."""
     world.poll_buffer.add_credit(2 - CREDIT)
     assert world.poll_buffer.has_room
     world.add("a")
@@ -140,8 +140,8 @@ def test_what_waits_has_taken_its_credit(world: World) -> None:
     assert not world.poll_buffer.has_room
 
 
-def test_polls_of_several_topics_stay_in_their_order(world: World) -> None:
-    """Those of one are one batch, and each row says which place it had."""
+def test_polls_of_several_topics_keep_their_order(world: World) -> None:
+    """Those of one topic are one batch, and each row has its position."""
     world.add("-")
     for number in range(6):
         world.poll_buffer.add([polled(f"{number}", topic="ab"[number % 2])], at_once=False)
@@ -154,8 +154,8 @@ def test_polls_of_several_topics_stay_in_their_order(world: World) -> None:
     ]
 
 
-def test_what_is_kept_goes_with_the_others(world: World) -> None:
-    """In its place; one batch of each topic, and what is kept again and again is made columns once."""
+def test_kept_polls_are_sent_with_the_others(world: World) -> None:
+    """In its position; one batch per topic, and repeated kept polls are converted to columns once."""
     world.add("-")
     for each in (kept("a"), polled("b"), kept("c"), kept("d", "e"), kept("f", topic="u"), polled("g")):
         world.poll_buffer.add([each], at_once=False)
@@ -169,8 +169,8 @@ def test_what_is_kept_goes_with_the_others(world: World) -> None:
     assert [group.polled for group in sent.groups] == [2]
 
 
-def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
-    """As long as the time is not over, with credit to spare, and for as many rows as there is room for."""
+def test_buffer_predicts_whether_a_poll_waits(world: World) -> None:
+    """While the delay runs, with credit to spare, and for as many rows as there is room for."""
     assert not world.poll_buffer.may_wait(1)
     world.add("a")
     assert world.poll_buffer.may_wait(module.FULL_ROWS - 1)
@@ -186,8 +186,8 @@ def test_it_is_known_beforehand_what_would_wait(world: World) -> None:
     assert not world.poll_buffer.may_wait(module.FULL_ROWS - 1)
 
 
-def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
-    """It is told once; what was polled before it goes, and so does what is polled then."""
+def test_poll_that_cannot_be_converted_is_dropped(world: World) -> None:
+    """It is reported once; polls before it are sent, and so are later ones."""
 
     def refuse(records: Sequence[SourceRecord]) -> list[Polled]:
         if "bad" in [record.value for record in records]:
@@ -211,8 +211,8 @@ def test_what_cannot_be_made_columns_is_left_behind(world: World) -> None:
     assert [value for each in world.sent[2:] for value in values(each)] == ["i"]
 
 
-def test_what_steps_have_made_stays_a_poll(world: World) -> None:
-    """Its failures are told by the rows of that poll; it goes with the others, in its place."""
+def test_transformed_polls_are_not_joined(world: World) -> None:
+    """Its failures have the rows of that poll; it is sent with the others, in its position."""
     world.add("-")
     stepped = Polled(polled("x").origins, Outcome([*polled("X").origins], []))
     for each in (polled("a"), polled("b"), stepped, stepped, polled("c")):
@@ -224,8 +224,8 @@ def test_what_steps_have_made_stays_a_poll(world: World) -> None:
     ]  # fmt: skip
 
 
-def test_what_a_thread_could_not_send_is_told_at_once() -> None:
-    """Nobody waits for a poll, and nothing goes behind it. A runtime that is gone is told by its connection."""
+def test_error_of_the_sending_thread_is_reported_at_once() -> None:
+    """Nobody waits for a poll, and nothing is sent after it. A closed connection is no error."""
     for fault, is_told in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
         sent: list[HandOver] = []
         told: list[Exception] = []
@@ -251,8 +251,8 @@ def test_what_a_thread_could_not_send_is_told_at_once() -> None:
         assert len(sent) == 2
 
 
-def test_a_failure_that_nobody_can_be_told_of_ends_the_thread_quietly() -> None:
-    """The runtime went away between the two."""
+def test_error_on_a_closed_connection_ends_the_thread_quietly() -> None:
+    """The runtime has closed the connection in between."""
 
     def send(notice: HandOver) -> None:
         if values(notice) == ["b"]:
@@ -272,8 +272,8 @@ def test_a_failure_that_nobody_can_be_told_of_ends_the_thread_quietly() -> None:
     poll_buffer.close()
 
 
-def test_nothing_is_lost_or_changes_places_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polls of any pace, with no more hand-overs than there is credit for."""
+def test_polls_keep_their_order_on_any_sending_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls of any pace, with no more hand-overs than credit."""
     monkeypatch.setattr(module, "APART_SECONDS", 0.0005)
     chance = random.Random(44)
     sent: list[list[str]] = []

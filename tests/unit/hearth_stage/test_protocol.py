@@ -1,4 +1,4 @@
-"""PROTOCOL.md: what it says is what the programs do."""
+"""PROTOCOL.md describes what the programs do."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TEXT = (STAGE / "PROTOCOL.md").read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:
-    """Return the text of the sections whose title begins so."""
+    """Return the text of the sections with this title."""
     parts = re.split(r"^(#{2,3} .*)$", TEXT, flags=re.MULTILINE)
     return "".join(body for head, body in zip(parts[1::2], parts[2::2], strict=True) if title in head)
 
@@ -67,7 +67,7 @@ def documented(title: str) -> set[str]:
 
 
 def rows(title: str) -> dict[str, list[str]]:
-    """Return by operation the cells of the tables of a section; a row may be that of several operations."""
+    """Return the table cells of a section by operation; a row may list several operations."""
     found = {}
     for line in re.findall(r"^\| (`.*) \|$", section(title), flags=re.MULTILINE):
         ops, *cells = [cell.strip() for cell in line.split("|")]
@@ -76,7 +76,7 @@ def rows(title: str) -> dict[str, list[str]]:
 
 
 def kind_of(message: type[Message]) -> str:
-    """Return what kind of message one is, in the words of the page."""
+    """Return the kind of a message in the words of the page."""
     return " or ".join(word for word, kind in (("call", Call), ("notice", Notice)) if issubclass(message, kind))
 
 
@@ -86,7 +86,7 @@ def members(kind: type[Any]) -> set[str]:
 
 
 def check(table: dict[str, list[str]], known: Operations, kind: int, args: int) -> None:
-    """Compare rows with messages: kind, members, those of the reply."""
+    """Compare rows with messages: kind, members, and members of the reply."""
     for op, message in known.items():
         cells = table[op]
         assert cells[kind] == kind_of(message), op
@@ -97,7 +97,7 @@ def check(table: dict[str, list[str]], known: Operations, kind: int, args: int) 
 
 
 def told(cell: str) -> set[str]:
-    """Return the members that a cell tells of: each of its parts begins with one, or with several."""
+    """Return the members that a cell describes: each of its parts starts with one or more."""
     parts = [re.match(r"(?:any of )?((?:`\w+`(?:, | and )?)*)", part) for part in cell.split(" \u00b7 ")]
     return {name for part in parts if part is not None for name in re.findall(r"`(\w+)`", part[1])}
 
@@ -108,14 +108,14 @@ def told(cell: str) -> set[str]:
     ids=["to", "from"],
 )
 def test_operations_of_a_stage_are_documented_and_no_others(title: str, known: Operations) -> None:
-    """A table row per operation, an operation per table row: what kind it is, and its members."""
+    """A table row per operation, and an operation per table row: its kind and its members."""
     table = rows(title)
     assert table.keys() == known.keys()
     check(table, known, 0, 1)
 
 
 def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
-    """The link is the same protocol with operations of its own, and its table says who speaks."""
+    """The link is the same protocol with its own operations, and its table has their directions."""
     table = rows("The task link")
     assert table.keys() == TO_HOST.keys() | TO_TASK.keys()
     check(table, TO_HOST, 1, 2)
@@ -124,8 +124,8 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
     assert {op: ways[cells[0]] for op, cells in table.items()} == {op: (op in TO_HOST, op in TO_TASK) for op in table}
 
 
-def test_every_message_that_is_declared_may_be_sent() -> None:
-    """One that stands in no list would be unknown to whoever is told it."""
+def test_every_declared_message_is_an_operation() -> None:
+    """One without a list would be unknown to its receiver."""
     modules = (
         connector_call, conversion_call, extension_call, link_call, log_call, offset_call, operation, plugin_call,
         policy_call, provider_call, task_call, token_call, transformation_call,
@@ -142,7 +142,7 @@ def test_every_message_that_is_declared_may_be_sent() -> None:
 
 
 def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
-    """What is neither null nor false by itself stands in the list of those; of a reply every list is one."""
+    """A default other than null and false is in the list; every list of a reply has one."""
     kinds: list[Any] = [*TO_STAGE.all().values(), *FROM_STAGE.all().values(), Group, WantedPlugin, Step]
     left_out = {
         field.name
@@ -155,8 +155,8 @@ def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
     assert left_out | {"mask", "headers"} == set(told)
 
 
-def test_every_operation_a_stage_may_be_asked_is_served() -> None:
-    """By plugins alone, on the reading thread, or by one of the parts of the program."""
+def test_every_operation_of_a_stage_has_a_handler() -> None:
+    """By plugin calls, on the reading thread, or by a part of the program."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         program = Program(theirs)
@@ -165,15 +165,15 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     assert served == {kind for kind in TO_STAGE.all().values() if not issubclass(kind, PluginCall)}
 
 
-def test_what_a_task_is_told_is_documented() -> None:
-    """The answer to the first word of a task, member by member."""
+def test_answer_to_hello_is_documented() -> None:
+    """The answer to a task's first message, member by member."""
     registration = task_link._Registration(task_plan("source"), 1, False, "token")
     (answer,) = re.findall(r"^\| `hello` .*\|([^|]*)\|$", section("The task link"), flags=re.MULTILINE)
     assert set(re.findall(r"(?:^|· )`(\w+)`", answer.strip())) == members(type(registration.welcome()))
 
 
 def test_columns_and_attributes_of_a_batch_are_documented() -> None:
-    """Every column and every member of a batch's metadata has its row."""
+    """Every column and every member of a batch's metadata has a row."""
     import json
 
     import pyarrow as pa
@@ -188,20 +188,20 @@ def test_columns_and_attributes_of_a_batch_are_documented() -> None:
 
 
 def test_numbers_on_the_page_are_those_of_the_programs() -> None:
-    """Version, limits and deadlines are stated once more in prose."""
+    """The prose repeats version, limits and deadlines."""
     assert f"version {frame.PROTOCOL_VERSION}\n" in TEXT
     assert frame.MAX_FRAME == 2**31
     assert "less than 2^31" in prose("2. Frames")
     assert f"{frame.BUFFER_BYTES >> 20} MiB" in prose("1. Connection")
-    assert f"Of a line {output.LINE_BYTES >> 10} KiB" in prose("1. Connection")
-    assert f"of one of a logger {output.LOG_LINE_BYTES >> 10} KiB" in prose("1. Connection")
+    assert f"A line is cut to {output.LINE_BYTES >> 10} KiB" in prose("1. Connection")
+    assert f"a log record's line to {output.LOG_LINE_BYTES >> 10} KiB" in prose("1. Connection")
     limits = f"{log_budget.BURST_BYTES >> 20} MiB at once and {log_budget.BYTES_A_SECOND >> 10} KiB"
     assert limits in prose("1. Connection")
     assert f"last {output.KEPT_LINES} lines" in prose("1. Connection")
     assert f"less than {stage.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")
     assert f"less than {FRAME_BYTES >> 20} MiB where" in prose("2. Frames")
-    assert f"`message` {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
-    assert f"`trace` {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")
+    assert f"`message` is cut to {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
+    assert f"`trace` to {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")
     assert f"no longer than {program.END_SECONDS} seconds" in prose("9. Life cycles")
     assert f"not answered within {MUTE_SECONDS:g} seconds" in prose("9. Life cycles")
     assert f"longer than {task_link.GREETING_BYTES >> 10} KiB" in prose("11. The task link")

@@ -16,10 +16,10 @@ SAID: list[str] = []
 
 
 class Sample(ConfigProvider):
-    """Answers what it is told."""
+    """Returns its configured value."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take a value, or refuse to."""
+        """Accept a value, or raise."""
         if not configs:
             raise ConfigError("nothing to tell")
         self.value = configs["value"]
@@ -29,12 +29,12 @@ class Sample(ConfigProvider):
         return ConfigData(dict.fromkeys(keys or (), f"{path}{self.value}"), 5)
 
     def close(self) -> None:
-        """Say so."""
+        """Record the close."""
         SAID.append("closed")
 
 
-def test_the_provider_that_was_loaded_answers_and_is_closed() -> None:
-    """Once, at the end; a stage that has none has nothing to close."""
+def test_loaded_provider_answers_and_is_closed() -> None:
+    """Once, at the end; a stage without one has nothing to close."""
     StageProvider().end()
     stage = StageProvider()
     stage.load(LoadProvider(f"{__name__}:Sample", {"value": "v"}))
@@ -43,7 +43,7 @@ def test_the_provider_that_was_loaded_answers_and_is_closed() -> None:
     assert SAID == ["closed"]
 
 
-def test_what_it_refuses_is_raised() -> None:
-    """The host starts no worker without it."""
+def test_error_of_configure_is_raised() -> None:
+    """The host does not start a worker without it."""
     with pytest.raises(ConfigError, match="nothing to tell"):
         StageProvider().load(LoadProvider(f"{__name__}:Sample", {}))

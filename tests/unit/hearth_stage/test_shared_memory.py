@@ -1,4 +1,4 @@
-"""What a process does before it forks others, so that they write to few of the pages that they share."""
+"""Preparing a process for forking, so that its forks write to few shared pages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SIZES = (50, 170, 479)
 
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="other Pythons keep their objects otherwise")
 @pytest.mark.parametrize("size", SIZES)
-def test_what_is_made_when_gaps_are_filled_lies_in_none(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a thousand gaps none is left, so what is new has memory of its own."""
+def test_objects_after_filling_gaps_use_new_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of a thousand gaps is left, so new objects get their own memory."""
     monkeypatch.setattr(shared_memory, "_fillers", [])
     kept = [bytes(size) for _ in range(2000)]
     gaps = {id(each) for each in kept[::2]}
@@ -26,8 +26,8 @@ def test_what_is_made_when_gaps_are_filled_lies_in_none(size: int, monkeypatch: 
     assert not gaps & {id(each) for each in [bytes(size) for _ in range(100)]}
 
 
-def test_there_is_an_end_where_objects_are_kept_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no pool ever is filled as one expects, no more than half a megabyte is made of each size."""
+def test_filling_gaps_is_limited_with_another_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no pool ever fills as expected, at most half a megabyte is allocated per size."""
     monkeypatch.setattr(shared_memory, "_fillers", [])
     monkeypatch.setattr(shared_memory, "_POOL_BYTES", 1 << 40)
     shared_memory.fill_gaps()
@@ -35,8 +35,8 @@ def test_there_is_an_end_where_objects_are_kept_otherwise(monkeypatch: pytest.Mo
     assert 0 < made < 30 << 19
 
 
-def test_nothing_is_left_for_the_collector_or_to_look_for_modules_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both would write to all that they know, in each process that is forked."""
+def test_objects_are_frozen_and_path_finders_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would write to all their objects in each fork."""
     monkeypatch.setattr(shared_memory, "_fillers", [])
     monkeypatch.setattr(sys, "path_importer_cache", dict(sys.path_importer_cache))
     before = gc.get_freeze_count()

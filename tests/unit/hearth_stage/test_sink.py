@@ -1,4 +1,4 @@
-"""A sink task in its stage: what it is given, and what it may ask."""
+"""A sink task in its stage: its calls and its requests."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ puts: list[list[SinkRecord]] = []
 
 
 class Task(SinkTask):
-    """Notes what it is asked to do."""
+    """Records its calls."""
 
     def version(self) -> str:
         """Return a version."""
         return "1.0"
 
     def start(self, props: Any) -> None:
-        """Note the configuration."""
+        """Record the configuration."""
         heard.append(("start", dict(props)))
 
     def open(self, partitions: Any) -> None:
-        """Note partitions, and what the context says by now."""
+        """Record partitions, and the assignment of the context."""
         heard.append(("open", list(partitions), self.context.assignment()))
 
     def put(self, records: Any) -> None:
-        """Note values."""
+        """Record values."""
         puts.append(list(records))
         heard.append(("put", [(record.value, record.original_kafka_offset) for record in records]))
 
@@ -74,28 +74,28 @@ class Task(SinkTask):
         return {partition: OffsetAndMetadata(each.offset - 1) for partition, each in current_offsets.items()}
 
     def close(self, partitions: Any) -> None:
-        """Note partitions, and what the context still says."""
+        """Record partitions, and the assignment of the context."""
         heard.append(("close", list(partitions), self.context.assignment()))
 
     def stop(self) -> None:
-        """Note that this was called."""
+        """Record the call."""
         heard.append("stop")
 
 
 class BatchTask(BatchSinkTask, Task):
-    """Takes batches and reads one column."""
+    """Accepts batches and reads one column."""
 
     columns = frozenset({"value", "offset"})
 
     def put_batch(self, batches: list[Batch]) -> Any:
-        """Note values, and leave odd ones to the records."""
+        """Record values, and decline odd ones."""
         texts = [batch.column("value").to_pylist() for batch in batches]
         heard.append(("put_batch", texts))
         return NotImplemented if ["odd"] in texts else None
 
 
 class Connector(SinkConnector):
-    """Leads to ``Task``."""
+    """The connector of ``Task``."""
 
     def version(self) -> str:
         """Return a version."""
@@ -121,7 +121,7 @@ class Connector(SinkConnector):
 
 
 class BatchConnector(Connector):
-    """Leads to ``BatchTask``."""
+    """The connector of ``BatchTask``."""
 
     def task_class(self) -> type[Task]:
         """Return the task's class."""
@@ -129,18 +129,18 @@ class BatchConnector(Connector):
 
 
 class Wire:
-    """The runtime's side: notes notices and leaves calls open."""
+    """The runtime's side: records notices and leaves calls unanswered."""
 
     def __init__(self) -> None:
         self.sent: list[ContextRequest] = []
         self.calls: list[tuple[ReportRecord, Future[None]]] = []
 
     def notify(self, notice: ContextRequest) -> None:
-        """Note a notice."""
+        """Record a notice."""
         self.sent.append(notice)
 
     def begin(self, call: ReportRecord) -> Future[None]:
-        """Note a call."""
+        """Record a call."""
         self.calls.append((call, Future()))
         return self.calls[-1][1]
 
@@ -152,7 +152,7 @@ def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def put(*batches: Batch, consumed: int = 0) -> Put:
-    """Return a call that puts batches, whose rows are numbered through all but those that hold what was consumed."""
+    """Return a put of batches, with rows numbered across all but the consumed ones."""
     numbered, first = [*batches], 0
     for place, each in enumerate(batches[: len(batches) - consumed]):
         numbered[place] = each.with_columns(row=pa.array(range(first, first + len(each)), pa.int32()))
@@ -161,7 +161,7 @@ def put(*batches: Batch, consumed: int = 0) -> Put:
 
 
 def started(connector: str = "Connector", steps: bool = False, **args: Any) -> tuple[StageSink, Wire, SinkStarted]:
-    """Return a stage whose task is started, with a transformation before it if that is wanted."""
+    """Return a stage with a started task, optionally with a transformation before it."""
     wire: Any = Wire()
     plugins = Plugins("sink")
     plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
@@ -190,15 +190,15 @@ def batch(*values: str) -> Batch:
         ("BatchConnector", True, SinkStarted("1.0", True, None, takes_next=True)),
     ],
 )
-def test_start_tells_what_the_task_takes(connector: str, steps: bool, answer: SinkStarted) -> None:
-    """Columns nobody reads need not be sent; a transformation may read any."""
+def test_start_returns_what_the_task_accepts(connector: str, steps: bool, answer: SinkStarted) -> None:
+    """Unused columns need not be sent; a transformation may read any."""
     _, _, reply = started(connector, steps)
     assert reply == answer
     assert heard == [("start", {"a": "1"})]
 
 
-def test_records_are_put_in_the_form_the_task_takes() -> None:
-    """A task of records gets all batches as one list, a task of batches the batches; nothing is a put, too."""
+def test_records_are_put_in_the_form_of_the_task() -> None:
+    """A record task gets all records as one list, a batch task the batches; an empty put is a put as well."""
     sink, _, _ = started()
     sink.put(put(batch("a", "b"), batch("c")))
     sink.put(put())
@@ -209,7 +209,7 @@ def test_records_are_put_in_the_form_the_task_takes() -> None:
 
 
 def interleaved(rows: int, length: int) -> list[Batch]:
-    """Return two batches of so many rows together, which take turns after so many rows; values are the rows."""
+    """Return two batches of these many rows in total, which alternate at this interval; values are row numbers."""
     numbers = np.arange(rows)
     masks = numbers // length % 2 == 0, numbers // length % 2 == 1
     whole = batch(*map(str, numbers))
@@ -220,30 +220,30 @@ def interleaved(rows: int, length: int) -> list[Batch]:
     ("connector", "steps"), [("Connector", False), ("Connector", True), ("BatchConnector", False)]
 )
 def test_rows_of_several_schemas_come_in_the_order_of_their_numbers(connector: str, steps: bool) -> None:
-    """A batch of each schema arrives, and the task is given records as they were consumed."""
+    """One batch per schema arrives, and the task gets records in the order they were consumed."""
     sink, _, _ = started(connector, steps)
     sink.put(Put(interleaved(20, 1)))
     assert heard[1:] == [("put", [(str(row), 100 + row) for row in range(20)])]
 
 
-def test_pieces_of_many_rows_are_put_as_batches_that_follow_each_other() -> None:
-    """A task that has not said that it takes interleaved batches need not look at numbers."""
+def test_long_runs_of_rows_are_put_as_consecutive_batches() -> None:
+    """A task that does not declare support for interleaved batches need not look at row numbers."""
     sink, _, _ = started("BatchConnector")
     sink.put(Put(interleaved(64, 16)))
     texts = [str(row) for row in range(64)]
     assert heard[1:] == [("put_batch", [texts[start : start + 16] for start in range(0, 64, 16)])]
 
 
-def test_interleaved_batches_are_put_as_they_are_if_the_task_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It orders them itself, by their numbers."""
+def test_interleaved_batches_are_put_unchanged_if_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It orders them itself by number."""
     monkeypatch.setattr(BatchTask, "takes_interleaved", True)
     sink, _, _ = started("BatchConnector")
     sink.put(Put(interleaved(4, 1)))
     assert heard[1:] == [("put_batch", [["0", "2"], ["1", "3"]])]
 
 
-def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:
-    """The form for batches has written nothing then; of the next put it is asked again."""
+def test_declined_put_gets_all_records() -> None:
+    """The batch form has written nothing then; the next put tries it again."""
     sink, _, _ = started("BatchConnector")
     sink.put(put(batch("a", "b"), batch("odd")))
     sink.put(put(batch("c")))
@@ -255,7 +255,7 @@ def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("tolerant", [True, False])
-def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool) -> None:
+def test_record_that_fails_in_a_step_is_skipped_or_prevents_the_put(tolerant: bool) -> None:
     """Without tolerance the task fails, and Kafka Connect puts nothing of that delivery."""
     sink, _, _ = started(steps=True, tolerant=tolerant)
     reply = sink.put(put(batch("a", "bad", "b")))
@@ -263,8 +263,8 @@ def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool)
     assert heard[1:] == ([("put", [("A", 100), ("B", 102)])] if tolerant else [])
 
 
-def test_records_of_the_last_step_are_put_as_they_are() -> None:
-    """No column lies between two plugins in record form; a task of batches gets columns."""
+def test_records_of_the_last_step_are_put_unchanged() -> None:
+    """No column is created between two plugins in record form; a batch task gets columns."""
     sink, _, _ = started(steps=True)
     sink.put(put(batch("a", "drop", "b")))
     assert heard[-1] == ("put", [("A", 100), ("B", 102)])
@@ -275,8 +275,8 @@ def test_records_of_the_last_step_are_put_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("connector", ["Connector", "BatchConnector"])
-def test_records_that_a_predicate_chose_are_put_between_the_others(connector: str) -> None:
-    """In the order they were consumed in, in either form."""
+def test_records_selected_by_a_predicate_keep_their_order(connector: str) -> None:
+    """In the order they were consumed, in either form."""
     plugins = Plugins("sink")
     plugins.load("transforms.u", "sample.UpperBatch", "sample_plugins:UpperBatch", {})
     plugins.load("predicates.p", "sample.IsLong", "sample_plugins:IsLong", {})
@@ -290,7 +290,7 @@ def test_records_that_a_predicate_chose_are_put_between_the_others(connector: st
 
 
 def test_task_agrees_to_offsets() -> None:
-    """What the task returns is what may be committed."""
+    """The task's return value is what may be committed."""
     sink, _, _ = started()
     reply = sink.pre_commit(PreCommit({FIRST: 7, SECOND: 9}))
     assert heard[1:] == [("pre_commit", {FIRST: OffsetAndMetadata(7), SECOND: OffsetAndMetadata(9)})]
@@ -298,7 +298,7 @@ def test_task_agrees_to_offsets() -> None:
 
 
 def test_assignment_is_known_while_partitions_open_and_close() -> None:
-    """A partition counts as assigned from its opening to the end of its closing."""
+    """A partition is assigned from the call of open to the end of close."""
     sink, _, _ = started()
     sink.open(OpenPartitions([FIRST]))
     sink.open(OpenPartitions([SECOND]))
@@ -313,27 +313,27 @@ def test_assignment_is_known_while_partitions_open_and_close() -> None:
 
 
 def following(*batches: Batch, heard: int = 0) -> Put:
-    """Return a call that puts batches behind a put that is not answered yet."""
+    """Return a put of batches, sent before the previous one is answered."""
     return Put(list(batches), heard=heard)
 
 
 def taken(sink: StageSink, call: Put) -> int:
-    """Give puts to the task, and return how many it took."""
+    """Run puts, and return how many the task accepted."""
     done = sink.put(call)
     assert done.error is None
     return done.taken
 
 
-def test_a_put_that_follows_one_that_was_taken_in_silence_is_taken_as_well() -> None:
-    """Also behind the third."""
+def test_put_ahead_is_accepted_after_a_successful_put() -> None:
+    """Also after the third."""
     sink, _, _ = started()
     calls = [put(batch("a")), following(batch("b")), following(batch("c"))]
     assert [taken(sink, call) for call in calls] == [1, 1, 1]
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
 
 
-def test_nothing_follows_a_put_that_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither at once nor behind that; what was refused is put again first."""
+def test_puts_ahead_are_skipped_after_a_refused_put(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither at once nor later; the refused put has to be repeated first."""
     sink, _, _ = started()
 
     def refuse(_task: Task, _records: Any) -> None:
@@ -348,8 +348,8 @@ def test_nothing_follows_a_put_that_was_refused(monkeypatch: pytest.MonkeyPatch)
     assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)])]
 
 
-def test_nothing_follows_before_the_runtime_has_heard_what_the_task_said() -> None:
-    """It may want other records than those, or none; what follows one that was left out is left out as well."""
+def test_puts_ahead_are_skipped_after_a_request_of_the_task() -> None:
+    """It may request other records, or none; puts after a skipped one are skipped as well."""
     sink, _, _ = started("BatchConnector", reporter=True, tolerant=True)
     _, context = sink._parts()
     sink.put(put(batch("a")))
@@ -361,8 +361,8 @@ def test_nothing_follows_before_the_runtime_has_heard_what_the_task_said() -> No
 
 
 @pytest.mark.parametrize("tolerant", [True, False])
-def test_puts_follow_a_report_that_is_tolerated(tolerant: bool) -> None:
-    """Nothing depends on it but the dead letter; any other ends the task."""
+def test_puts_ahead_are_accepted_after_a_tolerated_report(tolerant: bool) -> None:
+    """Only a dead letter depends on it; without tolerance a report ends the task."""
     sink, _, _ = started("BatchConnector", reporter=True, tolerant=tolerant)
     _, context = sink._parts()
     sink.put(put(batch("a")))
@@ -373,8 +373,8 @@ def test_puts_follow_a_report_that_is_tolerated(tolerant: bool) -> None:
     assert taken(sink, following(batch("b"))) == (1 if tolerant else 0)
 
 
-def test_nothing_follows_that_the_runtime_had_left_out() -> None:
-    """It counts that as it counts what the task says; what it sends then is taken."""
+def test_puts_ahead_are_skipped_on_request_of_the_runtime() -> None:
+    """It is counted like messages of the task; later puts are accepted."""
     sink, _, _ = started()
     sink.put(put(batch("a")))
     sink.skip_puts()
@@ -384,27 +384,27 @@ def test_nothing_follows_that_the_runtime_had_left_out() -> None:
 
 
 @pytest.mark.parametrize("tolerant", [True, False])
-def test_puts_follow_one_of_which_records_failed_if_that_is_tolerated(tolerant: bool) -> None:
-    """Else the first of them ends the task."""
+def test_puts_ahead_are_accepted_after_tolerated_failures(tolerant: bool) -> None:
+    """Otherwise the first of them ends the task."""
     sink, _, _ = started(steps=True, tolerant=tolerant)
     assert sink.put(put(batch("a", "bad"))).failures
     assert taken(sink, following(batch("b"))) == (1 if tolerant else 0)
 
 
 def several(*values: str, heard: int = 0) -> Put:
-    """Return a call that puts each value by itself, behind a put that is not answered yet."""
+    """Return a call with one put per value, sent before the previous put is answered."""
     return Put([number_rows(batch(*values))], heard=heard, ends=[*range(1, len(values) + 1)])
 
 
-def test_several_puts_of_a_call_are_given_one_after_the_other() -> None:
-    """With what comes behind them, as if each had been a call."""
+def test_several_puts_of_a_call_run_in_order() -> None:
+    """With the same results as separate calls."""
     sink, _, _ = started()
     assert [taken(sink, call) for call in (put(batch("a")), several("b", "c"), several("d"))] == [1, 2, 1]
     assert [value for _, ((value, _),) in heard[1:]] == ["a", "b", "c", "d"]
 
 
-def test_an_empty_put_among_several_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transformations may have dropped all that is between two ends."""
+def test_empty_put_among_several_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transformations may have dropped everything between two ends."""
     sink, _, _ = started()
     sink.put(put(batch("a")))
     rows = number_rows(batch("b", "x", "c")).filter(pa.array([True, False, True]))
@@ -412,8 +412,8 @@ def test_an_empty_put_among_several_is_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert [[value for value, _ in records] for _, records in heard[2:]] == [["b"], [], ["c"]]
 
 
-def test_what_one_of_several_puts_raises_is_told_with_how_many_were_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is put behind it, neither of the same call nor of the next."""
+def test_error_of_one_of_several_puts_has_the_accepted_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is put after it, neither of the same call nor of the next."""
     sink, _, _ = started()
     plain = Task.put
 
@@ -433,8 +433,8 @@ def test_what_one_of_several_puts_raises_is_told_with_how_many_were_taken(monkey
 
 
 @pytest.mark.parametrize("said", ["by the task", "by the runtime"])
-def test_several_puts_end_where_something_is_said(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runtime has to hear the task, or wants nothing more to be put; the put that was under way is done."""
+def test_several_puts_stop_after_a_request_of_the_task(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime has to handle the task's request, or skips further puts; the current put is completed."""
     sink, _, _ = started()
     _, context = sink._parts()
     plain = Task.put
@@ -452,8 +452,8 @@ def test_several_puts_end_where_something_is_said(said: str, monkeypatch: pytest
     assert [value for _, ((value, _),) in heard[1:]] == ["a", "b", "c", "d", "e"]
 
 
-def test_several_puts_end_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call is waited for as long as a put may take, and the first slow one is the last of its call."""
+def test_several_puts_stop_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timeout of a call is meant for one put, so the first slow put is the last of its call."""
     sink, _, _ = started()
     plain, now = Task.put, [0.0]
 
@@ -470,8 +470,8 @@ def test_several_puts_end_when_they_take_long(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("tolerant", "count", "failed"), [(True, 3, [2, 4]), (False, 1, [2])])
-def test_failures_of_several_puts_have_the_rows_of_all(tolerant: bool, count: int, failed: list[int]) -> None:
-    """Where they are tolerated the rest of each put is put; else nothing is from the first of them on."""
+def test_failures_of_several_puts_are_numbered_across_all(tolerant: bool, count: int, failed: list[int]) -> None:
+    """With tolerance the rest of each put is put; otherwise nothing from the first of them on."""
     sink, _, _ = started(steps=True, tolerant=tolerant)
     sink.put(put(batch("a")))
     rows = number_rows(batch("b", "c", "bad", "d", "bad"))
@@ -481,7 +481,7 @@ def test_failures_of_several_puts_have_the_rows_of_all(tolerant: bool, count: in
 
 
 def test_context_requests_go_to_the_runtime() -> None:
-    """What a task asks of its context travels as it was asked."""
+    """Requests are sent unchanged."""
     sink, wire, _ = started()
     context = sink._parts()[1]
     context.offset(FIRST, 3)
@@ -501,13 +501,13 @@ def test_context_requests_go_to_the_runtime() -> None:
     assert context.config() == {"a": "1"}
 
 
-def test_reporter_is_there_only_where_reports_go_somewhere() -> None:
-    """Kafka Connect gives none unless a dead letter topic or the error log is set."""
+def test_reporter_exists_only_with_dead_letters_or_error_log() -> None:
+    """Kafka Connect provides none unless a dead letter topic or the error log is set."""
     assert started()[0]._parts()[1].errant_record_reporter() is None
 
 
 def consumed(*values: bytes) -> Batch:
-    """Return records as they were read, for rows of ``batch``."""
+    """Return the consumed records of the rows of ``batch``."""
     columns = {
         "partition": pa.array([0] * len(values), pa.int32()),
         "offset": pa.array(range(100, 100 + len(values)), pa.int64()),
@@ -518,7 +518,7 @@ def consumed(*values: bytes) -> Batch:
 
 
 def reporting(tolerant: bool = True, steps: bool = False) -> tuple[ErrantRecordReporter, Wire, list[SinkRecord]]:
-    """Return a reporter, and records that a put brought."""
+    """Return a reporter, and records of a put."""
     sink, wire, _ = started(reporter=True, tolerant=tolerant, steps=steps)
     reporter = sink._parts()[1].errant_record_reporter()
     assert reporter is not None
@@ -527,8 +527,8 @@ def reporting(tolerant: bool = True, steps: bool = False) -> tuple[ErrantRecordR
 
 
 @pytest.mark.parametrize("error", [None, DataError("refused")])
-def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | None) -> None:
-    """The future of a report is that of the runtime's answer."""
+def test_report_completes_when_the_record_is_dead_lettered(error: Exception | None) -> None:
+    """The future of a report completes with the runtime's answer."""
     reporter, wire, records = reporting()
     done = reporter.report(records[1], DataError("bad"))
     ((call, answer),) = wire.calls
@@ -542,8 +542,8 @@ def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | 
 
 
 @pytest.mark.parametrize("steps", [False, True])
-def test_report_brings_the_record_as_it_was_read(steps: bool) -> None:
-    """However late it comes, and whatever a transformation or the task made of the record."""
+def test_report_has_the_consumed_record(steps: bool) -> None:
+    """However late, and however a transformation or the task changed the record."""
     reporter, wire, records = reporting(steps=steps)
     reporter.report(records[1], DataError("bad"))
     reporter.report(records[0].new_record(value="changed", topic="u"), DataError("bad"))
@@ -552,8 +552,8 @@ def test_report_brings_the_record_as_it_was_read(steps: bool) -> None:
     assert [body.column("offset").to_pylist() for body in bodies] == [[101], [100]]
 
 
-def test_report_raises_where_nothing_is_tolerated() -> None:
-    """As the author API says; the runtime hears of it all the same, and fails the task."""
+def test_report_raises_without_tolerance() -> None:
+    """As the author API specifies; the runtime gets it as well, and fails the task."""
     reporter, wire, records = reporting(tolerant=False)
     with pytest.raises(ConnectError, match="Tolerance exceeded in error handler"):
         reporter.report(records[0], DataError("bad"))
@@ -563,8 +563,8 @@ def test_report_raises_where_nothing_is_tolerated() -> None:
 MADE = SinkRecord("t", 0, None, None, STRING_SCHEMA, "made up", 3)
 
 
-def test_record_that_no_put_brought_is_reported_as_it_is() -> None:
-    """A task may have made it of several; the runtime converts it, as Java's worker does."""
+def test_record_made_by_the_task_is_reported_unconverted() -> None:
+    """A task may have combined several; the runtime converts it, as Java's worker does."""
     reporter, wire, _ = reporting()
     reporter.report(MADE, DataError("bad"))
     ((call, _),) = wire.calls
@@ -573,11 +573,11 @@ def test_record_that_no_put_brought_is_reported_as_it_is() -> None:
     assert (call.record.column("value").to_pylist(), call.record.column("offset").to_pylist()) == (["made up"], [3])
 
 
-def test_record_that_no_put_brought_cannot_be_converted_while_its_task_is_called() -> None:
-    """The process of a converter in the task's own bundle is the one that waits for the report."""
+def test_record_made_by_the_task_needs_converters_elsewhere() -> None:
+    """The converter is in the task's own process, which waits for the report."""
     wire: Any = Wire()
     reporter = ChannelErrantReporter(TaskNotices(wire), tolerant=True, converts=True)
-    with pytest.raises(ConnectError, match="a converter of the connector is of the same bundle as its task"):
+    with pytest.raises(ConnectError, match="a converter of the connector is in the same bundle as its task"):
         reporter.report(MADE, DataError("bad"))
     assert wire.calls == []
 

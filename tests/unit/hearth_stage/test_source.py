@@ -1,4 +1,4 @@
-"""A source task in its stage: what it hands over, and what it hears of its records."""
+"""A source task in its stage: what it hands over, and what it is notified of."""
 
 from __future__ import annotations
 
@@ -60,45 +60,45 @@ heard: list[Any] = []
 
 
 class Task(SourceTask):
-    """Returns what the test prepared."""
+    """Returns prepared polls."""
 
     def version(self) -> str:
         """Return a version."""
         return "1.0"
 
     def start(self, props: Any) -> None:
-        """Note the configuration and what is stored."""
+        """Record the configuration and the stored offset."""
         heard.append(("start", dict(props), self.context.offset_storage_reader().offset({"file": "f"})))
         if "fail" in props:
             raise RuntimeError("cannot start")
 
     def poll(self) -> list[SourceRecord] | None:
-        """Return the next of the prepared polls."""
+        """Return the next prepared poll."""
         answer: list[SourceRecord] | None = polls.pop(0)()
         return answer
 
     def stop(self) -> None:
-        """Note that this was called."""
+        """Record the call."""
         heard.append("stop")
 
 
 class Curious(Task):
-    """Wants to hear of each record."""
+    """Wants to be notified of each record."""
 
     def commit(self) -> None:
-        """Fail, after noting it."""
+        """Record the call, then fail."""
         heard.append("commit")
         raise RuntimeError("commit failed")
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
-        """Note a record; fail for one that says so."""
+        """Record a record; fail for a certain one."""
         heard.append((record.value, metadata))
         if record.value == "fail":
             raise RuntimeError("commit_record failed")
 
 
 class CuriousBatches(BatchSourceTask, Curious):
-    """Returns batches and wants to hear of each record."""
+    """Returns batches and wants to be notified of each record."""
 
     def poll_batch(self) -> Any:
         """Return the next of the prepared polls."""
@@ -123,7 +123,7 @@ class _Connector(SourceConnector):
 
 
 class PlainConnector(_Connector):
-    """Leads to ``Task``."""
+    """The connector of ``Task``."""
 
     def task_class(self) -> type[Task]:
         """Return the task's class."""
@@ -131,7 +131,7 @@ class PlainConnector(_Connector):
 
 
 class CuriousConnector(_Connector):
-    """Leads to ``Curious``."""
+    """The connector of ``Curious``."""
 
     def task_class(self) -> type[Task]:
         """Return the task's class."""
@@ -139,7 +139,7 @@ class CuriousConnector(_Connector):
 
 
 class BatchConnector(_Connector):
-    """Leads to ``CuriousBatches``."""
+    """The connector of ``CuriousBatches``."""
 
     def task_class(self) -> type[Task]:
         """Return the task's class."""
@@ -147,7 +147,7 @@ class BatchConnector(_Connector):
 
 
 class UpperKey(Transformation):
-    """Writes keys in capitals; a bad one fails."""
+    """Converts keys to capitals; fails for a bad one."""
 
     def config(self) -> ConfigDef:
         """Return no settings."""
@@ -164,13 +164,13 @@ class UpperKey(Transformation):
 
 
 class Wire:
-    """The runtime's side: notes notices and answers what is asked."""
+    """The runtime's side: records notices and answers calls."""
 
     def __init__(self) -> None:
         self.sent: list[HandOver | PollFailed | PollsEmpty] = []
 
     def notify(self, notice: HandOver | PollFailed | PollsEmpty) -> None:
-        """Note a notice."""
+        """Record a notice."""
         self.sent.append(notice)
 
     def told(self, kind: type) -> int:
@@ -179,12 +179,12 @@ class Wire:
 
     @property
     def handed_over(self) -> list[HandOver]:
-        """Return what was handed over, where nothing else was said."""
+        """Return the hand-overs, if there was nothing else."""
         assert all(isinstance(each, HandOver) for each in self.sent)
         return [each for each in self.sent if isinstance(each, HandOver)]
 
     def call(self, call: ReadOffsets) -> StoredOffsets:
-        """Answer where offsets are."""
+        """Answer with stored offsets."""
         return StoredOffsets([{"position": 5} for _ in call.partitions])
 
 
@@ -195,7 +195,7 @@ def _forget() -> None:
 
 
 def started(connector: str = "Plain", plugins: Plugins | None = None, **args: Any) -> tuple[StageSource, Wire]:
-    """Return a stage whose task is started and has some credit."""
+    """Return a stage with a started task and some credit."""
     wire: Any = Wire()
     source = StageSource(wire, Transformations(plugins or Plugins("source")))
     source.start(StartSource(f"{__name__}:{connector}Connector", {"a": "1"}, **args))
@@ -211,8 +211,8 @@ def records(*values: str) -> list[SourceRecord]:
     ]
 
 
-def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> None:
-    """They keep their position, so that it can be passed; the others are handed over as they are, in order."""
+def test_records_that_do_not_match_their_schema_fail_in_order() -> None:
+    """They keep their position, so that offsets can pass them; the others are handed over unchanged, in order."""
     source, wire = started()
     polled: list[Any] = records("a", "b", "c", "d")
     polled[1] = polled[1].new_record(value=5)
@@ -231,8 +231,8 @@ def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> N
     assert "STRING" in failures[0].error.message
 
 
-def test_a_record_nested_deeper_than_the_stack_is_a_failure_in_its_place() -> None:
-    """It cannot become a batch, and those beside it are handed over."""
+def test_record_deeper_than_the_stack_fails_in_order() -> None:
+    """It cannot become a batch; the other records are handed over."""
     source, wire = started()
     deep: Any = 1
     for _ in range(30_000):
@@ -247,7 +247,7 @@ def test_a_record_nested_deeper_than_the_stack_is_a_failure_in_its_place() -> No
 
 
 def poll(source: StageSource, *answers: Any) -> None:
-    """Poll once for each answer; an exception is raised by the task."""
+    """Poll once per result; the task raises results that are exceptions."""
     for answer in answers:
         polls.append(partial(_give, answer))
         source.poll()
@@ -266,14 +266,14 @@ def values(batch: Batch) -> list[str]:
 
 
 def test_task_starts_with_its_configuration_and_offsets() -> None:
-    """A task may read where it left off while it starts."""
+    """A task may read its last offset while it starts."""
     source, _ = started()
     assert heard == [("start", {"a": "1"}, {"position": 5})]
     assert source.may_poll
 
 
-def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None:
-    """JSON has no bytes, so both say base64, as in Kafka Connect."""
+def test_source_partitions_with_bytes_are_looked_up_in_stored_form() -> None:
+    """JSON has no bytes, so both use base64, as in Kafka Connect."""
     asked = []
 
     def answer(call: ReadOffsets) -> StoredOffsets:
@@ -286,7 +286,7 @@ def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None
 
 
 def test_polling_needs_credit_and_permission() -> None:
-    """Credit and hold are apart from each other; a hand-over costs one credit, an empty poll none."""
+    """Credit and hold are independent; a hand-over costs one credit, an empty poll none."""
     source, wire = started()
     source.credit(AddCredit(1 - CREDIT))
     poll(source, None, [])
@@ -300,10 +300,10 @@ def test_polling_needs_credit_and_permission() -> None:
     assert len(wire.handed_over) == 1
 
 
-def test_polls_that_bring_nothing_are_told_to_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once they did for as long as was asked, and again behind the next records; one that is to be repeated is none.
+def test_empty_polls_are_reported_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the requested time, and again after the next records; a retried poll does not count as empty.
 
-    The notice comes behind all that was handed over, so whoever hears it has all there was.
+    The notice follows everything that was handed over.
     """
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
@@ -334,8 +334,8 @@ def test_polls_that_bring_nothing_are_told_to_who_asked(monkeypatch: pytest.Monk
     assert silent.told(PollsEmpty) == 0
 
 
-def test_a_task_that_says_that_there_is_nothing_is_believed_by_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind a poll that brought nothing, until that is told; what it raises there is raised by a poll."""
+def test_exhausted_task_is_reported_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an empty poll; errors of the check are errors of the poll."""
     answers: list[bool] = []
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
     monkeypatch.setattr(Task, "is_exhausted", lambda _: answers.pop(0))
@@ -352,8 +352,8 @@ def test_a_task_that_says_that_there_is_nothing_is_believed_by_who_asked(monkeyp
     assert (wire.told(PollsEmpty), wire.told(PollFailed)) == (1, 1)
 
 
-def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of large hand-overs there are two, one that is on its way and one that waits, whatever credit is left."""
+def test_large_hand_overs_limit_how_far_a_task_is_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are at most two large hand-overs, one in transit and one waiting, whatever the credit."""
     source, wire = started()
 
     def polled_after(dealt_with: int) -> int:
@@ -368,8 +368,8 @@ def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyP
     assert [polled_after(count) for count in (CREDIT, 0, 1, 1, 2)] == [2, 0, 1, 1, 2]
 
 
-def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind a first one: until a poll brings nothing, until none are wanted, and until one fails."""
+def test_quick_polls_are_joined_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a first one: until a poll is empty, polling is held, or a poll fails."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     poll(source, records("a"), records("b"), records("c", "d"), None, records("e"), records("f"))
@@ -384,8 +384,8 @@ def test_polls_that_follow_each_other_are_one_hand_over_where_that_is_wanted(mon
 
 
 @pytest.mark.skipif(RowTexts is None, reason="nothing was compiled")
-def test_records_of_many_kinds_are_packed_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several polls together as well; those of one kind, and those that steps are to see, are batches."""
+def test_records_of_many_kinds_are_packed_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several polls together as well; records of one kind, and those for steps, are batches."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     many = [
         SourceRecord({"p": n}, {"at": n}, f"t{n % 9}", value_schema=schema, value=value)
@@ -410,12 +410,12 @@ def test_records_of_many_kinds_are_packed_where_that_is_wanted(monkeypatch: pyte
 
 
 def batch_of(batch: Batch) -> Any:
-    """Return what a batch says."""
+    """Return the content of a batch."""
     return batch.topic, batch.source_partition, rows_of(batch).tolist(), values(batch)
 
 
-def test_a_task_may_use_again_what_it_has_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One offset that is counted up, one list, one value: what waits is as it was when it was polled."""
+def test_task_may_reuse_returned_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One offset that is updated, one list, one value: buffered records stay as they were when polled."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     offset, value, returned = {"position": 0}, {"rows": [0]}, list[SourceRecord]()
@@ -444,7 +444,7 @@ ROW = (
 
 
 class Reuser:
-    """Makes records of any kind of the same few objects, which it changes for each; knows what they were."""
+    """Creates records of any kind from the same few objects, changing them each time; remembers their content."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -477,8 +477,8 @@ class Reuser:
         return self._returned
 
 
-def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polls of any size and pace, records of any kind, in their order."""
+def test_reused_objects_do_not_change_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls of any size and pace, records of any kind, in order."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 0.001)
     chance = random.Random(136)
     reuser = Reuser(chance)
@@ -504,8 +504,8 @@ def test_whatever_a_task_uses_again_each_record_is_what_it_was(monkeypatch: pyte
     assert len(wire.handed_over) < 600, "nothing ever waited"
 
 
-def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each in its place, as if its poll had been handed over by itself."""
+def test_mismatched_records_are_found_among_buffered_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in its position, as if its poll had been handed over separately."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     bad = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema=STRING_SCHEMA, value=5)
@@ -518,12 +518,12 @@ def test_records_that_are_not_what_they_say_are_found_among_those_that_wait(monk
 
 
 SHAPELESS = SourceRecord({"file": "f"}, {"position": 1}, "t", value_schema="text", value="x")  # type: ignore[arg-type]
-"""What cannot become a column at all."""
+"""A value that no column can hold."""
 
 
 @pytest.mark.parametrize("then", ["empty", "raises", "hold"])
-def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
-    """Once, also where it is found when the task fails anyway, or is to be polled no more."""
+def test_record_that_no_column_can_hold_fails_its_task(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+    """Once, also if it is found while the task fails anyway, or when polling is held."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True)
     poll(source, records("a"), [SHAPELESS])
@@ -536,8 +536,8 @@ def test_a_record_that_cannot_be_columns_fails_its_task(monkeypatch: pytest.Monk
     source.end()
 
 
-def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.LogCaptureFixture) -> None:
-    """However long that poll takes; what it returns or raises behind that goes nowhere, and is noted."""
+def test_error_found_during_a_poll_fails_the_task_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    """However long that poll takes; what it returns or raises afterwards is logged only."""
     for then in (records("b"), RuntimeError("gone")):
         source, wire = started(joins_polls=True)
 
@@ -560,8 +560,8 @@ def test_what_comes_to_light_during_a_poll_fails_the_task_then(caplog: pytest.Lo
     ]
 
 
-def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is in a transaction is for the task to say."""
+def test_polls_with_transaction_boundaries_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task defines what is in a transaction."""
     monkeypatch.setattr(poll_buffer, "APART_SECONDS", 3600.0)
     source, wire = started(joins_polls=True, ends_transactions=True)
     poll(source, records("a"), records("b"))
@@ -569,7 +569,7 @@ def test_who_ends_transactions_hands_over_each_poll(monkeypatch: pytest.MonkeyPa
 
 
 def test_polled_records_are_handed_over_as_batches() -> None:
-    """One group per poll; where records alternate between topics there is a batch for each, and the order is told."""
+    """One group per poll; alternating topics give a batch each, with the order in their row numbers."""
     source, wire = started()
     first, second, third = records("a", "b", "c")
     poll(source, [first, second.new_record(topic="u"), third], [first])
@@ -581,8 +581,8 @@ def test_polled_records_are_handed_over_as_batches() -> None:
     assert single.batches[0].column("row") is None
 
 
-def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
-    """The records come in its place, and are heard of like others; the next poll asks for batches again."""
+def test_declined_batch_poll_is_one_poll() -> None:
+    """The records replace it, and are notified like others; the next poll tries batches again."""
     source, wire = started("Batch")
     polls.append(lambda: NotImplemented)
     poll(source, records("a", "b"))
@@ -595,7 +595,7 @@ def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
 
 
 def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The polled batch goes along with what the steps made of it, because positions are counted in it."""
+    """The polled batch is sent with the result of the steps, because positions are counted in it."""
     monkeypatch.syspath_prepend(str(SAMPLES))
     plugins = Plugins("source")
     plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
@@ -608,10 +608,10 @@ def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None
     assert result.column("row").to_pylist() == [0, 3]
 
 
-def test_values_that_nobody_wants_to_see_are_not_made_twice() -> None:
-    """Steps are given the records themselves; what was polled still tells which ones these were, and where it failed.
+def test_unused_values_are_not_converted() -> None:
+    """Steps get the records themselves; the polled batch still identifies them and their failures.
 
-    Whoever shows records wants all of them, and so does a batch without steps, which is what goes on.
+    If records are logged all their values are needed, and so are those of a batch without steps.
     """
     schema = SchemaBuilder.struct().field("text", STRING_SCHEMA).build()
     structs = [(text, Struct(schema).put("text", text)) for text in ("a", "bad", "b")]
@@ -643,8 +643,8 @@ def test_values_that_nobody_wants_to_see_are_not_made_twice() -> None:
     assert alone.data.equals(whole.data)
 
 
-def test_what_steps_made_need_not_say_where_it_was() -> None:
-    """What was polled does; nor is it told apart by that then. A step behind these may ask, and is told."""
+def test_transformed_records_may_drop_their_positions() -> None:
+    """The polled batch does, and is not split by it. A later step may still read it."""
     polled = [
         SourceRecord({"file": row % 2}, {"position": row}, "t", None, STRING_SCHEMA, "k", STRING_SCHEMA, f"{row}")
         for row in range(4)
@@ -668,8 +668,8 @@ def test_what_steps_made_need_not_say_where_it_was() -> None:
     assert both.column("key").to_pylist() == ["K"] * 4
 
 
-def test_what_may_not_fit_is_judged_before_the_steps() -> None:
-    """A text may be a number, a list in a struct may have changed: they fail as they were polled, seen or not."""
+def test_mismatched_records_fail_before_the_steps() -> None:
+    """A text that is a number, a changed list in a struct: they fail as polled, whether steps use them or not."""
     schema = SchemaBuilder.struct().field("list", SchemaBuilder.array(STRING_SCHEMA).build()).build()
     changed = Struct(schema).put("list", ["a"])
     changed.get("list").append(1)
@@ -683,8 +683,8 @@ def test_what_may_not_fit_is_judged_before_the_steps() -> None:
 
 
 @pytest.mark.parametrize("connector", ["Curious", "Batch"])
-def test_task_hears_of_each_of_its_records(connector: str) -> None:
-    """Numbers count the records of all polls, so each one is told of the very record it returned."""
+def test_task_is_notified_of_each_record(connector: str) -> None:
+    """Numbers count the records of all polls, so each notification has the record that was returned."""
     source, _ = started(connector)
     heard.clear()
     for answer in (records("a", "b"), None, records("c"), records("d")):
@@ -702,8 +702,8 @@ def test_task_hears_of_each_of_its_records(connector: str) -> None:
     ]
 
 
-def test_task_that_fails_at_a_record_hears_of_the_next(caplog: pytest.LogCaptureFixture) -> None:
-    """As in Kafka Connect, what ``commit`` and ``commit_record`` raise is noted and nothing else."""
+def test_failing_commit_record_does_not_stop_notifications(caplog: pytest.LogCaptureFixture) -> None:
+    """As in Kafka Connect, what ``commit`` and ``commit_record`` raise is only logged."""
     source, _ = started("Curious")
     heard.clear()
     poll(source, records("fail", "b"))
@@ -715,15 +715,15 @@ def test_task_that_fails_at_a_record_hears_of_the_next(caplog: pytest.LogCapture
     assert "RuntimeError: commit failed" in errors
 
 
-def test_task_says_of_what_it_wants_to_hear() -> None:
-    """Who leaves ``commit`` and ``commit_record`` as they are does nothing when they are called."""
+def test_task_declares_its_notifications() -> None:
+    """The inherited ``commit`` and ``commit_record`` do nothing."""
     source = StageSource(Wire(), Transformations(Plugins("source")))  # type: ignore[arg-type]
     answers = [source.start(StartSource(f"{__name__}:{each}Connector", {})) for each in ("Plain", "Curious")]
     assert [(each.wants_records, each.wants_commits) for each in answers] == [(False, False), (True, True)]
 
 
-def test_task_that_does_not_care_is_not_remembered_for() -> None:
-    """Records of a task that leaves ``commit_record`` as it is are not kept."""
+def test_records_without_commit_record_are_not_kept() -> None:
+    """Records are not kept for a task that does not override ``commit_record``."""
     source, _ = started()
     poll(source, records("a"))
     assert source._pending == {}
@@ -750,17 +750,17 @@ def test_failing_poll_is_reported_once() -> None:
         (iter([]), "list_iterator"),
     ],
 )
-def test_what_a_poll_returns_instead_of_records_is_named(returned: Any, what: str) -> None:
-    """Its author is told that, and not what the host missed in it."""
+def test_invalid_result_of_a_poll_is_named(returned: Any, what: str) -> None:
+    """Its author gets that message instead of a consequence in the host."""
     source, wire = started()
     polls.append(lambda: returned)
     source.poll()
     (failed,) = wire.sent
     assert isinstance(failed, PollFailed)
-    assert failed.error.message == f"poll returned {what}, and not a list of SourceRecord"
+    assert failed.error.message == f"poll returned {what}, not a list of SourceRecord"
 
 
-def test_retriable_poll_is_noted_and_repeated(caplog: pytest.LogCaptureFixture) -> None:
+def test_retriable_poll_is_logged_and_repeated(caplog: pytest.LogCaptureFixture) -> None:
     """Kafka Connect logs it and polls again."""
     source, wire = started()
     poll(source, RetriableError("not now"), records("a"))
@@ -778,7 +778,7 @@ def test_task_is_stopped_once() -> None:
 
 
 def test_task_whose_start_failed_is_stopped() -> None:
-    """Whatever a start has opened by then must be closed."""
+    """What it has opened must be closed."""
     wire: Any = Wire()
     source = StageSource(wire, Transformations(Plugins("source")))
     with pytest.raises(RuntimeError, match="cannot start"):
@@ -787,8 +787,8 @@ def test_task_whose_start_failed_is_stopped() -> None:
     assert heard[1:] == ["stop"]
 
 
-def test_end_without_start_is_nothing() -> None:
-    """A stage that only transforms has no task to stop."""
+def test_end_without_start_does_nothing() -> None:
+    """A stage with transformations only has no task to stop."""
     wire: Any = Wire()
     StageSource(wire, Transformations(Plugins("source"))).end()
     assert heard == []

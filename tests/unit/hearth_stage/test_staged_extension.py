@@ -1,4 +1,4 @@
-"""A REST extension in its stage: what it is given, and what it asks its host."""
+"""A REST extension in its stage: its calls, and its calls to the host."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def extension() -> Any:
 
 
 def request(path: str, **params: str) -> ForwardedRequest:
-    """Return a request of somebody who knows the word."""
+    """Return a request with the right password."""
     return ForwardedRequest("GET", path, {}, {"x-word": "friend"}, b"", params)
 
 
 def test_requests_pass_or_end(extension: StageExtension) -> None:
-    """Null lets one pass."""
+    """Null lets a request pass."""
     assert extension.judge(JudgeRequest(request("/"))) == Filtered(None)
     ended = extension.judge(JudgeRequest(ForwardedRequest("GET", "/p", {}, {}, b"x", {}))).response
     assert ended is not None
     assert (ended.status, ended.body, ended.headers["x-path"]) == (403, b"x", "/p")
 
 
-def test_the_host_is_asked_for_the_state_of_the_cluster(extension: StageExtension) -> None:
-    """While the extension answers a request; what there is not is the author API's error."""
+def test_cluster_state_is_requested_from_the_host(extension: StageExtension) -> None:
+    """While the extension answers a request; an unknown connector is the author API's error."""
     answer = extension.serve(ServeRequest(0, request("/audit/c", name="c"))).response
     assert answer.body == (
         b'{"all": ["c"], "type": "sink", "state": "RUNNING", "tasks": {"0": "FAILED"}, "topic": "t", '
@@ -82,8 +82,8 @@ def test_the_host_is_asked_for_the_state_of_the_cluster(extension: StageExtensio
         extension.serve(ServeRequest(0, request("/audit/d", name="d")))
 
 
-def test_bodies_travel_as_base64() -> None:
-    """What is none is no message."""
+def test_bodies_are_sent_as_base64() -> None:
+    """Anything else makes the message malformed."""
     from hearth_stage.form import codec_of
 
     codec = codec_of(ForwardedRequest)

@@ -17,25 +17,25 @@ SAID: list[str] = []
 
 
 class Sample(TokenProvider):
-    """Makes a token of what it is told."""
+    """Creates a token from its configuration."""
 
     def configure(self, configs: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Take a scope and a user, or refuse to."""
+        """Accept a scope and a user, or raise."""
         if "user" not in options:
             raise ConfigError("nobody to log in")
         self._user, self._scope = options["user"], configs["sasl.oauthbearer.scope"]
 
     def token(self) -> OAuthBearerToken:
-        """Return it."""
+        """Return the token."""
         return OAuthBearerToken(f"secret of {self._user}", 5, self._user, {"scope": self._scope})
 
     def close(self) -> None:
-        """Say so."""
+        """Record the close."""
         SAID.append("closed")
 
 
 class Wrong(Sample):
-    """Returns what is no token."""
+    """Returns something that is not a token."""
 
     def token(self) -> Any:
         """Return a text alone."""
@@ -49,8 +49,8 @@ def loaded(name: str) -> StageTokenProvider:
     return stage
 
 
-def test_the_provider_that_was_loaded_answers_and_is_closed() -> None:
-    """Once, at the end; a stage that has none has nothing to close."""
+def test_loaded_provider_answers_and_is_closed() -> None:
+    """Once, at the end; a stage without one has nothing to close."""
     StageTokenProvider().end()
     stage = loaded("Sample")
     given = stage.get(AskToken())
@@ -61,14 +61,14 @@ def test_the_provider_that_was_loaded_answers_and_is_closed() -> None:
     assert SAID == ["closed"]
 
 
-def test_what_it_refuses_is_raised() -> None:
+def test_error_of_configure_is_raised() -> None:
     """No client starts without it."""
     with pytest.raises(ConfigError, match="nobody to log in"):
         StageTokenProvider().load(LoadTokenProvider(f"{__name__}:Sample", {}, {}))
 
 
-def test_what_is_no_token_is_refused_without_being_shown() -> None:
-    """It may be secret all the same; nor does any of the messages show one."""
+def test_invalid_token_is_rejected_without_being_shown() -> None:
+    """It may be secret; messages do not show tokens either."""
     with pytest.raises(TypeError, match=r"^token\(\) must return an OAuthBearerToken .*, not str$"):
         loaded("Wrong").get(AskToken())
     shown = repr(

@@ -1,4 +1,4 @@
-"""Tenants of one stage process: what each is asked and says is its own, and they leave one by one."""
+"""Tenants of one stage process: each has its own calls and messages, and they leave one by one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ended: queue.Queue[str] = queue.Queue()
 
 
 class Connector(SourceConnector):
-    """Asks to be asked again when it starts, and waits in its call for task configurations where it is to."""
+    """Requests reconfiguration when it starts, and can block in its call for task configurations."""
 
     def version(self) -> str:
         """Return a version."""
@@ -53,18 +53,18 @@ class Connector(SourceConnector):
         return Task
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Say who it is, and on which thread."""
+        """Return its identity and thread."""
         if self._name == "slow":
             assert gate.wait(TIMEOUT)
         return [{"name": self._name, "tenant": str(current_tenant()), "thread": threading.current_thread().name}]
 
     def stop(self) -> None:
-        """Note it."""
+        """Record the stop."""
         ended.put(self._name)
 
 
 class Sink:
-    """What is needed of a connector whose task waits in each put."""
+    """The connector of a task that blocks in each put."""
 
     def task_class(self) -> type[Task]:
         """Return the class below."""
@@ -72,7 +72,7 @@ class Sink:
 
 
 class WaitingTask(SinkTask):
-    """Says what it has, and goes on when it may."""
+    """Reports its records, and continues when permitted."""
 
     def version(self) -> str:
         """Return a version."""
@@ -98,7 +98,7 @@ class HeldProgram(Program):
 
 
 class Runtime:
-    """The other end of a stage, which runs in a thread here."""
+    """The other end of a stage that runs in a thread here."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
@@ -146,14 +146,14 @@ def runtime() -> Iterator[Runtime]:
     made.close()
 
 
-def test_puts_that_wait_are_left_out_while_the_task_is_at_one(runtime: Runtime) -> None:
-    """Of a hundred that are slow, a stop waits for one; the runtime counts what it wrote, and the next is taken."""
+def test_queued_puts_are_skipped_during_a_put(runtime: Runtime) -> None:
+    """With a hundred slow puts, a stop waits for one; the runtime counts its notices, and the next put applies."""
     runtime.call(StartSink(f"{__name__}:Sink", {}))
     first = runtime.channel.begin(put("a"))
     assert ended.get(timeout=TIMEOUT) == "a"
     others = [runtime.channel.begin(put(text, heard=0)) for text in "bc"]
     runtime.channel.notify(SkipPuts())
-    runtime.call(AskStacks())  # is answered when all before it was read
+    runtime.call(AskStacks())  # is answered after everything before it was read
     gate.set()
     assert [answer.result(TIMEOUT).taken for answer in (first, *others)] == [1, 0, 0]
     assert runtime.call(put("b")).taken == runtime.call(put("c", heard=1)).taken == 1
@@ -161,7 +161,7 @@ def test_puts_that_wait_are_left_out_while_the_task_is_at_one(runtime: Runtime) 
 
 
 def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:
-    """Its calls go to its own instance; what it says bears its number."""
+    """Its calls reach its own instance; its messages have its number."""
     for tenant in (1, 2):
         runtime.live(tenant)
         asked = runtime.heard.get(timeout=TIMEOUT)
@@ -170,8 +170,8 @@ def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:
     assert told == [{"name": f"of {each}", "tenant": str(each), "thread": f"stage-{each}"} for each in (1, 2)]
 
 
-def test_a_call_waits_for_no_other_tenant(runtime: Runtime) -> None:
-    """Nor does the stage as a whole."""
+def test_call_does_not_wait_for_other_tenants(runtime: Runtime) -> None:
+    """The stage as a whole does not wait either."""
     runtime.live(1, name="slow")
     runtime.live(2)
     waiting = runtime.channel.begin(AskTaskConfigs(1), 1)
@@ -182,8 +182,8 @@ def test_a_call_waits_for_no_other_tenant(runtime: Runtime) -> None:
     assert waiting.result(TIMEOUT).configs[0]["name"] == "slow"
 
 
-def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None:
-    """Also one whose start failed half-way; the others stay."""
+def test_leaving_tenant_is_stopped_and_removed(runtime: Runtime) -> None:
+    """Also if its start failed half-way; the others stay."""
     runtime.live(1)
     with pytest.raises(Exception, match="it does not start"):
         runtime.live(2, fail="yes")
@@ -197,7 +197,7 @@ def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None
 
 
 def test_records_of_a_poll_are_not_searched_for_cycles(runtime: Runtime) -> None:
-    """A thousand of ten objects each are made and dropped without a look at them; connectors stay as they are."""
+    """Thousands of objects are created and dropped without a search; connectors keep the default."""
     before = gc.get_threshold()
     looks: list[str] = []
 
@@ -225,8 +225,8 @@ def test_all_tenants_end_with_the_connection(runtime: Runtime) -> None:
     assert {ended.get(timeout=TIMEOUT) for _ in (1, 2)} == {"of 1", "of 2"}
 
 
-def test_a_tenant_that_is_no_number_ends_the_connection(runtime: Runtime) -> None:
-    """It cannot be understood."""
+def test_malformed_tenant_number_ends_the_connection(runtime: Runtime) -> None:
+    """The message is malformed."""
     runtime.channel.send({"id": 7, "op": "ping", "args": {}, "tenant": "one"})
     assert runtime.channel.closed.wait(TIMEOUT)
     with pytest.raises(ChannelClosed):

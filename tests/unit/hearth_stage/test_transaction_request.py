@@ -1,4 +1,4 @@
-"""Where a task wants its transactions to end, from its context to what the stage says."""
+"""Transaction boundaries, from the task's context to the stage's messages."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def cuts(requests: TransactionRequests, polled: list[SourceRecord]) -> list[tupl
     return [([each.value for each in part], aborts) for part, aborts in requests.cut(polled)]
 
 
-def test_a_poll_is_cut_behind_the_records_that_were_named() -> None:
-    """What was asked for a record counts once, and only for that very record."""
+def test_poll_is_split_after_requested_records() -> None:
+    """A request for a record applies once, and only to that very record."""
     requests, polled = TransactionRequests(), records("a", "b", "c", "b")
     requests.commit_transaction(polled[1])
     requests.abort_transaction(polled[2])
@@ -38,8 +38,8 @@ def test_a_poll_is_cut_behind_the_records_that_were_named() -> None:
     assert cuts(requests, polled) == [(["a", "b", "c", "b"], None)]
 
 
-def test_what_is_asked_of_a_batch_comes_behind_all_of_it() -> None:
-    """Also where the poll returned nothing: it ends what polls before have begun."""
+def test_request_for_a_batch_follows_all_of_it() -> None:
+    """Also if the poll returned nothing: it ends the transaction of earlier polls."""
     requests = TransactionRequests()
     requests.commit_transaction()
     assert cuts(requests, records("a", "b")) == [(["a", "b"], False)]
@@ -48,8 +48,8 @@ def test_what_is_asked_of_a_batch_comes_behind_all_of_it() -> None:
     assert cuts(requests, []) == [([], None)]
 
 
-def test_both_ends_of_one_transaction_are_an_error() -> None:
-    """As in Kafka Connect the task fails, lest a connector swallow what it is told."""
+def test_commit_and_abort_of_one_transaction_are_an_error() -> None:
+    """As in Kafka Connect the task fails, even if a connector would ignore the error."""
     requests, (record,) = TransactionRequests(), records("a")
     requests.commit_transaction()
     requests.abort_transaction()
@@ -66,17 +66,17 @@ Script = list[tuple[str, "int | None"]]
 
 
 class Bounded(SourceTask):
-    """Says where its transactions end, where it may."""
+    """Requests the ends of its script, if it has a transaction context."""
 
     script: ClassVar[Script] = []
     contexts: ClassVar[list[Any]] = []
 
     def start(self, props: Any) -> None:
-        """Note whether there are transactions."""
+        """Record whether there are transactions."""
         self.contexts.append(self.context.transaction_context())
 
     def poll(self) -> list[SourceRecord] | None:
-        """Return three records, or nothing, and ask for what the script says."""
+        """Return three records, or none, and request the ends of the script."""
         ask, place = self.script.pop(0)
         polled = records("a", "b", "c")
         for end in ask.split():
@@ -89,7 +89,7 @@ class Bounded(SourceTask):
 
 
 class BoundedConnector(SourceConnector):
-    """Has such tasks."""
+    """The connector of such tasks."""
 
     def version(self) -> str:
         """Return a version."""
@@ -103,18 +103,18 @@ class BoundedConnector(SourceConnector):
 
 
 class Wire:
-    """The runtime's side: notes notices."""
+    """The runtime's side: records notices."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
 
     def notify(self, notice: Any) -> None:
-        """Note how many records were handed over, or the notice."""
+        """Record the number of records handed over, or the notice."""
         self.sent.append(sum(each.num_rows for each in notice.batches) if isinstance(notice, HandOver) else notice)
 
 
 def polled(script: Script, *, ends_transactions: bool = True) -> list[Any]:
-    """Return what a stage says whose task follows a script."""
+    """Return the messages of a stage whose task follows a script."""
     Bounded.script, Bounded.contexts = script, []
     wire: Any = Wire()
     source = StageSource(wire, Transformations(Plugins("source")))
@@ -126,18 +126,18 @@ def polled(script: Script, *, ends_transactions: bool = True) -> list[Any]:
     return sent
 
 
-def test_a_stage_says_where_transactions_end() -> None:
-    """Between the records it hands over, each part on its own."""
+def test_stage_reports_transaction_boundaries() -> None:
+    """Between the records it hands over, each part separately."""
     assert polled([("commit", 1), ("", 0), ("abort", None)]) == [2, COMMIT, 1, 3, ABORT]
 
 
-def test_a_task_that_asks_for_both_fails() -> None:
+def test_task_that_requests_both_ends_fails() -> None:
     """Nothing of the poll is handed over: its transaction would have no end."""
     (failed,) = polled([("commit abort", 0)])
     assert isinstance(failed, PollFailed)
 
 
-def test_a_task_has_no_say_in_transactions_unless_it_is_to_have() -> None:
-    """``transaction_context`` is ``None`` then, by which tasks tell."""
+def test_task_without_boundaries_has_no_transaction_context() -> None:
+    """``transaction_context`` is ``None`` then, which tasks check."""
     assert polled([("", 0)], ends_transactions=False) == [3]
     assert Bounded.contexts == [None]

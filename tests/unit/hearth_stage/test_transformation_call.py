@@ -1,4 +1,4 @@
-"""Calls of transformations and predicates: what a predicate says of each row comes back as a mask."""
+"""Calls of transformations and predicates: the answers of a predicate return as a mask."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hearth_stage.transformation_call import AskPredicate, PredicateAnswers
 ROWS = Batch(None, None, None, pa.RecordBatch.from_arrays([pa.array([0, 1], pa.int32())], names=["row"]))
 
 
-def test_mask_travels_as_true_and_false() -> None:
-    """One for each row."""
+def test_mask_is_sent_as_booleans() -> None:
+    """One per row."""
     members, batches = encoded(PredicateAnswers(pa.array([True, False])))
     assert members["mask"] == [True, False]
     answers = decoded(PredicateAnswers, members, batches)
@@ -23,13 +23,13 @@ def test_mask_travels_as_true_and_false() -> None:
 
 
 @pytest.mark.parametrize("mask", [[1, 0], [True, None], "yes", None])
-def test_what_is_no_mask_is_refused(mask: Any) -> None:
-    """A plugin's truth is turned into one before it travels."""
+def test_malformed_mask_is_rejected(mask: Any) -> None:
+    """A plugin's truthy values are converted before they are sent."""
     with pytest.raises(ValueError, match="a mask is a list of true and false"):
         decoded(PredicateAnswers, {"mask": mask}, [])
 
 
-def test_mask_of_other_rows_is_refused() -> None:
-    """Columns lie side by side, so each answer would be about another record (invariant 3)."""
-    with pytest.raises(ValueError, match="answers for 1 rows of 2"):
+def test_mask_of_another_length_is_rejected() -> None:
+    """Answers match by position, so each would be about another record (invariant 3)."""
+    with pytest.raises(ValueError, match="answers for 1 of 2 rows"):
         AskPredicate("p", ROWS).verify(PredicateAnswers(pa.array([True])))
