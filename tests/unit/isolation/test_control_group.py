@@ -1,4 +1,4 @@
-"""Control groups of stages, in folders that stand for those of a kernel, which are delegated on few machines."""
+"""Control groups of stages, in directories that stand for the kernel's, because few machines delegate them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LIMITS = Limits(memory_bytes=128 << 20, cpus=1.5)
 
 
 class Machine:
-    """The files by which a process learns in which group it is, and those of the groups."""
+    """The files that tell a process its group, and the files of the groups."""
 
     def __init__(self, root: Path, own: str = "/a.slice/hearth.service/host", mounted: str = "/") -> None:
-        """Make a service whose processes are in a group of their own below the one that was delegated."""
+        """Create a service whose processes are in a subgroup of the delegated group."""
         self.proc = root / "proc"
         self.delegated = root / "groups" / os.path.relpath("/a.slice/hearth.service", mounted)
         (self.delegated / "host").mkdir(parents=True)
@@ -42,7 +42,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Make one; its groups, which are folders with files, are not waited for until they are empty."""
+    """Create one; its groups are plain directories, which are not polled until they are empty."""
     monkeypatch.setattr(module, "TIMEOUT", 1)
     try:
         return Machine(tmp_path)
@@ -50,8 +50,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         pytest.skip("the file system of the tests has no attributes")
 
 
-def test_the_group_that_was_delegated_is_found(machine: Machine, tmp_path: Path) -> None:
-    """Also where only a part of all groups is mounted, as in a container."""
+def test_delegated_group_is_found(machine: Machine, tmp_path: Path) -> None:
+    """Also if only a part of the hierarchy is mounted, as in a container."""
     assert delegated_group(machine.proc) == machine.delegated
     assert (machine.delegated / "cgroup.subtree_control").read_text() == "+cpu +memory"
     part = Machine(tmp_path / "part", mounted="/a.slice")
@@ -59,8 +59,8 @@ def test_the_group_that_was_delegated_is_found(machine: Machine, tmp_path: Path)
 
 
 @pytest.mark.parametrize("lacks", ["delegated", "empty", "controllers", "mounted", "writable", "of version 2"])
-def test_no_group_is_taken_that_is_somebody_elses(machine: Machine, lacks: str) -> None:
-    """Root may write to all of them, and systemd counts on nobody doing so."""
+def test_group_that_is_not_delegated_is_not_used(machine: Machine, lacks: str) -> None:
+    """Root may write to all of them, but systemd requires that nobody does."""
     if lacks == "delegated":
         os.removexattr(machine.delegated, "user.delegate")
     elif lacks == "empty":
@@ -77,7 +77,7 @@ def test_no_group_is_taken_that_is_somebody_elses(machine: Machine, lacks: str) 
 
 
 def test_a_group_has_the_limits_of_its_stage(machine: Machine) -> None:
-    """In the kernel's words; what a process left that was killed is cleared away."""
+    """In the kernel's format; groups of killed processes are removed."""
     left = machine.delegated / "hearth-stage-0-1"
     left.mkdir()
     group = ControlGroup(machine.delegated, LIMITS)
@@ -94,10 +94,10 @@ def test_a_group_has_the_limits_of_its_stage(machine: Machine) -> None:
     assert [each.name for each in only.path.iterdir()] == ["cpu.max"]
 
 
-def test_a_stage_joins_its_group_before_it_says_a_word(
+def test_stage_joins_its_group_before_its_hello(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is started and one that is forked; when the kernel has ended one, that is told."""
+    """A started and a forked one; if the kernel kills one for its memory, that is reported."""
     monkeypatch.setattr(enforcement, "delegated_group", lambda: machine.delegated)
     environment = python_environment("test", host(), (str(tmp_path),)).confined(Confinement(limits=LIMITS))
     stages = [Stage.start(environment, "test-0") for _ in range(2)]

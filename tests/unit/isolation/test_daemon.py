@@ -1,4 +1,4 @@
-"""What a plugin starts ends with its stage, whatever session and parent it has given itself."""
+"""What a plugin starts ends with its stage, whatever its session and parent."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ Begin = Callable[[str], Stage]
 
 
 def daemons(seconds: str) -> list[str]:
-    """Return the programs that sleep for that long."""
+    """Return the processes that sleep for that long."""
     shown = subprocess.check_output(["ps", "ax", "-o", "stat=,args="], text=True).splitlines()
     return [each for each in shown if f"sleep {seconds}" in each and not each.startswith("Z")]
 
 
 @pytest.fixture(params=["started", "forked"])
 def begin(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
-    """Begin a stage whose plugin starts daemons that sleep for so many seconds."""
+    """Start a stage whose plugin starts daemons that sleep for this long."""
     if request.param == "forked":
         monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     stages: list[Stage] = []
@@ -69,7 +69,7 @@ def begin(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("ends", ["in order", "by itself", "killed", "by force"])
 def test_daemons_end_with_their_stage(begin: Begin, ends: str) -> None:
-    """However it ends; those of another stage go on."""
+    """However it ends; those of another stage continue."""
     stage, other = begin("1000.41"), begin("1000.42")
     other.call(Describe("doer:Plugin"))
     if ends == "by itself":
@@ -90,7 +90,7 @@ def test_daemons_end_with_their_stage(begin: Begin, ends: str) -> None:
 
 
 def test_daemons_of_a_stage_without_its_fork_server_end_with_it(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its owner ends them then."""
+    """Its owner kills them then."""
     monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     stage = begin("1000.43")
     stage.call(Describe("doer:Plugin"))

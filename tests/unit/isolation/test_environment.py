@@ -1,4 +1,4 @@
-"""An environment is a command as data, which finds its directories wherever they were copied to."""
+"""An environment is a command as data, which finds its directories wherever they were copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth.isolation.environment import Environment
 
 
 def test_command_names_what_this_machine_has(tmp_path: Path) -> None:
-    """Directories stand where the command has their numbers, also within a word; every other word is kept."""
+    """Directories replace their numbers in the command, also within a word; other words are unchanged."""
     environment = Environment("key", ("/usr/bin/java", "-cp", "{0}/*:{1}/*", "Stage"), ("/one", "/two"))
     assert environment.command_line() == ["/usr/bin/java", "-cp", "/one/*:/two/*", "Stage"]
     copied = environment.copied(tmp_path).command_line()
@@ -17,7 +17,7 @@ def test_command_names_what_this_machine_has(tmp_path: Path) -> None:
 
 
 def test_copied_directories_are_found_by_their_numbers(tmp_path: Path) -> None:
-    """Two directories may have one name; where a disk is shared the first ones are used as they are."""
+    """Two directories may have the same name; on a shared disk the original ones are used."""
     for name in ("first", "second"):
         (tmp_path / name / "site").mkdir(parents=True)
         (tmp_path / name / "site" / "name").write_text(name)

@@ -1,4 +1,4 @@
-"""What was built is known by whose it is, and goes when nobody needs it."""
+"""Environments are listed with their bundles, and removed when no bundle needs them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.bundles import build
 
 
 class Shelf:
-    """A store of environments for bundles of packages, which are built in no time."""
+    """A store of environments for bundles of packages, which build quickly."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.root = folder, folder / "environments"
         self.store = EnvironmentStore(self.root)
 
     def use(self, name: str, version: str = "1.0") -> str:
-        """Put a bundle in its place, have its environment built, and return the key."""
+        """Install a bundle, build its environment, and return the key."""
         site = build.site(self.folder / version / name, name, version, {"hearth.predicates": {"a.A": "a:A"}})
         packed = build.zip_folder(site, self.folder / f"{name}.zip")
         found = read(packed)
@@ -33,24 +33,24 @@ class Shelf:
         return self.store.ensure(found).key
 
     def age(self, key: str, days: float) -> None:
-        """Let an environment have been used last so many days ago."""
+        """Set the last use of an environment to some days ago."""
         for note in (self.root / "uses" / key).iterdir():
             moment = note.stat().st_mtime - days * DAY
             os.utime(note, (moment, moment))
 
     def of(self, key: str) -> KnownEnvironment:
-        """Return what is known of one."""
+        """Return what is known of an environment."""
         return next(each for each in self.store.inventory.all() if each.key == key)
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    """An empty one."""
+    """An empty store."""
     return Shelf(tmp_path)
 
 
-def test_each_is_known_by_the_bundles_it_was_given_to(shelf: Shelf) -> None:
-    """The last that was used comes first."""
+def test_environments_are_listed_with_their_bundles(shelf: Shelf) -> None:
+    """The most recently used comes first."""
     one, two = shelf.use("one"), shelf.use("two")
     shelf.age(two, 1)
     found = shelf.store.inventory.all()
@@ -60,7 +60,7 @@ def test_each_is_known_by_the_bundles_it_was_given_to(shelf: Shelf) -> None:
 
 
 def test_a_use_is_noted_each_time(shelf: Shelf) -> None:
-    """So that what is used now and then is not taken for forgotten."""
+    """So an environment that is used rarely does not count as unused."""
     key = shelf.use("one")
     shelf.age(key, 30)
     before = shelf.of(key).last_used
@@ -68,8 +68,8 @@ def test_a_use_is_noted_each_time(shelf: Shelf) -> None:
     assert shelf.of(key).last_used > before + 29 * DAY
 
 
-def test_what_nobody_needs_goes_and_is_built_again_when_it_is_needed(shelf: Shelf) -> None:
-    """That of a bundle that was exchanged, and of one that is gone; a dry run removes nothing."""
+def test_unneeded_environment_is_removed_and_built_again_on_request(shelf: Shelf) -> None:
+    """That of a replaced bundle, and of a removed one; a dry run removes nothing."""
     old, other, lost = shelf.use("one"), shelf.use("other"), shelf.use("lost")
     new = shelf.use("one", "1.1")
     (shelf.folder / "lost.zip").unlink()
@@ -86,8 +86,8 @@ def test_what_nobody_needs_goes_and_is_built_again_when_it_is_needed(shelf: Shel
     assert (shelf.root / old / "site" / "one.py").is_file()
 
 
-def test_what_a_process_runs_in_stays(shelf: Shelf) -> None:
-    """Though its bundle is gone: its modules may still have to be loaded."""
+def test_environment_of_a_running_process_is_kept(shelf: Shelf) -> None:
+    """Even if its bundle is removed: its modules may still have to be loaded."""
     key = shelf.use("one")
     (shelf.folder / "one.zip").unlink()
     shelf.age(key, 30)
@@ -101,8 +101,8 @@ def test_what_a_process_runs_in_stays(shelf: Shelf) -> None:
     assert [each.key for each in shelf.store.inventory.prune(0)] == [key]
 
 
-def test_what_was_left_behind_goes_unless_somebody_is_building(shelf: Shelf) -> None:
-    """A builder or a remover that was killed leaves a part, which nobody takes for an environment."""
+def test_leftover_directories_are_removed_unless_a_build_runs(shelf: Shelf) -> None:
+    """A killed builder or remover leaves a directory that nobody takes for an environment."""
     key = shelf.use("one")
     left = [shelf.root / f"{key}.building-x", shelf.root / f"{key}.removed-7"]
     for each in left:
@@ -115,7 +115,7 @@ def test_what_was_left_behind_goes_unless_somebody_is_building(shelf: Shelf) -> 
     assert shelf.of(key).is_needed
 
 
-def test_there_may_be_none(tmp_path: Path) -> None:
+def test_inventory_may_be_empty(tmp_path: Path) -> None:
     """Before the first bundle is used."""
     inventory = EnvironmentInventory(tmp_path / "nothing")
     assert (inventory.all(), inventory.prune(0)) == ([], [])

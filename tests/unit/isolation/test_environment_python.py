@@ -1,4 +1,4 @@
-"""What a plugin starts sees what the plugin sees, in stages that are started and in those that are forked."""
+"""What a plugin starts sees the same packages as the plugin, in started and in forked stages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Done = Callable[..., Any]
 
 @pytest.fixture(params=["started", "forked"])
 def done(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Done]:
-    """Have a plugin do something in a stage; returns what it says."""
+    """Run statements of a plugin in a stage and return their result."""
     stages: list[Stage] = []
 
     def do(code: str, confinement: Confinement | None = None) -> Any:
@@ -83,8 +83,8 @@ def done(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Done]:
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_a_pool_of_processes_sees_what_the_plugin_sees(done: Done, method: str) -> None:
-    """Whichever way its processes begin, the stage is not their main module, and they are in the stage's group."""
+def test_process_pool_sees_the_packages_of_the_plugin(done: Done, method: str) -> None:
+    """With every start method: the stage is not their main module, and they are in the stage's group."""
     own, (found, main, arguments, group) = done(f"said = [seen(), pool({method!r})]")
     assert found == own
     assert (main, arguments) == (None, [""])
@@ -92,8 +92,8 @@ def test_a_pool_of_processes_sees_what_the_plugin_sees(done: Done, method: str) 
 
 
 @pytest.mark.parametrize("options", [(), ("-I",), ("-E", "-s"), ("-O",)], ids=str)
-def test_the_executable_sees_what_the_plugin_sees(done: Done, options: tuple[str, ...]) -> None:
-    """Options of Python's change nothing of that; a script's own folder, or the current one, comes first as always."""
+def test_executable_sees_the_packages_of_the_plugin(done: Done, options: tuple[str, ...]) -> None:
+    """With any option of Python; the script's directory, or the current one, comes first as always."""
     own, (status, said, _) = done(
         f"import kid\nsaid = [seen(), child(*{options!r}, '-c', 'import json, kid; print(json.dumps(kid.seen()))')]"
     )
@@ -105,15 +105,17 @@ def test_the_executable_sees_what_the_plugin_sees(done: Done, options: tuple[str
 
 @pytest.mark.parametrize("package", ["pyspark", "hearth", "orjson", "click", "pytest", "pip"])
 def test_the_executable_does_not_see_the_host(done: Done, package: str) -> None:
-    """Nor do plugins that know the host's variables, PYTHONPATH among them (invariant 7)."""
+    """Even if the plugin has the host's variables, PYTHONPATH among them (invariant 7)."""
     for confinement in (None, AS_HOST):
         status, _, error = done(f"said = child('-c', 'import {package}')", confinement)
         assert status == 1
         assert f"No module named '{package}'" in error
 
 
-def test_the_hosts_import_path_is_no_plugins(done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that the worker sets for its plugins by name is theirs all the same."""
+def test_pythonpath_of_the_host_does_not_reach_plugins(
+    done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable that the worker sets for its plugins by name is theirs all the same."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "other.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
@@ -123,10 +125,10 @@ def test_the_hosts_import_path_is_no_plugins(done: Done, tmp_path: Path, monkeyp
 
 
 def test_pip_lists_the_bundle(done: Done, tmp_path: Path) -> None:
-    """A bundle that brings pip finds itself and nothing of the host."""
+    """A bundle with pip sees its own packages and none of the host's."""
     import ensurepip
 
-    of_system = sysconfig.get_config_var("WHEEL_PKG_DIR")  # Debian's Pythons have no wheels of their own
+    of_system = sysconfig.get_config_var("WHEEL_PKG_DIR")  # Debian's Pythons lack bundled wheels
     wheel = next(Path(of_system or Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)
@@ -135,7 +137,7 @@ def test_pip_lists_the_bundle(done: Done, tmp_path: Path) -> None:
 
 
 def test_programs_of_the_bundle_are_on_the_path(done: Done, tmp_path: Path) -> None:
-    """What it declares, and what was installed with it, runs on its own interpreter; so does plain ``python``."""
+    """Declared commands and installed programs run on its own interpreter; so does plain ``python``."""
     information = tmp_path / "demo-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
@@ -162,7 +164,7 @@ def test_programs_of_the_bundle_are_on_the_path(done: Done, tmp_path: Path) -> N
 
 
 def test_children_keep_the_limits_and_the_log_of_the_stage(done: Done, caplog: pytest.LogCaptureFixture) -> None:
-    """A limit of files is that of a child as well; what a child prints is in the log."""
+    """A limit on files applies to a child too; a child's output is in the log."""
     from hearth_stage.limit import Limits
 
     code = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
@@ -176,7 +178,7 @@ def test_children_keep_the_limits_and_the_log_of_the_stage(done: Done, caplog: p
 
 
 def test_a_child_that_outlives_its_parent_ends_with_the_stage(done: Done) -> None:
-    """It belongs to the stage's group, whoever its parent is."""
+    """It belongs to the stage's group, whatever its parent."""
     code = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], stdout=-3, stderr=-3).pid)"
     _, pid, _ = done(f"said = child('-c', {code!r})")
     os.kill(int(pid), 0)
@@ -185,13 +187,13 @@ def test_a_child_that_outlives_its_parent_ends_with_the_stage(done: Done) -> Non
 
 
 def test_no_sitecustomize_of_a_bundle_is_run(done: Done, tmp_path: Path) -> None:
-    """A fork server would load it for all of its stages; a plugin may import it as any other module."""
+    """A fork server would load it for all of its stages; a plugin may import it like any other module."""
     (tmp_path / "sitecustomize.py").write_text("LOADED = True\n")
     assert done("before = 'sitecustomize' in sys.modules\nimport sitecustomize\nsaid = before") is False
 
 
 def test_the_hosts_own_environment_has_the_same(tmp_path: Path) -> None:
-    """Plugins that are installed with the host have no environment of their own: children see the host, as they do."""
+    """Plugins installed with the host have no separate environment: their children see the host's packages too."""
     (tmp_path / "kid.py").write_text(PLUGIN)
     (tmp_path / "code").write_text("said = [child('-c', 'import kid, click, pytest'), pool('spawn')[0][:1], sys.path]")
     paths = [str(tmp_path), *(each for each in sys.path if each and Path(each).is_dir())]
@@ -201,10 +203,10 @@ def test_the_hosts_own_environment_has_the_same(tmp_path: Path) -> None:
     assert found == own
 
 
-def test_an_interpreter_is_made_once_and_goes_with_its_environment(
+def test_interpreter_is_created_once_and_removed_with_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of a removed environment is left when the next one is made; one that somebody removed is made again."""
+    """The interpreter of a removed environment is removed with the next creation; a deleted one is created again."""
     monkeypatch.setattr(module, "_root", lambda: tmp_path)
     sites = [str(tmp_path / "sites" / name) for name in "ab"]
     for each in sites:
@@ -224,7 +226,7 @@ def test_an_interpreter_is_made_once_and_goes_with_its_environment(
 
 
 def test_a_user_without_a_home_has_interpreters_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They lie among temporary files then, as on an executor whose user owns nothing."""
+    """They are in the temporary directory then, as on an executor whose user owns nothing."""
     (tmp_path / "home").write_text("no directory")
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -233,8 +235,8 @@ def test_a_user_without_a_home_has_interpreters_too(tmp_path: Path, monkeypatch:
     assert found.is_dir()
 
 
-def test_a_path_of_any_length_and_characters_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder may be called as nobody would call one."""
+def test_path_may_have_any_length_and_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory may have any name."""
     root = tmp_path / "a b'\"$x é" / ("long" * 40)
     root.mkdir(parents=True)
     site = tmp_path / "s'\"\\ é"

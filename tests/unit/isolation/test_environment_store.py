@@ -26,7 +26,7 @@ POINT = {"hearth.sink_connectors": {"a.Demo": "demo:Demo"}}
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep uv from the network: what is not in a bundle cannot be had."""
+    """Keep uv from the network: only packages of the bundle are available."""
     monkeypatch.setenv("UV_OFFLINE", "1")
 
 
@@ -58,7 +58,7 @@ def _built(store: EnvironmentStore) -> list[str]:
 
 
 def test_environment_holds_the_bundle_and_what_it_needs(store: EnvironmentStore) -> None:
-    """The packages of a bundle stand in one site directory, and each bundle sees its own version of a library."""
+    """The packages of a bundle are in one site directory, and each bundle has its own version of a library."""
     first = store.ensure(_bundle(build.packed("greeting_source")))
     second = store.ensure(_bundle(build.packed("greeting_transform")))
     assert first.command_line()[0] == sys.executable
@@ -68,7 +68,7 @@ def test_environment_holds_the_bundle_and_what_it_needs(store: EnvironmentStore)
 
 
 def test_environment_is_built_once(store: EnvironmentStore) -> None:
-    """The second call, also by another process's store, finds what the first one built."""
+    """The second call finds what the first one built, also from the store of another process."""
     bundle = _bundle(build.packed("greeting_source"))
     first = store.ensure(bundle)
     before = Path(first.paths[0]).parent.stat()
@@ -79,7 +79,7 @@ def test_environment_is_built_once(store: EnvironmentStore) -> None:
 
 
 def test_equal_locks_share_an_environment(store: EnvironmentStore, tmp_path: Path) -> None:
-    """A bundle in another place or form, with the same wheels, gets the same environment."""
+    """A bundle at another location or in another form, with the same wheels, gets the same environment."""
     shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "unpacked")
     packed, unpacked = _bundle(build.packed("greeting_source")), _bundle(tmp_path / "unpacked")
     assert store.ensure(packed) == store.ensure(unpacked)
@@ -87,7 +87,7 @@ def test_equal_locks_share_an_environment(store: EnvironmentStore, tmp_path: Pat
 
 
 def test_changed_bundle_gets_another_environment(store: EnvironmentStore, tmp_path: Path) -> None:
-    """Same name, same version, other content: the hash tells them apart."""
+    """With the same name and version but other content: the hash differs."""
     first = store.ensure(_demo(tmp_path / "one", code="X = 1"))
     second = store.ensure(_demo(tmp_path / "two", code="X = 2"))
     assert first.key != second.key
@@ -95,7 +95,7 @@ def test_changed_bundle_gets_another_environment(store: EnvironmentStore, tmp_pa
 
 @pytest.mark.parametrize("damage", ["missing file", "other size", "extra file", "no fingerprint", "bad fingerprint"])
 def test_damaged_environment_is_rebuilt(damage: str, store: EnvironmentStore, tmp_path: Path) -> None:
-    """An environment that is not as it was built is never used, and never a reason to fail."""
+    """A damaged environment is never used, and never a reason to fail."""
     bundle = _demo(tmp_path / "demo", code="X = 1")
     built = store.ensure(bundle)
     module = Path(built.paths[0]) / "demo.py"
@@ -118,14 +118,14 @@ def test_damaged_environment_is_rebuilt(damage: str, store: EnvironmentStore, tm
 
 @pytest.fixture
 def _no_umask() -> Iterator[None]:
-    """Let every new file be writable by everybody, as some containers do."""
+    """Let every new file be writable by everybody, as in some containers."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
-def test_environment_that_was_found_whole_just_now_is_not_looked_at_again(tmp_path: Path) -> None:
-    """A hundred connectors ask for it within a second. One that is gone is built at once all the same."""
+def test_recently_checked_environment_is_not_checked_again(tmp_path: Path) -> None:
+    """A hundred connectors request it within a second. A removed one is still built at once."""
     now = [0.0]
     store = EnvironmentStore(tmp_path / "environments", look_seconds=1.0, clock=lambda: now[0])
     bundle = _demo(tmp_path / "demo", code="X = 1")
@@ -143,7 +143,7 @@ def test_environment_that_was_found_whole_just_now_is_not_looked_at_again(tmp_pa
 @pytest.mark.usefixtures("_no_umask")
 @pytest.mark.parametrize("layout", ["wheels", "packages"])
 def test_nobody_else_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
-    """Whatever the umask says: what lies there is run; and a stage that compiles it changes nothing of that."""
+    """Whatever the umask: its content is executed; compiling by a stage does not change that either."""
     bundle = _demo(tmp_path / "demo", code="class Demo: ...")
     if layout == "packages":
         packages = build.site(tmp_path / "site", "demo", groups=POINT)
@@ -158,10 +158,8 @@ def test_nobody_else_may_write_in_an_environment(layout: str, store: Environment
 
 
 @pytest.mark.parametrize("what", ["site", "site/demo.py", "."])
-def test_environment_in_which_others_may_write_is_built_anew(
-    what: str, store: EnvironmentStore, tmp_path: Path
-) -> None:
-    """A file may be another of the same name and size then."""
+def test_environment_writable_for_others_is_rebuilt(what: str, store: EnvironmentStore, tmp_path: Path) -> None:
+    """A file could be replaced by another of the same name and size."""
     bundle = _demo(tmp_path / "demo", code="X = 1")
     built = store.ensure(bundle)
     module = Path(built.paths[0]) / "demo.py"
@@ -172,7 +170,7 @@ def test_environment_in_which_others_may_write_is_built_anew(
 
 
 def test_directory_of_environments_is_closed_to_others(store: EnvironmentStore, tmp_path: Path) -> None:
-    """Who may write there could put another environment in the place of one; also when nothing has to be built."""
+    """Anyone with write access could replace an environment; checked also if nothing has to be built."""
     bundle = _demo(tmp_path / "demo")
     built = store.ensure(bundle)
     store._root.chmod(0o777)
@@ -181,7 +179,7 @@ def test_directory_of_environments_is_closed_to_others(store: EnvironmentStore, 
 
 
 def test_compiled_files_do_not_count_as_damage(store: EnvironmentStore, tmp_path: Path) -> None:
-    """Python writes and removes ``__pycache__`` as it likes."""
+    """Python writes and removes ``__pycache__`` at any time."""
     bundle = _demo(tmp_path / "demo")
     built = store.ensure(bundle)
     shutil.rmtree(Path(built.paths[0]) / "__pycache__")
@@ -191,7 +189,7 @@ def test_compiled_files_do_not_count_as_damage(store: EnvironmentStore, tmp_path
 
 
 def test_remains_of_a_killed_builder_are_removed(store: EnvironmentStore, tmp_path: Path) -> None:
-    """A builder that was killed leaves a folder under another name; the next one clears it away."""
+    """A killed builder leaves a directory with another name; the next builder removes it."""
     bundle = _demo(tmp_path / "demo")
     key = store.ensure(bundle).key
     shutil.rmtree(store._root / key)
@@ -201,7 +199,7 @@ def test_remains_of_a_killed_builder_are_removed(store: EnvironmentStore, tmp_pa
 
 
 def test_failed_build_leaves_nothing(store: EnvironmentStore, tmp_path: Path) -> None:
-    """When building fails there is no environment, not half of one."""
+    """After a failed build there is no environment, not even a part of one."""
     shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "unpacked")
     bundle = _bundle(tmp_path / "unpacked")
     next((tmp_path / "unpacked" / "wheels").glob("greeting-*")).write_bytes(b"changed")
@@ -211,7 +209,7 @@ def test_failed_build_leaves_nothing(store: EnvironmentStore, tmp_path: Path) ->
 
 
 def test_builders_at_the_same_time_build_one_environment(tmp_path: Path) -> None:
-    """Several hosts may start at once: one builds, the others wait and use what it built."""
+    """Several hosts may start at once: one builds, the others wait and use the result."""
     bundle = _bundle(build.packed("greeting_source"))
     stores = [EnvironmentStore(tmp_path / "shared") for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -222,7 +220,7 @@ def test_builders_at_the_same_time_build_one_environment(tmp_path: Path) -> None
 
 
 def test_missing_dependency_is_named(store: EnvironmentStore, tmp_path: Path) -> None:
-    """A bundle that lacks a package, without an index to take it from, is refused with what is missing."""
+    """A bundle that lacks a package, without an index, is refused with the missing package."""
     build.plain_wheel(tmp_path, "demo", groups=POINT, requires=("nowhere-to-be-found",))
     with pytest.raises(EnvironmentRefused, match="nowhere-to-be-found") as raised:
         store.ensure(_bundle(tmp_path / "demo-1.0-py3-none-any.whl"))
@@ -230,10 +228,10 @@ def test_missing_dependency_is_named(store: EnvironmentStore, tmp_path: Path) ->
     assert "hearth bundle pack" in str(raised.value.hint)
 
 
-def test_what_declares_the_plugins_comes_from_the_bundle_alone(
+def test_distributions_that_declare_plugins_come_from_the_bundle_only(
     store: EnvironmentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a wheel that is called otherwise than what is in it, uv would take its namesake in the index instead."""
+    """If a wheel's name differs from its content, uv would install a package of that name from the index."""
     (tmp_path / "index").mkdir()
     namesake = build.plain_wheel(tmp_path / "index", "demo", "1.0")
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", {namesake: ""}))
@@ -244,10 +242,10 @@ def test_what_declares_the_plugins_comes_from_the_bundle_alone(
         store.ensure(_bundle(bundle.location))
 
 
-def test_what_the_index_adds_does_not_take_the_place_of_what_a_bundle_has(
+def test_index_does_not_replace_packages_of_a_bundle(
     store: EnvironmentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its author has tried it with that, though the index has newer ones; of several it has, the newest counts."""
+    """Its author has tested it with that version, even if the index has newer ones; of several, the newest counts."""
     (tmp_path / "index").mkdir()
     others = {build.plain_wheel(tmp_path / "index", name, "3.0"): "" for name in ("needed", "known", "twice")}
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", others))
@@ -259,8 +257,8 @@ def test_what_the_index_adds_does_not_take_the_place_of_what_a_bundle_has(
     assert found == {"demo-1.0", "known-1.0", "needed-3.0", "twice-2.0"}
 
 
-def test_store_that_is_offline_asks_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does it for what another one has locked; what is complete is built all the same."""
+def test_offline_store_does_not_use_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even for packages that another store has locked; a complete bundle is still built."""
     (tmp_path / "index").mkdir()
     needed = build.plain_wheel(tmp_path / "index", "needed", "1.0")
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", {needed: ""}))
@@ -277,7 +275,7 @@ def test_store_that_is_offline_asks_no_index(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("required", ["hearth-api>=0.1", "hearth-api[batch]", "hearth-connect>=0.1"])
 def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, tmp_path: Path, required: str) -> None:
-    """The author API comes from the host, so a bundle may require it without anybody fetching it."""
+    """The host provides the author API, so a bundle may require it without a download."""
     build.plain_wheel(tmp_path, "demo", groups=POINT, requires=(required,))
     built = store.ensure(_bundle(tmp_path / "demo-1.0-py3-none-any.whl"))
     assert not list(Path(built.paths[0]).glob("hearth*"))
@@ -285,7 +283,7 @@ def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, t
 
 @pytest.mark.parametrize("layout", ["wheels", "dependency", "packed packages", "packages"])
 def test_bundle_for_another_author_api_is_refused(store: EnvironmentStore, tmp_path: Path, layout: str) -> None:
-    """Its plugins would miss what they were made for; what only an extra requires does not count."""
+    """Its plugins would lack what they need; requirements of extras do not count."""
     newer = ("nonsense ==", "hearth-api>=99; extra == 'test'", "hearth_api >= 99")
     folder = tmp_path / "demo"
     folder.mkdir()
@@ -311,8 +309,8 @@ def test_bundle_for_another_python_is_refused(store: EnvironmentStore, tmp_path:
         store.ensure(_demo(tmp_path / "demo", requires_python=">=3.99"))
 
 
-def test_site_directory_is_used_where_it_lies(store: EnvironmentStore, tmp_path: Path) -> None:
-    """A directory of packages needs no building; a change in it is another environment."""
+def test_site_directory_is_used_in_place(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A directory of packages is not built; a change in it gives another environment."""
     site = build.site(tmp_path / "site", "demo", groups=POINT)
     first = store.ensure(_bundle(site))
     assert first.paths == (str(site),)
@@ -321,7 +319,7 @@ def test_site_directory_is_used_where_it_lies(store: EnvironmentStore, tmp_path:
 
 
 def test_packed_site_directory_is_unpacked(store: EnvironmentStore, tmp_path: Path) -> None:
-    """A zip file of packages becomes an environment of its own."""
+    """A zip file of packages becomes a separate environment."""
     site = build.site(tmp_path / "demo-1.0", "demo", groups=POINT)
     packed = shutil.make_archive(str(tmp_path / "demo"), "zip", site.parent, site.name)
     built = store.ensure(_bundle(Path(packed)))
@@ -330,14 +328,14 @@ def test_packed_site_directory_is_unpacked(store: EnvironmentStore, tmp_path: Pa
 
 
 def test_host_environment_is_what_the_host_runs_on() -> None:
-    """Plugins installed with the host see its interpreter and its path."""
+    """Plugins installed with the host use its interpreter and its path."""
     host = host_environment()
     assert (host.key, host.command_line()[0]) == ("host", sys.executable)
     assert all(os.path.isdir(path) for path in host.paths)
 
 
-def test_hosts_own_python_is_that_of_the_runtime_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Executors may have it at another path, which the user names; any other interpreter is where it is named."""
+def test_host_interpreter_is_the_runtimes_on_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have another path on executors, which the user configures; any other interpreter keeps its path."""
     own = python_environment("key", host(), ("/site",))
     other = python_environment("key", replace(host(), path="/usr/bin/python3.99"), ("/site",))
     monkeypatch.setattr(sys, "executable", "/opt/executor/python")

@@ -1,4 +1,4 @@
-"""Stages that are forked: what they share with nobody, and what is left of them whoever is killed, and when."""
+"""Forked stages: they share nothing but memory, and nothing remains of them after any kill."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
-    """Begin stages of one environment, whose plugin does what the first of them says, and close them in the end.
+    """Start stages of one environment, whose plugin runs the statements of the first, and close them at the end.
 
     None of them may claim to be the first, as if the environment had a stage already.
     """
@@ -81,12 +81,12 @@ def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
 
 
 def doing(stage: Stage) -> Describe:
-    """Return the call by which the plugin does what it does."""
+    """Return the call that runs the plugin's statements."""
     return Describe(f"{stage.connection.label}:Plugin")
 
 
 def do(stage: Stage) -> Any:
-    """Have the plugin do what it does."""
+    """Run the plugin's statements."""
     return json.loads(str(stage.call(doing(stage)).version))
 
 
@@ -98,7 +98,7 @@ def server_of(stage: Stage) -> Process:
 
 
 def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
-    """It shows their names, and an environment beside it has another one."""
+    """It shows their names, and another environment has another process."""
     first, second = begun(), begun()
     assert server_of(first) == server_of(second)
     assert [find(each.pid).title for each in (first, second)] == ["fork-0", "fork-1"]
@@ -107,9 +107,9 @@ def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
 
 
 def test_the_only_stage_of_an_environment_is_started(tmp_path: Path) -> None:
-    """It has nobody to share its memory with; where it has ended, the next one is in its place.
+    """It has nobody to share its memory with; after its end, the next one is started the same way.
 
-    It shows its name as well, and its plugins do not see by what it was told.
+    It shows its name as well, and its plugins do not see the variable that holds it.
     """
     environment = python_environment("test", host(), (str(tmp_path),))
     (tmp_path / "names.py").write_text(
@@ -129,15 +129,15 @@ def test_the_only_stage_of_an_environment_is_started(tmp_path: Path) -> None:
         stage.close()
 
 
-def test_a_stage_that_is_not_the_first_costs_next_to_nothing(begun: Begun) -> None:
-    """It loads nothing again: what it took of a processor until it spoke is some milliseconds."""
+def test_forked_stage_uses_little_processor_time(begun: Begun) -> None:
+    """It loads nothing again: until its hello it uses some milliseconds of processor time."""
     begun()
     fields = Path(f"/proc/{begun().pid}/stat").read_text().rpartition(")")[2].split()
     assert sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") < 0.05
 
 
 def test_a_stage_has_its_own_descriptors_and_no_others(begun: Begun) -> None:
-    """Neither what its fork server holds of its neighbours, nor the address where others look for that."""
+    """Neither those of its fork server for other stages, nor the server's address."""
     begun(
         """
         names = [os.readlink(f"/proc/self/fd/{each}") for each in sorted(map(int, os.listdir("/proc/self/fd")))
@@ -149,8 +149,8 @@ def test_a_stage_has_its_own_descriptors_and_no_others(begun: Begun) -> None:
     assert sorted(do(begun())) == ["/dev/null", "pipe", "pipe", "pipe", "socket"]
 
 
-def test_random_numbers_are_a_stages_own(begun: Begun) -> None:
-    """Two that were forked from one process would draw the same ones."""
+def test_forked_stages_draw_different_random_numbers(begun: Begun) -> None:
+    """Two forks of one process would draw the same ones."""
     begun("import numpy\nreturn [random.random(), numpy.random.random()]", has_columns=True)
     one, other = do(first := begun(has_columns=True)), do(second := begun(has_columns=True))
     assert server_of(first) == server_of(second)
@@ -158,10 +158,10 @@ def test_random_numbers_are_a_stages_own(begun: Begun) -> None:
     assert one[1] != other[1]
 
 
-def test_variables_and_folder_are_those_of_the_owner_at_that_time(
+def test_stage_has_the_owners_current_variables_and_directory(
     begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stage that is started has them, and so has one that is forked, whatever others of its environment have."""
+    """A started stage has them, and so has a forked one, whatever other stages of its environment have."""
     look = 'return [os.environ.get("LC_COLOUR"), os.getcwd(), subprocess.getoutput("echo $LC_COLOUR")]'
     assert do(begun(look)) == [None, os.getcwd(), ""]
     monkeypatch.setenv("LC_COLOUR", "green")
@@ -169,15 +169,15 @@ def test_variables_and_folder_are_those_of_the_owner_at_that_time(
     assert do(begun()) == ["green", str(tmp_path), "green"]
 
 
-def test_a_file_that_came_meanwhile_is_found(begun: Begun, shared: Path) -> None:
-    """What is on its path is looked at by each stage anew."""
+def test_file_created_after_the_fork_server_started_is_found(begun: Begun, shared: Path) -> None:
+    """Each stage searches its path again."""
     begun("import late\nreturn late.__name__")
     (shared / "late.py").touch()
     assert do(begun()) == "late"
 
 
 def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tmp_path: Path) -> None:
-    """Those of its tasks; where an author changes one, the next stage has it as it is then."""
+    """Those of its tasks; if an author changes one, the next stage has the new version."""
     (tmp_path / "own-1.0.dist-info").mkdir()
     (tmp_path / "own-1.0.dist-info" / "entry_points.txt").write_text("[a]\nb = c\n[hearth.preloads]\nall = own\n")
     (tmp_path / "own.py").write_text("import os\nWHOSE = os.getpid()\n")
@@ -185,7 +185,7 @@ def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tm
     assert do(connector) == connector.pid
     assert do(task) == server_of(task).pid
     limited = begun(folder=tmp_path, confinement=Confinement(limits=Limits(has_network=False)), has_columns=True)
-    assert do(limited) == limited.pid  # what is loaded before has no limits
+    assert do(limited) == limited.pid  # preloaded modules have no limits
     (tmp_path / "own.py").write_text("WHOSE = 'changed'\n")
     changed, other = (begun(folder=tmp_path, has_columns=True) for _ in range(2))
     assert do(changed) == do(other) == "changed"
@@ -204,8 +204,8 @@ def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tm
     ],
     ids=["os._exit", "sys.exit", "fault", "daemon", "all closed"],
 )
-def test_how_a_stage_ended_is_told_exactly(begun: Begun, body: str, says: str) -> None:
-    """As of one that was started, and its neighbour does not notice."""
+def test_exit_status_of_a_forked_stage_is_exact(begun: Begun, body: str, says: str) -> None:
+    """Like that of a started one, and other stages are not affected."""
     neighbour, stage = begun(body), begun()
     with pytest.raises(StageDied, match=says):
         do(stage)
@@ -220,8 +220,8 @@ def test_how_a_stage_ended_is_told_exactly(begun: Begun, body: str, says: str) -
     ],
     ids=["stopped", "deaf"],
 )
-def test_a_stage_that_does_not_react_is_ended(begun: Begun, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that a plugin does keeps its owner from ending it."""
+def test_unresponsive_stage_is_killed(begun: Begun, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a plugin does prevents its owner from killing it."""
     monkeypatch.setattr("hearth.isolation.stage.STACKS_SECONDS", 0.1)
     monkeypatch.setattr("hearth.isolation.stage.END_SECONDS", 0.1)
     stage = begun(body)
@@ -232,8 +232,8 @@ def test_a_stage_that_does_not_react_is_ended(begun: Begun, body: str, monkeypat
     assert "killed by signal 9" in str(stage.died())
 
 
-def test_stages_go_on_when_their_fork_server_is_killed(begun: Begun) -> None:
-    """The next stage has another one; how one of those before ends is told as far as anybody knows."""
+def test_stages_continue_when_their_fork_server_is_killed(begun: Begun) -> None:
+    """The next stage has a new server; the exit status of an earlier one is reported as far as it is known."""
     before = begun("return os.getppid()")
     server = server_of(before)
     os.kill(server.pid, signal.SIGKILL)
@@ -249,7 +249,7 @@ def test_stages_go_on_when_their_fork_server_is_killed(begun: Begun) -> None:
     after.call(Ping())
 
 
-def test_a_hanging_stage_without_its_fork_server_is_ended_by_force(begun: Begun) -> None:
+def test_hanging_stage_without_its_fork_server_is_killed(begun: Begun) -> None:
     """With what its plugin started, which the fork server would have killed."""
     stage = begun(
         """
@@ -283,7 +283,7 @@ sys.stdin.read()
 
 @pytest.mark.parametrize("is_served", [True, False], ids=["with its fork server", "without"])
 def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: bool) -> None:
-    """Neither stages whose plugins let no other thread run, nor what these started, nor the fork server."""
+    """Neither stages whose plugins block all threads, nor what these started, nor the fork server."""
     body = "    __import__('re').match('(a+)+$', 'a' * 64 + 'b')"
     (tmp_path / "doer.py").write_text(PLUGIN.format(body=body))
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -300,8 +300,8 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: boo
     await_end(everyone, TIMEOUT)
 
 
-def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not while there is a stage, and nothing of it is left."""
+def test_idle_fork_server_exits(begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while there is a stage; nothing of it remains."""
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
     stage = begun(folder=tmp_path)
     server = server_of(stage)
@@ -313,8 +313,8 @@ def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monk
     assert eventually(lambda: server.pid not in defunct(os.getpid()), TIMEOUT)
 
 
-def test_the_first_is_forked_where_more_follow(tmp_path: Path) -> None:
-    """It is started otherwise: a single one costs less by itself."""
+def test_first_stage_is_forked_if_more_follow(tmp_path: Path) -> None:
+    """Otherwise it is started: a single stage costs less that way."""
     environment = python_environment("test", host(), (str(tmp_path),))
     with closing(Stage.open(environment, "only")) as only:
         only.await_hello()
@@ -324,8 +324,8 @@ def test_the_first_is_forked_where_more_follow(tmp_path: Path) -> None:
         server_of(first)
 
 
-def test_the_end_of_brief_work_is_not_waited_for(tmp_path: Path) -> None:
-    """It is seen to by a thread."""
+def test_close_does_not_wait_for_a_brief_stage(tmp_path: Path) -> None:
+    """A thread waits for it."""
     environment = python_environment("test", host(), (str(tmp_path),))
     stage = Stage.open(environment, "first", more_follow=True)
     stage.await_hello()
@@ -336,8 +336,8 @@ def test_the_end_of_brief_work_is_not_waited_for(tmp_path: Path) -> None:
     assert eventually(lambda: stage.connection.process.has_ended, TIMEOUT)
 
 
-def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who wants a stage hears why, each time; the server ends when nobody does any more, though the thread goes on."""
+def test_fork_server_with_threads_does_not_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request gets the reason; the unused server exits although the thread still runs."""
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.5)
     (tmp_path / "threader.py").write_text(
         "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
@@ -347,16 +347,16 @@ def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.
     ours, theirs = socket.socketpair()
     with ours, theirs:
         for _ in range(2):
-            with pytest.raises(NotForked, match="what its fork server has loaded for all stages runs 1 threads"):
+            with pytest.raises(NotForked, match="the modules that its fork server has loaded run 1 threads"):
                 plan.fork(theirs.fileno(), "test")
     (server,) = (each for each in tree(os.getpid()) if str(tmp_path) in each.command)
     await_end([server], TIMEOUT)
 
 
-def test_module_that_hangs_or_raises_holds_up_no_stage(
+def test_hanging_or_failing_preload_delays_no_stage(
     begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One that raises is left to the stage that needs it; for one that hangs a stage is started anew."""
+    """One that raises is left to the stage that needs it; if one hangs, the stage is started."""
     (tmp_path / "pyarrow.py").write_text("raise RuntimeError('not today')\n")
     assert find(find(begun(folder=tmp_path, has_columns=True).pid).parent).title == "fork-server"
     assert "not today" in caplog.text
@@ -367,10 +367,10 @@ def test_module_that_hangs_or_raises_holds_up_no_stage(
     assert "starting it without shared memory: its fork server did not answer within 0.3 s" in caplog.text
 
 
-def test_a_fork_server_that_is_stopped_holds_up_no_stage(
+def test_suspended_fork_server_delays_no_stage(
     begun: Begun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Another process is started; where the server goes on later it forks for nobody."""
+    """A stage is started instead; if the server continues later, it forks for nobody."""
     server = server_of(begun())
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as impatient:
@@ -383,8 +383,8 @@ def test_a_fork_server_that_is_stopped_holds_up_no_stage(
     assert len(tree(server.pid)) == 3
 
 
-def test_stages_begin_while_fork_servers_are_killed(begun: Begun) -> None:
-    """Whenever that happens: each stage is there and can be called, once."""
+def test_stages_start_while_fork_servers_are_killed(begun: Begun) -> None:
+    """At any moment: each stage starts exactly once and can be called."""
     begun("return os.getpid()")
     is_over = threading.Event()
 
@@ -404,8 +404,8 @@ def test_stages_begin_while_fork_servers_are_killed(begun: Begun) -> None:
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.long)])
-def test_many_begin_at_once(begun: Begun, count: int) -> None:
-    """All of one process, which two of their owners may have begun to start."""
+def test_many_stages_start_at_once(begun: Begun, count: int) -> None:
+    """All from one process, although several owners may try to start it."""
     with ThreadPoolExecutor(count) as threads:
         stages = list(threads.map(lambda _: begun(), range(count)))
     assert len({server_of(each).pid for each in stages}) == 1
@@ -414,8 +414,8 @@ def test_many_begin_at_once(begun: Begun, count: int) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
-def test_a_fork_server_serves_nobody_else(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is not its user is turned away, also with the address, and turns away from somebody else at the address."""
+def test_fork_server_serves_its_own_user_only(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It rejects other users even if they have the address, and owners reject other users at the address."""
     seen: list[str] = []
     connect = module.connected
 
@@ -442,9 +442,9 @@ def test_a_fork_server_serves_nobody_else(begun: Begun, monkeypatch: pytest.Monk
             connect("\0hearth-other")
 
 
-def test_the_address_is_known_to_this_process_alone() -> None:
-    """Another process makes up another one for the same environment, also in a container of the same numbers."""
-    code = "from hearth.isolation.forked_process import fork_server_directory; print(fork_server_directory().address('a'))"
+def test_fork_server_address_differs_between_processes() -> None:
+    """Another process uses another address for the same environment, even in a container with the same numbers."""
+    code = "from hearth.isolation import forked_process as each; print(each.fork_server_directory().address('a'))"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     other = subprocess.check_output([sys.executable, "-c", code], env=variables)
     assert other.decode().strip() != fork_server_directory().address("a")

@@ -1,4 +1,4 @@
-"""Requires-Python picks the interpreter of a bundle."""
+"""Requires-Python selects the interpreter of a bundle."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OTHER = "import json, sys; sys.stdout.write(json.dumps(['/opt/python3.99', '3.99
 
 
 def test_host_interpreter_is_used_where_it_suits() -> None:
-    """No other Python is looked for when the host's own will do."""
+    """No other Python is searched if the host's own suits."""
     assert interpreter.choose("", "demo") is interpreter.host()
     assert interpreter.choose(">=3.10", "demo").path == sys.executable
     assert interpreter.host().suits_host_packages
 
 
-def test_bundle_for_a_python_that_is_not_here_is_refused() -> None:
-    """The error names the bundle, what it needs and what there is; the hint says how to get it."""
+def test_bundle_for_a_missing_python_is_rejected() -> None:
+    """The error names the bundle, what it needs and what exists; the hint says how to install it."""
     with pytest.raises(InterpreterMissing, match=r"demo needs Python >=3.99, there is none here") as raised:
         interpreter.choose(">=3.99", "demo")
     assert raised.value.code == "environment.interpreter"
@@ -33,8 +33,8 @@ def test_bundle_for_a_python_that_is_not_here_is_refused() -> None:
     assert "uv python install '>=3.99'" in raised.value.hint
 
 
-def test_a_python_that_hearth_does_not_run_on_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Older ones may stand first on the PATH, and a stage would end in a syntax error there."""
+def test_python_that_hearth_does_not_support_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older ones may be first on the PATH, and a stage would end with a syntax error there."""
     asked: list[str] = []
 
     def found(*arguments: str) -> str:
@@ -57,14 +57,14 @@ def test_base_layer_is_what_hearth_needs_on_that_python(version: str, marker: st
     assert f'"{arrow} ; python_version {marker}"' in PROJECT.read_text()
 
 
-def test_requires_python_that_is_no_specifier_is_refused() -> None:
-    """Metadata may hold anything; nonsense is named."""
+def test_invalid_requires_python_is_rejected() -> None:
+    """Metadata may contain anything; an invalid value is named."""
     with pytest.raises(InterpreterMissing, match="demo has Requires-Python 'three'"):
         interpreter.choose("three", "demo")
 
 
 def test_other_interpreter_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another interpreter is asked for its version and platform, which decide which wheels it can use."""
+    """Its version and platform decide which wheels it can use."""
     found = interpreter._ask(sys.executable)
     assert found == replace(interpreter.host(), path=found.path)
     monkeypatch.setattr("hearth.isolation.uv.run", lambda *_: f"{sys.executable}\n")
@@ -79,6 +79,6 @@ def test_other_interpreter_describes_itself(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_interpreter_runs_without_site_packages() -> None:
-    """The question is answered by a bare interpreter: a broken site-packages does not matter."""
+    """It answers without its site-packages, which may be broken."""
     answer = subprocess.run([sys.executable, "-I", "-S", "-c", interpreter._QUESTION], check=True, capture_output=True)
     assert sys.implementation.cache_tag.encode() in answer.stdout

@@ -1,4 +1,4 @@
-"""Which limits this machine lets a host keep."""
+"""Which limits this machine can enforce."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hearth.isolation.limit_probe import kept_limits, unkept
 from hearth_stage.limit import NO_LIMITS, Limits
 
 
-def test_every_limit_is_told_with_what_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the machine refuses is told in its words."""
+def test_every_limit_is_listed_with_its_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal has the machine's own message."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     (tmp_path / f"hearth-temporary-{os.geteuid()}").touch()
     found = {each.key: each for each in kept_limits()}
@@ -23,13 +23,14 @@ def test_every_limit_is_told_with_what_keeps_it(tmp_path: Path, monkeypatch: pyt
         "plugin.processes=own",
     ]  # fmt: skip
     assert found["plugin.limits.open.files"].refusal == ""
-    assert found["plugin.limits.temporary.bytes"].refusal.startswith("plugin.limits.temporary.bytes cannot be kept on")
+    key = "plugin.limits.temporary.bytes"
+    assert found[key].refusal.startswith(f"{key} cannot be enforced on")
     monkeypatch.setattr(module, "delegated_group", lambda: tmp_path)
     assert next(kept_limits()).by == f"a control group in {tmp_path}"
 
 
-def test_a_limit_that_is_not_kept_is_told_by_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once: each is tried on a process. Others, and none, are not tried at all."""
+def test_refused_limit_is_reported_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once: each is tried on a process. Others, and none, are not tried."""
     tried: list[Limits] = []
 
     def refusal(limits: Limits) -> str:

@@ -1,4 +1,4 @@
-"""Locks are requirements files with hashes, and say exactly what goes into an environment."""
+"""Locks are requirements files with hashes, and define exactly what is installed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _PINS = st.from_regex(r"[a-z]{1,3}([._-][a-z0-9]{1,3})?==[0-9]\.[0-9](\.post1|rc
     )
 )
 def test_lock_is_read_as_it_was_written(pins: dict[str, tuple[str, ...]]) -> None:
-    """Writing and reading changes nothing, and the text depends on the content alone."""
+    """A round trip changes nothing, and the text depends on the content only."""
     found = Lock.from_text(Lock(pins).text)
     assert found == Lock(pins)
     assert Lock(dict(reversed(pins.items()))).text == Lock(pins).text
 
 
 def test_lock_of_uv_is_read_with_comments_and_markers() -> None:
-    """What ``uv pip compile`` writes around pins and hashes does not disturb."""
+    """Whatever ``uv pip compile`` writes around pins and hashes."""
     text = (
         "# a comment\n--index-url https://example.org\ndemo @ file:///demo.whl\n"
         "one==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n    # via demo\n"
@@ -41,7 +41,7 @@ def test_lock_of_uv_is_read_with_comments_and_markers() -> None:
 
 
 def test_requirements_are_resolved_from_a_folder_of_wheels(tmp_path: Path) -> None:
-    """Dependencies are followed, what the host provides is left out, and every pin has the file's hash."""
+    """Dependencies are resolved, packages of the host are excluded, and every pin has the file's hash."""
     build.plain_wheel(tmp_path, "top", requires=("middle>=1", "hearth-api[batch]", "hearth-connect"))
     middle = build.plain_wheel(tmp_path, "middle", "1.5")
     build.plain_wheel(tmp_path, "middle", "0.9")
@@ -51,31 +51,31 @@ def test_requirements_are_resolved_from_a_folder_of_wheels(tmp_path: Path) -> No
     assert found.is_covered_by(tmp_path)
 
 
-def test_what_cannot_be_resolved_is_told_in_the_words_of_uv(tmp_path: Path) -> None:
-    """The error keeps uv's explanation of what is missing."""
+def test_failed_resolution_has_the_message_of_uv(tmp_path: Path) -> None:
+    """The error contains uv's explanation of what is missing."""
     build.plain_wheel(tmp_path, "top", requires=("nowhere-to-be-found>=2",))
     with pytest.raises(UvFailed, match="nowhere-to-be-found") as raised:
         lock.resolve(["top==1.0"], host(), tmp_path, offline=True)
     assert raised.value.code == "environment.uv"
 
 
-def test_own_wheel_goes_before_the_index(tmp_path: Path) -> None:
-    """Where a bundle brings a pinned package, only its own file will do; names are compared in normal form."""
+def test_wheel_of_the_bundle_takes_precedence_over_the_index(tmp_path: Path) -> None:
+    """If a bundle has a pinned package, only its own file is accepted; names are normalized."""
     wheel = build.plain_wheel(tmp_path, "own-thing")
     found = Lock({"Own.Thing==1.0.0": ("sha256:of-the-index",), "other==1": ("sha256:x",)}).preferring(tmp_path)
     assert found.pins == {"Own.Thing==1.0.0": (lock.hash_of(wheel),), "other==1": ("sha256:x",)}
 
 
 def test_file_with_another_hash_is_not_installed(tmp_path: Path) -> None:
-    """A wheel that is not the one in the lock is refused."""
+    """A wheel other than the locked one is rejected."""
     build.plain_wheel(tmp_path, "demo")
     forged = Lock({"demo==1.0": ("sha256:" + "0" * 64,)})
     with pytest.raises(UvFailed, match=r"[Hh]ash"):
         lock.install(forged, tmp_path / "site", host(), tmp_path, offline=True)
 
 
-def test_remembered_lock_that_makes_no_sense_counts_as_none(tmp_path: Path) -> None:
-    """A missing, empty or damaged file is as good as no file."""
+def test_damaged_stored_lock_counts_as_missing(tmp_path: Path) -> None:
+    """A missing, empty or damaged file counts as no lock."""
     assert lock.read(tmp_path / "missing") is None
     (tmp_path / "damaged").write_text("\0\0\0")
     assert lock.read(tmp_path / "damaged") is None

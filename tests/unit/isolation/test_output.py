@@ -1,4 +1,4 @@
-"""The output of a process: what reaches the log and what is remembered, however much is written."""
+"""The output of a process: what is logged and what is kept, however much is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_stage.log_call import LogLine
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test advances."""
 
     now = 0.0
 
@@ -25,18 +25,18 @@ class Clock:
 
 
 class Endless(io.RawIOBase):
-    """A line of any length that needs no memory."""
+    """A line of any length that takes no memory."""
 
     def __init__(self, length: int, end: bytes) -> None:
         self._left = length
         self._end = end
 
     def readable(self) -> bool:
-        """Say that it may be read."""
+        """Report that it is readable."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Give a piece of the line, at last its end."""
+        """Return a part of the line, finally its end."""
         count = min(len(buffer), self._left)
         self._left -= count
         buffer[:count] = b"x" * count
@@ -47,7 +47,7 @@ class Endless(io.RawIOBase):
 
 
 def copied(text: bytes, clock: Clock | None = None) -> tuple[list[str], ProcessOutput]:
-    """Return the texts that go to the log, and what is remembered."""
+    """Return the logged texts, and the kept output."""
     log: list[LogLine] = []
     output = ProcessOutput(log.append, clock or Clock())
     output.copy(io.BytesIO(text))
@@ -55,7 +55,7 @@ def copied(text: bytes, clock: Clock | None = None) -> tuple[list[str], ProcessO
 
 
 def test_lines_are_copied_as_warnings_of_the_error_output() -> None:
-    """A last line without end is one as well; bytes that are no text are shown as such."""
+    """A last line without line feed is one as well; bytes that are not text are escaped."""
     log: list[LogLine] = []
     output = ProcessOutput(log.append, Clock())
     output.copy(io.BytesIO(b"one\ntw\xffo\nthree"))
@@ -64,8 +64,8 @@ def test_lines_are_copied_as_warnings_of_the_error_output() -> None:
     assert output.end == "one\ntw\ufffdo\nthree\n"
 
 
-def test_what_a_logger_said_keeps_its_level_its_name_and_its_time() -> None:
-    """However long its trace is; what was printed is remembered as it was printed."""
+def test_log_record_keeps_level_logger_and_time() -> None:
+    """However long its trace; printed lines are kept as printed."""
     said = LogLine("ERROR", "my.logger", "x" * 60_000 + "\nthe end", 12.5)
     printed = LogLine("INFO", "stdout", "printed", 13.0)
     log: list[LogLine] = []
@@ -76,31 +76,31 @@ def test_what_a_logger_said_keeps_its_level_its_name_and_its_time() -> None:
     assert output.end.endswith("the end\nprinted\n")
 
 
-def test_what_only_looks_like_a_line_of_a_logger_is_a_line_like_others() -> None:
-    """A plugin may write whatever it likes."""
+def test_malformed_log_line_is_an_ordinary_line() -> None:
+    """A plugin may write anything."""
     texts = ["\x1e{}", "\x1enonsense", '\x1e{"level": 1, "logger": "l", "text": "t", "time": 0}', "\x1e" + "[" * 9999]
     log, _ = copied("\n".join(texts).encode())
     assert log[:3] == texts[:3]
     assert len(log) == 4
 
 
-def test_raw_lines_are_logged_where_somebody_wants_them(caplog: pytest.LogCaptureFixture) -> None:
-    """Their logger has a level like others, and what is not logged is remembered all the same."""
+def test_raw_lines_follow_the_level_of_their_logger(caplog: pytest.LogCaptureFixture) -> None:
+    """Their logger has a level like others; lines that are not logged are still kept."""
     caplog.set_level(logging.ERROR, "stderr")
     log, output = copied(b"one\n" + LogLine("INFO", "a", "two", 0).written().encode())
     assert log == ["two"]
     assert output.end == "one\nINFO a: two\n"
 
 
-def test_a_line_is_cut_and_says_how_much_was_left_out() -> None:
-    """What comes after it is read as if nothing had happened."""
+def test_long_line_is_cut_with_a_note() -> None:
+    """The next line is read normally."""
     log, _ = copied(b"x" * (LINE_BYTES + 1000) + b"\nnext\n" + b"y" * LINE_BYTES + b"\n")
     assert log[0] == "x" * LINE_BYTES + " ... 1001 bytes left out ..."
     assert log[1:] == ["next", "y" * LINE_BYTES]
 
 
-def test_a_line_without_end_takes_no_memory() -> None:
-    """300 MB in one line, with an end and without."""
+def test_endless_line_takes_no_memory() -> None:
+    """300 MB in one line, with and without line feed."""
     for end in (b"\n", b""):
         log: list[LogLine] = []
         output = ProcessOutput(log.append, Clock())
@@ -110,7 +110,7 @@ def test_a_line_without_end_takes_no_memory() -> None:
         assert f" ... {300_000_000 - LINE_BYTES + len(end)} bytes left out ...\n" in output.end
 
 
-def test_only_the_end_is_remembered() -> None:
+def test_only_the_last_lines_are_kept() -> None:
     """By lines and by bytes."""
     _, output = copied(b"".join(b"%d\n" % number for number in range(1000)))
     assert output.end.split() == [str(number) for number in range(1000 - KEPT_LINES, 1000)]
@@ -118,8 +118,8 @@ def test_only_the_end_is_remembered() -> None:
     assert 0 < len(output.end) <= KEPT_BYTES
 
 
-def test_a_flood_does_not_fill_the_disk_and_is_told() -> None:
-    """So much at once, a note, and more as time passes."""
+def test_flood_is_limited_and_reported() -> None:
+    """A burst is logged, then a note, and more as time passes."""
     clock, log = Clock(), list[str]()
     output = ProcessOutput(lambda line: log.append(line.text), clock)
     line = b"q" * 999 + b"\n"

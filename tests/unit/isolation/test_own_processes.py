@@ -1,4 +1,4 @@
-"""Stages that have processes of their own: what they reach of their host and of each other, and how they end."""
+"""Stages with their own processes: what they can reach of their host and of each other, and how they end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Begin = Callable[..., Stage]
 
 @pytest.fixture(params=["started", "forked"])
 def begin(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
-    """Begin a stage whose plugin does something; all others of its environment are forked."""
+    """Start a stage whose plugin runs statements; all others of its environment are forked."""
     if request.param == "forked":
         monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     stages: list[Stage] = []
@@ -54,12 +54,12 @@ def begin(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def do(stage: Stage) -> Any:
-    """Have the plugin of a stage do what it does."""
+    """Run the statements of a stage's plugin."""
     return json.loads(str(stage.call(Describe(f"{stage.name}:Plugin")).version))
 
 
 def test_a_stage_reaches_neither_its_host_nor_another_stage(begin: Begin) -> None:
-    """No signal, no file of ``/proc``; its processes are its own and those it starts."""
+    """No signal, no file of ``/proc``; it sees only itself and the processes it starts."""
     other = begin("return 1")
     stage = begin(
         f"""
@@ -89,7 +89,7 @@ def test_a_stage_reaches_neither_its_host_nor_another_stage(begin: Begin) -> Non
         ("if os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(1000)", "exited with 0"),
     ],
 )
-def test_what_it_started_ends_with_it_and_how_it_ended_is_told(begin: Begin, body: str, says: str) -> None:
+def test_descendants_end_with_an_isolated_stage_and_its_status_is_reported(begin: Begin, body: str, says: str) -> None:
     """Also a daemon."""
     daemon = "subprocess.run('setsid sleep 1000.34 & setsid sleep 1000.34 &', shell=True)"
     stage = begin(f"print('last', 'words', flush=True)\n{daemon}\n{body}")
@@ -101,8 +101,8 @@ def test_what_it_started_ends_with_it_and_how_it_ended_is_told(begin: Begin, bod
     assert "sleep 1000.34" not in subprocess.check_output(["ps", "ax", "-o", "args"], text=True)
 
 
-def test_it_has_its_limits_with_its_children(begin: Begin) -> None:
-    """Of memory, which is that of all, and of processors, for which all are held up."""
+def test_isolated_stage_shares_its_limits_with_its_children(begin: Begin) -> None:
+    """Limits of memory, which is counted in total, and of processor time, for which all are suspended."""
     hog = begin("return subprocess.run([sys.executable, '-c', 'x = bytearray(b\"x\") * (200 << 20); input()'])",
                 Limits(memory_bytes=128 << 20, has_own_processes=True))  # fmt: skip
     with pytest.raises(StageOverLimit, match=r"more than plugin.limits.memory.bytes=134217728$"):
@@ -118,8 +118,8 @@ def test_it_has_its_limits_with_its_children(begin: Begin) -> None:
     assert do(busy) > 0.6
 
 
-def test_no_fork_server_forks_for_it(begin: Begin) -> None:
-    """It may read addresses, and has the host's user, but would have all processes beside it in what is forked."""
+def test_fork_server_rejects_isolated_plugins(begin: Begin) -> None:
+    """It can read addresses and has the host's user, but a forked process could see all others."""
     stage = begin(
         """
         found = []
@@ -144,10 +144,10 @@ def test_no_fork_server_forks_for_it(begin: Begin) -> None:
         each.call(Ping())
 
 
-def test_nobody_believes_a_fork_server_that_it_pretends_to_be(
+def test_fake_fork_server_of_an_isolated_plugin_is_rejected(
     begin: Begin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A stage is started beside it then, with a connection that it never sees."""
+    """The next stage is started instead, with a connection that the plugin never sees."""
     monkeypatch.setattr(ForkPlan, "_address", lambda _self, what: f"\0hearth-test-{os.getpid()}-{what}")
     monkeypatch.setattr("hearth.isolation.stage_connection.is_able", lambda: False)
     pretending = begin(
@@ -166,8 +166,8 @@ def test_nobody_believes_a_fork_server_that_it_pretends_to_be(
     assert "starting it without shared memory: a process of user id" in caplog.text
 
 
-def test_it_goes_on_without_its_fork_server_and_ends_with_its_owner(tmp_path: Path) -> None:
-    """Whoever is killed: nothing of it is left behind its owner."""
+def test_isolated_stage_continues_without_its_fork_server_and_ends_with_its_owner(tmp_path: Path) -> None:
+    """In either case nothing of it outlives its owner."""
     (tmp_path / "doer.py").write_text(
         "import subprocess\nclass Plugin:\n    def version(self):\n"
         "        subprocess.Popen(['sleep', '1000.35'], start_new_session=True)\n        return '1'\n"

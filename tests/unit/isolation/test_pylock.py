@@ -1,4 +1,4 @@
-"""A lock of others says exactly what an environment holds, and with which content."""
+"""A lock from another tool defines exactly what an environment holds, with which content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _package(name: str, more: str = "", digest: str = f'sha256 = "{DIGEST}"') ->
 
 @pytest.fixture
 def wheels(tmp_path: Path) -> Path:
-    """A folder of wheels: a plugin, and two versions of what it needs."""
+    """A directory of wheels: a plugin, and two versions of its dependency."""
     folder = tmp_path / "demo"
     folder.mkdir()
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
@@ -41,7 +41,7 @@ def wheels(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep uv from the network: what is not in a bundle cannot be had."""
+    """Keep uv from the network: only packages of the bundle are available."""
     monkeypatch.setenv("UV_OFFLINE", "1")
 
 
@@ -52,7 +52,7 @@ def _bundle(location: Path) -> Bundle:
 
 
 def _lock_with_uv(wheels: Path) -> Path:
-    """Lock the older of the two versions, with a tool of others."""
+    """Lock the older of the two versions, with another tool."""
     wanted = wheels.parent / "wanted.txt"
     wanted.write_text("demo\nshared<1.1\n")
     uv.run(
@@ -70,7 +70,7 @@ def _excluded(folder: Path) -> Path:
 
 
 def test_environment_holds_what_the_lock_says(wheels: Path, tmp_path: Path) -> None:
-    """Not the newest that there is; a change of the lock is another environment."""
+    """Not the newest version; a changed lock gives another environment."""
     store = EnvironmentStore(tmp_path / "environments")
     newest = store.ensure(_bundle(wheels))
     _lock_with_uv(wheels)
@@ -81,15 +81,15 @@ def test_environment_holds_what_the_lock_says(wheels: Path, tmp_path: Path) -> N
     assert store.ensure(_bundle(wheels)) == locked
 
 
-def test_directory_with_a_lock_is_one_bundle_also_where_plugin_path_names_it(wheels: Path) -> None:
-    """Otherwise each of its wheels would be one, and those it needs would be turned away."""
+def test_directory_with_a_lock_is_one_bundle(wheels: Path) -> None:
+    """Otherwise each of its wheels would be a bundle, and its dependencies would be rejected."""
     _lock_with_uv(wheels)
     found = discover([wheels], include_host=False)
     assert [each.class_name for each in found.plugins] == ["a.Demo"]
     assert found.rejected == ()
 
 
-def test_wheel_that_is_another_than_was_locked_is_refused(wheels: Path, tmp_path: Path) -> None:
+def test_wheel_other_than_the_locked_one_is_rejected(wheels: Path, tmp_path: Path) -> None:
     """The hash decides, not the name."""
     _lock_with_uv(wheels)
     build.plain_wheel(wheels, "shared", "1.0", code="evil = True")
@@ -98,7 +98,7 @@ def test_wheel_that_is_another_than_was_locked_is_refused(wheels: Path, tmp_path
 
 
 def test_roots_come_from_the_bundle_and_markers_count(wheels: Path) -> None:
-    """A lock of a project has the project as a directory; what is for other machines is left out."""
+    """The lock of a project has the project as a directory; packages for other machines are ignored."""
     text = HEAD + '[[packages]]\nname = "demo"\ndirectory = { path = "." }\n'
     text += _package("wanted", "marker = \"python_version >= '3.10'\"")
     text += _package("other", "marker = \"sys_platform == 'win32'\"") + _package("hearth-api")
@@ -120,8 +120,8 @@ def test_roots_come_from_the_bundle_and_markers_count(wheels: Path) -> None:
         (HEAD + '[[packages]]\nname = "x"\ndirectory = { path = "x" }', "installs x from a directory or a repository"),
     ],
 )
-def test_lock_that_leaves_something_open_is_refused(text: str, words: str, wheels: Path) -> None:
-    """With what is wrong with it, and how to make another."""
+def test_incomplete_lock_is_rejected(text: str, words: str, wheels: Path) -> None:
+    """With the reason, and how to create a valid one."""
     with pytest.raises(LockRefused, match=words) as raised:
         from_pylock(text, ["demo==1.0"], wheels, host())
     assert "pylock.toml" in str(raised.value.hint)

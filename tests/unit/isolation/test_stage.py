@@ -85,11 +85,11 @@ def started() -> Iterator[Started]:
 
 @dataclass(frozen=True)
 class Fly(Call[None], op="source.fly"):
-    """Asks for what no stage can do."""
+    """An operation that no stage supports."""
 
 
 def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
-    """Have a connector misbehave in its start."""
+    """Make a connector misbehave in its start."""
     stage.await_hello()
     stage.call(LoadConnector(CONNECTOR))
     config = {"misbehave.how": how, "misbehave.where": "connector.start"}
@@ -97,7 +97,7 @@ def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
 
 
 def look(started: Started, tmp_path: Path, *statements: str, **rest: Any) -> list[Any]:
-    """Return what statements, each of which sets ``found``, find in a stage that has ``tmp_path`` as its bundle."""
+    """Return the result of statements, each of which sets ``found``, in a stage with ``tmp_path`` as its bundle."""
     code = "import json\nclass Plugin:\n    def version(self):\n        answers = []\n"
     for statement in statements:
         code += textwrap.indent(
@@ -113,7 +113,7 @@ def look(started: Started, tmp_path: Path, *statements: str, **rest: Any) -> lis
 
 
 def wait_for_end(pid: int, seconds: float = 10) -> bool:
-    """Wait until a process that is no child of this one is gone."""
+    """Wait until a process that is not a child of this one has ended."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -124,8 +124,8 @@ def wait_for_end(pid: int, seconds: float = 10) -> bool:
         os.close(descriptor)
 
 
-def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
-    """Whoever waits for its plugin hears at once why its answer is not wanted, and so does whoever calls later."""
+def test_letting_go_of_a_stage_ends_all_waits(started: Started) -> None:
+    """A waiting caller gets the error at once, and so does every later caller."""
     stage = started(limit=None)
     threading.Timer(0.3, stage.let_go, [ConnectError("the host is gone")]).start()
     with pytest.raises(ConnectError, match="the host is gone"):
@@ -135,8 +135,8 @@ def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
     assert stage.is_alive
 
 
-def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(started: Started) -> None:
-    """Whoever lets it go ends it next, and may be quicker than those who wait."""
+def test_error_of_let_go_takes_precedence_over_the_end_of_the_process(started: Started) -> None:
+    """The process is usually ended next, which may happen before the waiting callers run."""
     stage = started(limit=None)
     stage.call(LoadConnector(CONNECTOR))
     answer = stage.begin(Ping())
@@ -150,7 +150,7 @@ def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(
 
 
 def test_call_is_answered(started: Started) -> None:
-    """A call goes to the process and its answer comes back."""
+    """A call is sent to the process and its answer returns."""
     stage = started()
     stage.await_hello()
     assert stage.call(LoadConnector(CONNECTOR)) == ConnectorLoaded(version="1.0")
@@ -158,7 +158,7 @@ def test_call_is_answered(started: Started) -> None:
 
 
 def test_plugin_that_raises_is_an_error_with_its_own_trace(started: Started) -> None:
-    """What a plugin raised arrives with class, message and the trace of the other process; the stage lives on."""
+    """The error has class, message and the trace of the other process; the stage continues."""
     stage = started()
     with pytest.raises(RemoteError, match=r"RuntimeError: raised in connector\.start as configured") as caught:
         misbehave(stage, "raise")
@@ -167,7 +167,7 @@ def test_plugin_that_raises_is_an_error_with_its_own_trace(started: Started) -> 
     stage.call(Ping())
 
 
-def test_any_plugin_is_asked_of_its_settings_beside_a_connector(started: Started) -> None:
+def test_any_plugin_is_validated_in_the_process_of_a_connector(started: Started) -> None:
     """One process serves a whole environment while a configuration is validated."""
     stage = started()
     stage.await_hello()
@@ -177,19 +177,19 @@ def test_any_plugin_is_asked_of_its_settings_beside_a_connector(started: Started
     assert {value["name"]: value["errors"] for value in values if value["errors"]} == {
         "t.misbehave.after": ["Invalid value soon for configuration t.misbehave.after: Not a number of type INT"]
     }
-    with pytest.raises(RemoteError, match="is declared as predicate and is no Predicate"):
+    with pytest.raises(RemoteError, match="is declared as predicate but is not a Predicate"):
         stage.call(replace(asked, type="predicate"))
     assert stage.call(Validate(CONNECTOR, {}, "source")).values
 
 
-def test_process_that_exits_is_told_from_one_that_raises(started: Started) -> None:
-    """``os._exit`` in a plugin ends the stage only, and the error says with which status."""
+def test_exit_is_distinguished_from_an_error(started: Started) -> None:
+    """``os._exit`` in a plugin ends the stage only, and the error has its status."""
     with pytest.raises(StageDied, match="the stage process of test-0 exited with 3"):
         misbehave(started(), "exit")
 
 
-def test_process_that_is_killed_says_by_which_signal(started: Started) -> None:
-    """SIGKILL, be it from the plugin or from the kernel short of memory, is named."""
+def test_killed_process_is_reported_with_its_signal(started: Started) -> None:
+    """SIGKILL, from the plugin or from the kernel's out-of-memory killer, is named."""
     stage = started()
     with pytest.raises(StageDied, match="was killed by signal 9"):
         misbehave(stage, "kill")
@@ -200,25 +200,25 @@ def test_process_that_is_killed_says_by_which_signal(started: Started) -> None:
         stage.notify(HoldPolling())
 
 
-def test_plugin_that_hangs_is_named_by_its_stack(started: Started) -> None:
-    """After the limit the error shows what the process was doing, down to the plugin's line."""
+def test_hanging_plugin_is_reported_with_its_stack(started: Started) -> None:
+    """After the timeout the error shows the stacks of the process, down to the plugin's line."""
     with pytest.raises(StageTimeout, match=r"did not answer 'connector\.start' within 0\.3 s") as caught:
         misbehave(started(), "hang", limit=0.3)
     assert "in do_hang" in str(caught.value.trace)
     assert "thread MainThread" in str(caught.value.trace)
 
 
-def test_limit_bounds_every_call_that_names_no_timeout(started: Started) -> None:
-    """A stage's own limit is what tells a plugin that hangs from one that works."""
+def test_limit_is_the_default_timeout_of_calls(started: Started) -> None:
+    """The stage's limit distinguishes a hanging plugin from a working one."""
     stage = started(limit=0.5)
     with pytest.raises(StageTimeout, match=r"within 0\.5 s"):
         misbehave(stage, "hang")
 
 
-def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
+def test_plugin_that_hangs_in_native_code_is_killed(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plugin that lets no other thread run cannot even be asked for its stack; closing kills it."""
+    """A plugin that blocks all threads cannot be asked for its stack; closing kills it."""
     monkeypatch.setattr(module, "STACKS_SECONDS", 0.3)
     (tmp_path / "greedy.py").write_text(
         "import re\nclass Plugin:\n    def version(self):\n        re.match('(a+)+$', 'a' * 64 + 'b')\n"
@@ -233,7 +233,7 @@ def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
 
 
 def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What a process said before it died is part of the error, and of the host's log: logged, printed or written."""
+    """The last output of a dead process is part of the error and of the host's log: logged, printed or written."""
     (tmp_path / "talker.py").write_text(
         "import logging, os, sys\nclass Plugin:\n    def __init__(self):\n"
         "        logging.getLogger('my.plugin').info('it is %d', 5)\n"
@@ -256,8 +256,8 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: p
     ]
 
 
-def test_trace_says_whose_process_it_is_about() -> None:
-    """A task may have several, of several bundles."""
+def test_trace_names_the_plugins_of_the_process() -> None:
+    """A task may have several stages, of several bundles."""
     environment = python_environment("test", host(), (MISBEHAVING,), "misbehaving 1.0")
     stage = Stage.open(environment, "test-0", plugins=["a.B 1.0", "a.C 2.0"])
     stage.await_hello()
@@ -269,7 +269,7 @@ def test_trace_says_whose_process_it_is_about() -> None:
 
 
 def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path) -> None:
-    """A plugin that calls ``sys.exit`` has left; the task fails instead of waiting for it."""
+    """A plugin that calls ``sys.exit`` has ended; the task fails instead of waiting for it."""
     (tmp_path / "leaver.py").write_text("import sys\nclass Plugin:\n    def __init__(self):\n        sys.exit(4)\n")
     stage = started(str(tmp_path))
     stage.await_hello()
@@ -278,15 +278,15 @@ def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path)
 
 
 def test_unknown_operation_is_refused_by_name(started: Started) -> None:
-    """An operation the protocol does not know is answered with an error, so that nobody waits."""
+    """An unknown operation is answered with an error, so that nobody waits."""
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=f"protocol {PROTOCOL_VERSION} has no operation 'source.fly'"):
         stage.call(Fly())
 
 
-def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_path: Path) -> None:
-    """A connector that returns things no frame can carry hears of it; its process lives on."""
+def test_answer_that_is_not_json_is_an_error_of_the_call(started: Started, tmp_path: Path) -> None:
+    """A connector that returns what no frame can hold gets an error; its process continues."""
     (tmp_path / "odd.py").write_text(
         "from misbehaving import MisbehavingSourceConnector\n"
         "class Odd(MisbehavingSourceConnector):\n    def task_configs(self, max_tasks):\n"
@@ -301,7 +301,7 @@ def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_pa
 
 
 def test_stage_asks_its_runtime(started: Started) -> None:
-    """What a task reads from the offset store comes from whoever started its stage."""
+    """A task's reads from the offset store are answered by the starter of its stage."""
     asked: list[Any] = []
     polled = threading.Event()
 
@@ -323,7 +323,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
 
 
 def test_request_nobody_answers_is_refused(started: Started) -> None:
-    """A stage whose starter answers nothing fails its plugin's question instead of leaving it without an answer."""
+    """A plugin's request gets an error if nobody handles it, instead of no answer."""
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=r"no handler answers 'offsets\.read'"):
@@ -331,7 +331,7 @@ def test_request_nobody_answers_is_refused(started: Started) -> None:
 
 
 def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tmp_path: Path) -> None:
-    """Nothing of the host but the author API and the base layer can be imported in a stage (invariant 7)."""
+    """Only the author API and the base layer of the host can be imported in a stage (invariant 7)."""
     (tmp_path / "own_library.py").write_text("VERSION = '1.0'\n")
     hidden = ["orjson", "click", "confluent_kafka", "pyspark", "pytest", "hearth", "uvicorn", "pluggy"]
     found = look(
@@ -346,7 +346,7 @@ def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tm
 
 
 def test_author_api_is_always_the_hosts(started: Started, tmp_path: Path) -> None:
-    """A bundle that brings a copy of the API would speak of other classes than the host, so its copy is not seen."""
+    """A copy in a bundle would have other classes than the host's, so it is not visible."""
     own = (hearth_api, hearth_execution, hearth_stage)
     for package in own:
         (tmp_path / package.__name__).mkdir()
@@ -356,7 +356,7 @@ def test_author_api_is_always_the_hosts(started: Started, tmp_path: Path) -> Non
 
 
 def test_package_of_the_bundle_comes_before_the_base_layer(started: Started, tmp_path: Path) -> None:
-    """A bundle with a pyarrow of its own, even an older one, gets its own; the host's stays behind it."""
+    """A bundle with its own pyarrow, even an older one, gets its own; the host's comes later in the path."""
     (tmp_path / "pyarrow").mkdir()
     (tmp_path / "pyarrow" / "__init__.py").write_text("__version__ = '0.0.1'\n")
     assert look(
@@ -365,7 +365,7 @@ def test_package_of_the_bundle_comes_before_the_base_layer(started: Started, tmp
 
 
 def test_paths_come_in_the_order_of_the_environment(started: Started, tmp_path: Path) -> None:
-    """Of two directories that hold the same package the first wins, as on every ``sys.path``."""
+    """Of two directories with the same package the first wins, as on every ``sys.path``."""
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "which.py").write_text(f"class Plugin:\n    def version(self): return '{name}'\n")
@@ -377,7 +377,7 @@ def test_paths_come_in_the_order_of_the_environment(started: Started, tmp_path: 
 def test_working_directory_and_variables_add_no_packages(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither ``PYTHONPATH`` nor the directory the host was started in reaches a plugin."""
+    """Neither ``PYTHONPATH`` nor the host's working directory reaches a plugin."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "stray.py").write_text("")
@@ -386,12 +386,12 @@ def test_working_directory_and_variables_add_no_packages(
     assert look(started, tmp_path, "from stray import __name__ as found") == ["ModuleNotFoundError"]
 
 
-def test_a_stage_has_no_variables_but_those_that_are_passed_on_or_set(
+def test_stage_has_only_passed_and_configured_variables(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Secrets are mostly found in variables; nor does the system show others to who looks at the process."""
+    """Variables often hold secrets; the system does not show other ones of the process either."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")  # by which one speaks to Spark's workers
+    monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")  # grants access to Spark's workers
     monkeypatch.setenv("TZ", "Europe/Berlin")
     names = "import os; found = sorted(name for name in os.environ if name in 'TZ COLOUR' or 'SECRET' in name)"
     shown = "found = b'secret' in open('/proc/self/environ', 'rb').read()"
@@ -400,8 +400,8 @@ def test_a_stage_has_no_variables_but_those_that_are_passed_on_or_set(
     assert look(started, tmp_path, names, confinement=told) == [["AWS_SECRET_ACCESS_KEY", "COLOUR"]]
 
 
-def test_a_stage_that_takes_too_much_memory_is_ended_alone_and_says_why(started: Started, tmp_path: Path) -> None:
-    """One that was started and one that was forked; their neighbours of the same environment go on."""
+def test_stage_over_its_memory_limit_is_killed_alone_with_the_reason(started: Started, tmp_path: Path) -> None:
+    """A started and a forked one; other stages of the environment continue."""
     limits = Limits(memory_bytes=128 << 20)
     (tmp_path / "hog.py").write_text(
         "import time\nclass Plugin:\n    def version(self):\n        print('taking much')\n"
@@ -420,8 +420,8 @@ def test_a_stage_that_takes_too_much_memory_is_ended_alone_and_says_why(started:
     neighbour.call(Ping())
 
 
-def test_a_stage_is_held_to_its_part_of_a_processor(started: Started, tmp_path: Path) -> None:
-    """What it does takes longer, and that is all."""
+def test_stage_is_held_to_its_processor_limit(started: Started, tmp_path: Path) -> None:
+    """Its work takes longer; nothing else changes."""
     (tmp_path / "worker.py").write_text(
         "import time\nclass Plugin:\n    def version(self):\n        end = time.process_time() + 0.4\n"
         "        while time.process_time() < end: pass\n        return 'done'\n"
@@ -433,10 +433,8 @@ def test_a_stage_is_held_to_its_part_of_a_processor(started: Started, tmp_path: 
     assert time.monotonic() - began > 0.6
 
 
-def test_limits_that_a_process_keeps_by_itself_hold_for_stages_that_are_started_and_forked(
-    started: Started, tmp_path: Path
-) -> None:
-    """Files, its directory for temporary files, and the network."""
+def test_self_imposed_limits_apply_to_started_and_forked_stages(started: Started, tmp_path: Path) -> None:
+    """Open files, its temporary directory, and the network."""
     limits = Limits(open_files=80, temporary_bytes=1 << 16, has_network=False)
     files = "import resource; found = resource.getrlimit(resource.RLIMIT_NOFILE)"
     network = "import socket; found = [name for _, name in socket.if_nameindex()]"
@@ -449,7 +447,7 @@ def test_limits_that_a_process_keeps_by_itself_hold_for_stages_that_are_started_
         assert seen == [[80, 80], ["lo"], "OSError"]
 
 
-def test_a_stage_whose_limits_cannot_be_kept_does_not_run(
+def test_stage_with_a_refused_limit_does_not_run(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its last words name the key."""
@@ -459,11 +457,11 @@ def test_a_stage_whose_limits_cannot_be_kept_does_not_run(
     for _ in range(2):
         with pytest.raises(StageDied) as told:
             started(confinement=confinement).await_hello()
-        assert "plugin.limits.temporary.bytes cannot be kept on " in str(told.value.trace)
+        assert "plugin.limits.temporary.bytes cannot be enforced on " in str(told.value.trace)
 
 
 def test_signal_that_ends_a_host_does_not_end_its_stages(started: Started, tmp_path: Path) -> None:
-    """A service manager sends it to all; a program that a plugin started can be terminated all the same."""
+    """A service manager signals all processes; a program that a plugin started can still be terminated."""
     itself = "import os, signal; os.kill(os.getpid(), signal.SIGTERM); found = 'alive'"
     program = "import subprocess; child = subprocess.Popen(['sleep', '60']); child.terminate(); found = child.wait(10)"
     assert look(started, tmp_path, itself, program) == ["alive", -signal.SIGTERM]
@@ -502,7 +500,7 @@ NOTE = textwrap.dedent("""
 def test_end_of_the_connection_stops_the_task_once_and_closes_plugins(
     started: Started, tmp_path: Path, stops: bool
 ) -> None:
-    """A task whose start was entered is stopped exactly once and every plugin closed, however its run ends."""
+    """A task whose start was called is stopped exactly once and every plugin closed, however its run ends."""
     (tmp_path / "noting.py").write_text(NOTE)
     file = str(tmp_path / "notes")
     stage = started(str(tmp_path))
@@ -517,7 +515,7 @@ def test_end_of_the_connection_stops_the_task_once_and_closes_plugins(
 
 
 def test_process_ends_with_the_connection(started: Started) -> None:
-    """Closing a stage ends its process, which needs no signal when its plugin is idle."""
+    """Closing a stage ends its process, which needs no signal if its plugin is idle."""
     stage = started()
     stage.await_hello()
     stage.close(grace=10)
@@ -525,7 +523,7 @@ def test_process_ends_with_the_connection(started: Started) -> None:
 
 
 def test_plugin_that_does_not_stop_is_killed(started: Started) -> None:
-    """A plugin that hangs holds up nobody: its process is killed after the grace."""
+    """A hanging plugin blocks nobody: its process is killed after the grace period."""
     stage = started()
     with pytest.raises(StageTimeout):
         misbehave(stage, "hang", limit=0.1)
@@ -533,7 +531,7 @@ def test_plugin_that_does_not_stop_is_killed(started: Started) -> None:
     assert stage.died().args == ("the stage process of test-0 was killed by signal 9",)
 
 
-def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp_path: Path) -> None:
+def test_death_is_noticed_although_a_forked_process_continues(started: Started, tmp_path: Path) -> None:
     """A process that a plugin forked does not keep the connection open when the stage dies."""
     (tmp_path / "parent.py").write_text(
         "import os, threading\nclass Plugin:\n    def version(self):\n"
@@ -551,8 +549,8 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
         os.kill(child, signal.SIGKILL)
 
 
-def test_who_hears_of_a_death_is_told_whose(started: Started, tmp_path: Path) -> None:
-    """A process may end before whoever starts it has been given the stage."""
+def test_death_callback_gets_the_stage(started: Started, tmp_path: Path) -> None:
+    """A process may end before its starter has received the stage."""
     told: Future[tuple[Stage, Exception]] = Future()
 
     def on_death(stage: Stage) -> None:
@@ -565,7 +563,7 @@ def test_who_hears_of_a_death_is_told_whose(started: Started, tmp_path: Path) ->
 
 
 def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
-    """Stages are started from short-lived threads, too; Linux must not take those for the parent."""
+    """Stages are also started from short-lived threads; Linux must not take those for the parent."""
     stages: list[Stage] = []
     thread = threading.Thread(target=lambda: stages.append(started()))
     thread.start()
@@ -576,7 +574,7 @@ def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 def test_stage_dies_with_the_process_that_started_it() -> None:
-    """A host or task runtime that is killed leaves no stage behind, even one that hangs."""
+    """A killed host or task runtime leaves no stage behind, not even a hanging one."""
     code = (
         "import sys\nfrom hearth.isolation.environment_store import python_environment\n"
         "from hearth.isolation.interpreter import host\nfrom hearth.isolation.stage import Stage\n"
@@ -597,31 +595,31 @@ def test_stage_dies_with_the_process_that_started_it() -> None:
 
 
 def script(tmp_path: Path, text: str) -> str:
-    """Write a program to be taken for an interpreter."""
+    """Write a program that is used as an interpreter."""
     path = tmp_path / "python"
     path.write_text(text)
     path.chmod(0o755)
     return str(path)
 
 
-def test_interpreter_that_ends_at_once_is_a_death(started: Started, tmp_path: Path) -> None:
-    """An interpreter that does not start a stage is reported with its status and words."""
+def test_interpreter_that_exits_at_once_is_a_dead_stage(started: Started, tmp_path: Path) -> None:
+    """An interpreter that does not start a stage is reported with its status and output."""
     stage = started(python=script(tmp_path, "#!/bin/sh\necho 'no such interpreter' >&2\nexit 7\n"))
     with pytest.raises(StageDied, match="exited with 7") as caught:
         stage.await_hello()
     assert "no such interpreter" in str(caught.value.trace)
 
 
-def test_interpreter_that_is_gone_is_named(started: Started) -> None:
-    """Its environment was removed under the running host, say."""
+def test_missing_interpreter_is_named(started: Started) -> None:
+    """For example, its environment was removed under the running host."""
     with pytest.raises(
         StageNotStarted, match="of test-0 was not started: No such file or directory: '/nowhere/python'"
     ):
         started(python="/nowhere/python")
 
 
-def test_interpreter_that_an_executor_lacks_is_an_error_that_names_it(tmp_path: Path) -> None:
-    """No other Python takes its place where the environment was unpacked."""
+def test_interpreter_missing_on_an_executor_is_named(tmp_path: Path) -> None:
+    """No other Python replaces it where the environment was unpacked."""
     built = python_environment("test", replace(host(), path="/usr/bin/python3.99"), (MISBEHAVING,))
     built.copy_to(tmp_path)
     with pytest.raises(StageNotStarted, match=r"'/usr/bin/python3\.99'") as caught:
@@ -629,8 +627,8 @@ def test_interpreter_that_an_executor_lacks_is_an_error_that_names_it(tmp_path: 
     assert f"on {platform.node()} at the same path" in str(caught.value.trace)
 
 
-def test_environment_that_is_not_here_is_named(tmp_path: Path) -> None:
-    """It was removed under the host, say, or did not get to this executor: no module of the plugin is blamed."""
+def test_missing_environment_is_named(tmp_path: Path) -> None:
+    """For example, it was removed under the host, or is missing on an executor: no module of the plugin is blamed."""
     environment = replace(python_environment("key", host(), (MISBEHAVING, str(tmp_path / "gone"))), bundle="orders")
     with pytest.raises(PluginError, match=r"the environment of orders is not on .*/gone' is missing") as caught:
         Stage.open(environment, "test-0")
@@ -638,8 +636,8 @@ def test_environment_that_is_not_here_is_named(tmp_path: Path) -> None:
     assert "restart the task" in str(caught.value.trace)
 
 
-def test_another_python_in_the_place_of_the_interpreter_is_an_error(started: Started) -> None:
-    """A path such as ``/usr/bin/python3`` is on every machine, and is not the same Python everywhere."""
+def test_different_python_at_the_same_path_is_an_error(started: Started) -> None:
+    """A path such as ``/usr/bin/python3`` exists on every machine, but is not the same Python everywhere."""
     stage = started(tag="cpython-399")
     with pytest.raises(StageDied) as caught:
         stage.await_hello()
@@ -648,13 +646,13 @@ def test_another_python_in_the_place_of_the_interpreter_is_an_error(started: Sta
 
 
 def test_standard_input_of_a_plugin_is_empty(started: Started, tmp_path: Path) -> None:
-    """The connection was there, of which neither a plugin nor what it starts may read."""
+    """It was the connection, from which neither a plugin nor what it starts may read."""
     code = "return repr([sys.stdin.read(), os.read(0, 1), subprocess.check_output(['cat'])])"
     assert do(started(bundle(tmp_path, code, "os, subprocess, sys"))) == "['', b'', b'']"
 
 
-def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> None:
-    """One of a JVM is copied, started where the copy lies and called, all as one of Python is."""
+def test_environment_may_name_another_program_than_python(tmp_path: Path) -> None:
+    """One of a JVM is copied, started from the copy and called, just like a Python one."""
     command = (java_compiler(), *OPTIONS, "-cp", str(JARS / "*"), "{0}/ForeignStage.java")
     environment = Environment("foreign", command, (str(SOURCE.parent),))
     environment.copy_to(tmp_path)
@@ -669,8 +667,8 @@ def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> No
     assert stage.died().args == ("the stage process of foreign exited with 0",)
 
 
-def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
-    """Nothing leaks, and once there are some again a stage starts."""
+def test_stage_without_file_descriptors_is_refused_with_a_remedy() -> None:
+    """Nothing leaks, and once descriptors are available again a stage starts."""
     code = (
         "import os, resource, sys\nfrom hearth.isolation.environment_store import python_environment\n"
         "from hearth.isolation.interpreter import host\n"
@@ -694,8 +692,8 @@ def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
     }
 
 
-def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that does not say hello in time is not left behind."""
+def test_process_without_hello_is_killed(started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that does not say hello in time is killed."""
     monkeypatch.setattr("hearth.isolation.forked_process.FORK_SECONDS", 0.1)
     stage = started(python=script(tmp_path, "#!/bin/sh\nexec sleep 60\n"))
     with pytest.raises(StageTimeout, match="'start'"):
@@ -704,7 +702,7 @@ def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path, mo
 
 
 def test_stage_of_another_protocol_is_refused(started: Started, tmp_path: Path) -> None:
-    """A stage that speaks another version is told from one that works, and ended."""
+    """A stage with another protocol version is rejected and ended."""
     code = (
         f"#!{sys.executable}\nimport socket, sys\n"
         'text = b\'{"op":"hello","args":{"protocol":99}}\'\n'
@@ -736,7 +734,7 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
 
 
 def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading") -> str:
-    """Write a bundle with one class whose ``version`` does something, and return its directory."""
+    """Write a bundle with one class whose ``version`` runs statements, and return its directory."""
     lines = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
     text = f"import {imports}\nclass Plugin:\n    def version(self):\n{lines}\n"
     (tmp_path / "doer.py").write_text(text)
@@ -744,13 +742,13 @@ def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading
 
 
 def do(stage: Stage) -> Any:
-    """Have the bundle's class do what it does."""
+    """Run the statements of the bundle's class."""
     stage.await_hello()
     return stage.call(Describe("doer:Plugin")).version
 
 
 def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path: Path) -> None:
-    """A signal that a plugin sends to its group reaches no neighbour, one of the terminal's reaches no stage."""
+    """A plugin's signal to its group reaches no other stage, one of the terminal reaches no stage."""
     stage = started(bundle(tmp_path, "return f'{os.getpid()} {os.getpgid(0)} {os.getsid(0)}'"))
     assert do(stage) == " ".join([str(stage.pid)] * 3)
 
@@ -772,7 +770,7 @@ print("all is well")
 
 
 def test_signal_to_a_stages_group_spares_its_neighbours_and_its_host(tmp_path: Path) -> None:
-    """A plugin that ends "its" group took the host, or all tasks of an executor, with it."""
+    """A plugin that killed \"its\" group would otherwise end the host, or all tasks of an executor."""
     path = bundle(tmp_path, "os.killpg(0, signal.SIGTERM)\nreturn 'done'")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", GROUP_SIGNAL, path]
@@ -783,8 +781,8 @@ def test_signal_to_a_stages_group_spares_its_neighbours_and_its_host(tmp_path: P
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_that_tells_every_process_to_end_is_left_to_the_host(started: Started, number: int) -> None:
-    """A service manager signals all processes; the task is drained first, and its stage must be there for that."""
+def test_stage_ignores_signals_that_end_a_service(started: Started, number: int) -> None:
+    """A service manager signals all processes; the task drains first and needs its stage for that."""
     stage = started()
     stage.await_hello()
     os.kill(stage.pid, number)
@@ -792,8 +790,8 @@ def test_signal_that_tells_every_process_to_end_is_left_to_the_host(started: Sta
     assert stage.is_alive
 
 
-def test_what_a_plugin_starts_hears_signals_as_any_program(started: Started, tmp_path: Path) -> None:
-    """Neither a program nor a forked process inherits the stage's deafness."""
+def test_children_of_a_plugin_receive_signals(started: Started, tmp_path: Path) -> None:
+    """Neither a program nor a forked process inherits the ignored signals."""
     forked = """
         pid = os.fork()
         if pid == 0:
@@ -816,8 +814,8 @@ CHILD = """
 """
 
 
-def test_what_a_plugin_started_ends_with_its_stage(started: Started, tmp_path: Path) -> None:
-    """Nothing of a connector that was deleted goes on."""
+def test_children_of_a_plugin_end_with_its_stage(started: Started, tmp_path: Path) -> None:
+    """Nothing of a deleted connector continues."""
     stage = started(bundle(tmp_path, CHILD.format(ends=False), "os, subprocess, sys"))
     child = int(do(stage))
     stage.close(grace=10)
@@ -825,8 +823,8 @@ def test_what_a_plugin_started_ends_with_its_stage(started: Started, tmp_path: P
     assert stage.died().args == ("the stage process of test-0 exited with 0",)
 
 
-def test_what_a_plugin_started_ends_with_a_stage_that_died(started: Started, tmp_path: Path) -> None:
-    """Also where the plugin's own process ended first."""
+def test_children_of_a_plugin_end_with_a_dead_stage(started: Started, tmp_path: Path) -> None:
+    """Also if the plugin's own process ended first."""
     stage = started(bundle(tmp_path, CHILD.format(ends=True), "os, subprocess, sys"))
     with pytest.raises(StageDied, match="exited with 3"):
         do(stage)
@@ -848,19 +846,22 @@ SPEAKER = """
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"\xff\xff\xff\x7f\x02\x00\x00\x00{}", "a frame of 2147483647 bytes, fewer than 1073741824 are taken"),
+        (b"\xff\xff\xff\x7f\x02\x00\x00\x00{}", "a frame of 2147483647 bytes exceeds the limit of 1073741824"),
         (b"\x10\x00\x00\x00\x0c\x00\x00\x00{'no': JSON}", "Expecting property name"),
-        (frame(b'{"op":"source.batches","args":{"a":1}}'), "'source.batches' was not served: .* 'groups' is missing"),
+        (
+            frame(b'{"op":"source.batches","args":{"a":1}}'),
+            "cannot handle notice 'source.batches': .* 'groups' is missing",
+        ),
         (frame(b'{"op":"source.batches","args":{"groups":5}}'), "'groups': 5 is not a list"),
-        (frame(b'{"op":"sink.context","args":{"rewind":[["t",0]]}}'), "'rewind': 2 values, where there are 3"),
+        (frame(b'{"op":"sink.context","args":{"rewind":[["t",0]]}}'), "'rewind': 2 values, expected 3"),
         (frame(b'{"op":"source.failed","args":{"error":"bad"}}'), "'error': 'bad' is not an object"),
     ],
     ids=["two gigabytes", "no JSON", "no member", "no list", "no offset", "no error"],
 )
-def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
+def test_stage_that_breaks_the_protocol_is_ended_with_the_reason(
     started: Started, tmp_path: Path, data: bytes, says: str
 ) -> None:
-    """The reason is the protocol's and not a signal that nobody sent."""
+    """The reason is the protocol error and not a signal that was never sent."""
     died = threading.Event()
 
     stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=lambda _: died.set())
@@ -879,10 +880,10 @@ def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
         (b'{"re":1,"args":[1]}', "the arguments are list, not an object"),
     ],
 )
-def test_stage_whose_answer_is_none_is_ended_and_says_how(
+def test_stage_with_a_malformed_answer_is_ended_with_the_reason(
     started: Started, tmp_path: Path, reply: bytes, says: str
 ) -> None:
-    """Who asked hears what the answer was, as an error of the stage, and nobody asks it again."""
+    """The caller gets an error of the stage with the answer, and the stage is not called again."""
     stage = started(bundle(tmp_path, SPEAKER.format(bytes=frame(reply)), "gc, socket"))
     with pytest.raises(StageBroken, match=says):
         do(stage)
@@ -890,7 +891,7 @@ def test_stage_whose_answer_is_none_is_ended_and_says_how(
     assert wait_for_end(stage.pid)
 
 
-def test_words_of_any_length_are_cut(started: Started, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_long_errors_and_output_are_cut(started: Started, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """50 MB in an exception and 50 MB on the error output: the host keeps some KB of each."""
     (tmp_path / "doer.py").write_text(
         "import sys\nclass Plugin:\n    def __init__(self):\n        sys.stderr.write('w' * 50_000_000)\n"
@@ -918,7 +919,7 @@ class Busy(Transformation):
 
 
 def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, tmp_path: Path) -> None:
-    """``errors.retry.timeout`` may be for ever; the record that is being tried counts as failed."""
+    """``errors.retry.timeout`` may be unlimited; the record that is being retried counts as failed."""
     (tmp_path / "busy.py").write_text(BUSY)
     stage = started(str(tmp_path))
     stage.await_hello()

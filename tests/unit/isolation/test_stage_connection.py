@@ -1,4 +1,4 @@
-"""What all who have plugins in a stage process have in common: its connection and its part of the log."""
+"""What all tenants of a stage process share: its connection and its part of the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hearth_stage.plugin_call import Describe
 def test_levels_reach_a_stage_that_starts_and_one_that_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, restored_levels: None
 ) -> None:
-    """Those that were set before are there before its plugins are, later ones at once."""
+    """Earlier levels are set before its plugins load, later ones at once."""
     (tmp_path / "talker.py").write_text(
         "import logging\nlog = logging.getLogger('my.plugin')\nclass Plugin:\n    def version(self):\n"
         "        log.debug('one')\n        log.getChild('x').info('two')\n"
@@ -34,7 +34,7 @@ def test_levels_reach_a_stage_that_starts_and_one_that_runs(
 
 
 def test_several_share_the_log_of_a_process(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What a tenant says is under its own label, what the process says as a whole under that of the process."""
+    """A tenant's records have its label, those of the process as a whole the label of the process."""
     (tmp_path / "talker.py").write_text(
         "import logging\nclass Plugin:\n    def version(self):\n        logging.getLogger('talker').info('said')\n"
     )

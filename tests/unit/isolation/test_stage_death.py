@@ -1,4 +1,4 @@
-"""Stages that die at any moment, amid large batches on their way there and back: nothing of them is left."""
+"""Stages that die at any moment, in the middle of large batches: nothing of them remains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEATHS = 5
 
 
 def large() -> Batch:
-    """Return a batch of 3 MB, which no socket takes at once."""
+    """Return a batch of 3 MB, which no socket accepts at once."""
     values = pa.array(["x" * 1000] * 3000)
     return number_rows(Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays([values], names=["value"])))
 
@@ -50,7 +50,7 @@ def begun() -> Stage:
 
 
 def until_it_dies(stage: Stage, batch: Batch, told: list[BaseException]) -> None:
-    """Call a stage again and again, two calls ahead of their answers."""
+    """Call a stage repeatedly, with two calls in flight."""
     place, call = StagePlace(stage), Apply([Step(UPPER)], [batch])
     try:
         waits = [place.begin(call), place.begin(call)]
@@ -62,28 +62,28 @@ def until_it_dies(stage: Stage, batch: Batch, told: list[BaseException]) -> None
 
 
 def held() -> Counter[str]:
-    """Return what this process has open, and its threads that go with a stage: how many of each."""
+    """Return counts of this process's open descriptors and of its stage threads."""
     opened = []
     for each in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # as the listing's own, which is closed by now
+        with suppress(FileNotFoundError):  # such as the listing's own, closed by now
             opened.append(os.readlink(f"/proc/self/fd/{each}"))
     return Counter([*opened, *(each.name for each in threading.enumerate() if "dies" in each.name)])
 
 
 def left(before: Counter[str]) -> Counter[str]:
-    """Return what this process has more than before, after it had its time to go."""
+    """Return what this process has in addition, after some time to release it."""
     eventually(lambda: not held() - before, TIMEOUT)
     return held() - before
 
 
 def faults(stage: Stage) -> int:
-    """Return how many pages of its memory were mapped for a stage so far."""
+    """Return how many pages of its memory have been mapped for a stage."""
     return int(Path(f"/proc/{stage.pid}/stat").read_text().rpartition(")")[2].split()[7])
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that is told how much to keep")
-def test_memory_is_not_mapped_anew_for_each_batch() -> None:
-    """Ten batches of 1 MB come and go in what the first ones needed; what is not kept takes ten times the pages."""
+def test_memory_is_reused_between_batches() -> None:
+    """Ten batches of 1 MB fit into the memory of the first ones; without the setting it takes ten times the pages."""
     stage, call = begun(), Apply([Step(UPPER)], [large().slice(0, 1000)])
     for _ in range(5):
         stage.call(call)
@@ -95,9 +95,9 @@ def test_memory_is_not_mapped_anew_for_each_batch() -> None:
 
 
 def die_often() -> None:
-    """Have stages die amid the calls of two threads; raises where one is not told, or where something is left."""
+    """Kill stages during the calls of two threads; raises if one is not reported, or if something remains."""
     chance, batch = random.Random(1), large()
-    begun().close()  # what the first of all stages begins stays: the thread that starts them
+    begun().close()  # the first stage creates the thread that starts all of them
     before = held()
     for _ in range(DEATHS):
         stage = begun()
@@ -115,10 +115,10 @@ def die_often() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors as Linux tells them")
-def test_a_stage_that_dies_at_any_moment_leaves_nothing() -> None:
-    """No descriptor, no thread, and nobody who waits for an answer for ever.
+def test_stage_that_dies_at_any_moment_leaks_nothing() -> None:
+    """No descriptor, no thread, and no caller that waits forever.
 
-    It is counted in a process of its own: clients of Kafka that other tests left open pipes at any moment.
+    It runs in a separate process: Kafka clients that other tests left behind open pipes at any moment.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
         alone.submit(die_often).result(4 * TIMEOUT)

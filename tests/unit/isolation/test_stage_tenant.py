@@ -1,4 +1,4 @@
-"""Plugins of several tasks in one real stage process: what one of them does to the others, which is little."""
+"""Plugins of several tasks in one real stage process: what one of them can do to the others, which is little."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Task(SourceTask):
 
 
 class Tasks:
-    """Opens stages as tasks do, all in one environment, and hears what they are told."""
+    """Opens stages as tasks do, all in one environment, and records their notifications."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "plugin.py").write_text(PLUGIN)
@@ -92,7 +92,7 @@ class Tasks:
 
 
 def process_of(stage: Stage) -> int:
-    """Return the process in which a plugin says it is."""
+    """Return the process that a plugin reports."""
     return int(stage.call(Describe("plugin:Doer")).version or 0)
 
 
@@ -105,7 +105,7 @@ def tasks(tmp_path: Path) -> Iterator[Tasks]:
 
 
 def wait_for(act: Callable[[], object], kind: type[Exception]) -> queue.Queue[Exception]:
-    """Do something that raises on a thread of its own; returns where that can be had."""
+    """Call a function that raises on another thread; returns a future of the error."""
     raised: queue.Queue[Exception] = queue.Queue()
 
     def run() -> None:
@@ -118,8 +118,8 @@ def wait_for(act: Callable[[], object], kind: type[Exception]) -> queue.Queue[Ex
     return raised
 
 
-def test_a_call_that_hangs_is_waited_for_by_nobody_else(tasks: Tasks) -> None:
-    """Who made it is to begin anew, elsewhere; the others go on, and who comes later lives in another process."""
+def test_hanging_call_does_not_block_other_tenants(tasks: Tasks) -> None:
+    """Its caller has to restart, elsewhere; the others continue, and later ones get another process."""
     good, bad = tasks.open("good"), tasks.open("bad", limit=0.3)
     assert process_of(good) == process_of(bad) == good.pid
     with pytest.raises(StageLost, match=r"of bad did not answer 'describe' within 0\.3 s, which it shares") as raised:
@@ -136,8 +136,8 @@ def test_a_call_that_hangs_is_waited_for_by_nobody_else(tasks: Tasks) -> None:
     assert process_of(late) == late.pid
 
 
-def test_whoever_shares_a_process_hears_of_its_end(tasks: Tasks) -> None:
-    """Each call that waits, each that comes later, and who asks nothing; nobody is blamed."""
+def test_all_tenants_are_notified_of_the_end_of_the_process(tasks: Tasks) -> None:
+    """Every waiting call, every later call, and tenants without a call; nobody is blamed."""
     asking, silent = tasks.open("asking"), tasks.open("silent")
     raised = wait_for(lambda: asking.call(Describe("plugin:Sleeper")), StageLost)
     process_of(silent)
@@ -152,10 +152,10 @@ def test_whoever_shares_a_process_hears_of_its_end(tasks: Tasks) -> None:
     assert process_of(again := tasks.open("again")) == again.pid
 
 
-def test_one_that_wants_to_exit_ends_nothing_but_its_call(tasks: Tasks, tmp_path: Path) -> None:
-    """In a process of its own it would be the end of that; here it is as if it had raised something."""
+def test_sys_exit_in_a_shared_process_fails_its_call_only(tasks: Tasks, tmp_path: Path) -> None:
+    """In a separate process it would exit; here it counts as an error."""
     stage = tasks.open("a")
-    with pytest.raises(RemoteError, match=r"wants to end the process, which others share: SystemExit\(7\)"):
+    with pytest.raises(RemoteError, match=r"tried to exit the process, which others share: SystemExit\(7\)"):
         stage.call(Describe("plugin:Leaver"))
     tasks.start("b", tmp_path)
     label, told = tasks.heard.get(timeout=TIMEOUT)
@@ -165,8 +165,8 @@ def test_one_that_wants_to_exit_ends_nothing_but_its_call(tasks: Tasks, tmp_path
     assert process_of(stage) == stage.pid
 
 
-def test_one_whose_words_make_no_sense_is_lost_alone(tasks: Tasks, tmp_path: Path) -> None:
-    """The connection is the others' as well."""
+def test_tenant_with_a_malformed_message_is_lost_alone(tasks: Tasks, tmp_path: Path) -> None:
+    """The connection belongs to the other tenants as well."""
     good, bad = tasks.open("good"), tasks.start("bad", tmp_path, liar="yes")
     assert tasks.dead.get(timeout=TIMEOUT) is bad
     error = bad.died()
@@ -177,8 +177,8 @@ def test_one_whose_words_make_no_sense_is_lost_alone(tasks: Tasks, tmp_path: Pat
     assert process_of(good) == good.pid
 
 
-def test_a_task_that_leaves_is_stopped_and_the_others_stay(tasks: Tasks, tmp_path: Path) -> None:
-    """Its stage is closed as one of its own would be, where its task is stopped with the connection."""
+def test_leaving_task_is_stopped_and_the_others_stay(tasks: Tasks, tmp_path: Path) -> None:
+    """Its stage is closed like an unshared one, whose task is stopped when the connection ends."""
     good, gone = tasks.open("good"), tasks.start("gone", tmp_path)
     gone.close()
     assert (tmp_path / "gone").exists()
@@ -187,8 +187,8 @@ def test_a_task_that_leaves_is_stopped_and_the_others_stay(tasks: Tasks, tmp_pat
     assert tasks.dead.empty()
 
 
-def test_one_that_is_to_be_killed_is_let_go_of(tasks: Tasks) -> None:
-    """It did not stop in time: its run ends, and what hangs stays behind until the others are gone."""
+def test_killing_a_tenant_ends_its_waits(tasks: Tasks) -> None:
+    """It did not stop in time: its run ends, and the hanging call stays until the others are gone."""
     good, bad = tasks.open("good"), tasks.open("bad")
     raised = wait_for(lambda: bad.call(Describe("plugin:Sleeper")), PluginError)
     process_of(good)

@@ -1,4 +1,4 @@
-"""What a stage takes of memory and processors, and what becomes of it when that is too much."""
+"""How much memory and processor time a stage uses, and what happens when it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.unit.isolation.test_stage import wait_for_end
 
 MB = 1 << 20
 BEGIN = f"import resource; resource.prlimit(0, 10, ({new_lineage()}, resource.RLIM_INFINITY))\n"
-"""What the owner of a stage does for it."""
+"""What the owner of a stage executes."""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is asked as Linux is")
 
 
-def test_memory_is_looked_at_the_sooner_the_nearer_the_limit_is() -> None:
-    """One that passes it is ended, and the key is named."""
+def test_memory_is_polled_more_often_near_the_limit() -> None:
+    """A process over its limit is killed, and the key is named."""
     budget = UsageBudget(Limits(memory_bytes=4096 * MB), 0, Usage(30 * MB, 0))
     looks = [budget.judge(1, Usage(each * MB, each / 1000)) for each in (30, 3584, 4095)]
     assert [each.next_look for each in looks] == [1.0, 0.25, 0.02]
@@ -35,8 +35,8 @@ def test_memory_is_looked_at_the_sooner_the_nearer_the_limit_is() -> None:
     assert excess == "it used 4296015872 bytes of memory, more than plugin.limits.memory.bytes=4294967296"
 
 
-def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_much() -> None:
-    """Half a processor: two tenths of a second at full speed, of which a tenth was saved, are two tenths to pause."""
+def test_excess_processor_time_is_paused() -> None:
+    """Half a processor: after 0.2 s at full speed, of which 0.1 s was saved, it pauses for 0.2 s."""
     budget = UsageBudget(Limits(cpus=0.5), 0, Usage(0, 0))
     assert budget.judge(0.2, Usage(0, 0.2)).pause == pytest.approx(0.2)
     assert budget.judge(0.4, Usage(0, 0.2)).pause == 0
@@ -49,10 +49,10 @@ def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_muc
     cpus=floats(0.01, 4),
     steps=lists(tuples(floats(0, 8), floats(0.001, 2)), min_size=1, max_size=60),
 )
-def test_nobody_takes_more_than_his_part_for_long_nor_waits_who_takes_less(
+def test_processor_limit_holds_on_average_and_delays_nobody_below_it(
     cpus: float, steps: list[tuple[float, float]]
 ) -> None:
-    """Whatever it does between looks: what it was too much is made up for by the pause that follows."""
+    """Whatever it does between looks: the next pause compensates an excess."""
     budget = UsageBudget(Limits(cpus=cpus), 0, Usage(0, 0))
     now = taken = 0.0
     for speed, seconds in steps:
@@ -69,8 +69,8 @@ def test_nobody_takes_more_than_his_part_for_long_nor_waits_who_takes_less(
 
 
 @pytest.mark.parametrize("limits", [Limits(cpus=0.5), Limits(memory_bytes=128 * MB), Limits(64 * MB, 0.5)])
-def test_a_process_that_does_nothing_is_looked_at_once_a_second(limits: Limits) -> None:
-    """However near it is to a limit; and soon again where it does something."""
+def test_idle_process_is_polled_once_a_second(limits: Limits) -> None:
+    """However near it is to a limit; and more often once it is active."""
     budget = UsageBudget(limits, 0, Usage(60 * MB, 0))
     assert [budget.judge(each, Usage(60 * MB, 0)).next_look for each in range(1, 9)] == [
         0.04, 0.08, 0.16, 0.32, 0.64, 1.0, 1.0, 1.0
@@ -78,8 +78,8 @@ def test_a_process_that_does_nothing_is_looked_at_once_a_second(limits: Limits) 
     assert budget.judge(9, Usage(60 * MB, 0.1)).next_look <= 0.1
 
 
-def test_what_a_process_has_started_counts_as_its_own() -> None:
-    """Also what that has started in its turn, and memory that it shares with nobody but them."""
+def test_usage_includes_descendants() -> None:
+    """Also what those have started, and memory that only they share."""
     code = f"""{BEGIN}
 import mmap, subprocess, sys
 own = bytearray(b"x") * (40 << 20)
@@ -98,8 +98,8 @@ input()
         usage_of(process.pid)
 
 
-def test_what_processes_share_that_were_forked_counts_once() -> None:
-    """A plugin with eight processes to help it has not eight times the memory."""
+def test_memory_shared_by_forks_counts_once() -> None:
+    """A plugin with eight worker processes does not use eight times the memory."""
     code = f"""{BEGIN}
 import os
 held = bytearray(b"x") * (40 << 20)
@@ -119,14 +119,14 @@ input()
 
 
 def state_of(pid: int) -> str:
-    """Return the state of a process, T for one that stands still; nothing where it is gone."""
+    """Return the state of a process, T for a suspended one; nothing if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
 
 
-def test_a_daemon_counts_and_is_held_up() -> None:
+def test_daemon_counts_and_is_suspended() -> None:
     """It has left the session of the process, and its parent has ended."""
     code = f"""{BEGIN}
 import os, time
@@ -151,8 +151,8 @@ time.sleep(60)
         process.kill()
 
 
-def test_stages_that_are_held_up_end_with_their_owner(tmp_path: Path) -> None:
-    """However it ends; the one was started, the other forked."""
+def test_suspended_stages_end_with_their_owner(tmp_path: Path) -> None:
+    """However it ends; one was started, the other forked."""
     (tmp_path / "busy.py").write_text("class Plugin:\n    def version(self):\n        while True: pass\n")
     code = f"""
 from hearth.config.confinement_key import Confinement
@@ -176,8 +176,8 @@ input()
     assert [wait_for_end(each) for each in pids] == [True, True]
 
 
-def test_a_process_that_is_held_up_goes_on_when_nobody_watches_it_any_more() -> None:
-    """Its owner wants it to stop in order, for example."""
+def test_suspended_process_continues_when_its_watch_ends() -> None:
+    """Its owner may want it to stop cleanly, for example."""
     command = [sys.executable, "-I", "-S", "-c", "import time\nwhile time.process_time() < 0.7: pass"]
     began = time.monotonic()
     process = subprocess.Popen(command, start_new_session=True)

@@ -1,4 +1,4 @@
-"""How the program uv is run, with another program in its place."""
+"""How uv is run, with another program in its place."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hearth.isolation import uv
 from hearth.isolation.environment_refused import UvFailed
 
 
-def test_what_it_unpacks_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is killed; a command that is interrupted leaves nothing behind."""
+def test_temporary_files_of_uv_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it is killed; an interrupted command leaves nothing behind."""
     program, place = tmp_path / "uv", tmp_path / "place"
     program.write_text(f'#!/bin/sh\ntouch "$TMPDIR/unpacked"\necho "$TMPDIR" > {place}\nkill -9 $$\n')
     program.chmod(0o755)
