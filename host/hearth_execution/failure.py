@@ -74,7 +74,7 @@ class ErrorInfo(_Late):
         """
         if isinstance(error, RemoteError):
             return error.info
-        return cls._described(error) if _was_raised(error) else cls.late({0: error}, 0)
+        return cls._described(error) if _has_traceback(error) else cls.late({0: error}, 0)
 
     @classmethod
     def late(cls, errors: Mapping[int, BaseException], place: int) -> ErrorInfo:
@@ -148,10 +148,10 @@ def trace_of(error: BaseException) -> str:
     """
     if (own := _own_trace(error)) is not None:
         return own
-    return f"{summary_of(error)}\n{_python_trace(error)}" if _was_raised(error) else summary_of(error)
+    return f"{summary_of(error)}\n{_python_trace(error)}" if _has_traceback(error) else summary_of(error)
 
 
-def _was_raised(error: BaseException) -> bool:
+def _has_traceback(error: BaseException) -> bool:
     """Return whether an error or its cause was raised."""
     if error.__traceback__ is not None:
         return True
@@ -208,15 +208,15 @@ def _own_trace(error: BaseException) -> str | None:
 
 def _python_trace(error: BaseException) -> str:
     """Return Python's trace without the host's frames before the plugin."""
-    way = error.__traceback__
-    while way is not None and str(way.tb_frame.f_globals.get("__name__")).partition(".")[0] in _HOSTS:
-        way = way.tb_next
-    way = way or error.__traceback__
-    parts = _chained(error, way, set())
-    return ("".join(traceback.format_exception(type(error), error, way)) if parts is None else parts).rstrip("\n")
+    tb = error.__traceback__
+    while tb is not None and str(tb.tb_frame.f_globals.get("__name__")).partition(".")[0] in _HOSTS:
+        tb = tb.tb_next
+    tb = tb or error.__traceback__
+    parts = _chained(error, tb, set())
+    return ("".join(traceback.format_exception(type(error), error, tb)) if parts is None else parts).rstrip("\n")
 
 
-def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) -> str | None:
+def _chained(error: BaseException, tb: TracebackType | None, seen: set[int]) -> str | None:
     """Return what ``traceback.format_exception`` does, with formatted frames cached by code position.
 
     Formatting them takes a hundred times as long as raising the error. Returns None for errors that Python prints with
@@ -234,8 +234,8 @@ def _chained(error: BaseException, way: TracebackType | None, seen: set[int]) ->
         if earlier is None:
             return None
         opening = earlier + joint
-    if way is not None:
-        frames = _frames(way)
+    if tb is not None:
+        frames = _frames(tb)
         if frames is None:
             return None
         opening += _HEADING + frames
@@ -256,10 +256,10 @@ def _last_lines(error: BaseException) -> str:
     return f"{name}: {text}\n" if text else f"{name}\n"
 
 
-def _frames(way: TracebackType) -> str | None:
+def _frames(tb: TracebackType) -> str | None:
     """Return the frames of a trace as Python prints them, cached by code position; None for too many."""
     passed: list[tuple[CodeType, int]] = []
-    step: TracebackType | None = way
+    step: TracebackType | None = tb
     while step is not None:
         passed.append((step.tb_frame.f_code, step.tb_lasti))
         step = step.tb_next
@@ -268,7 +268,7 @@ def _frames(way: TracebackType) -> str | None:
     steps = tuple(passed)
     found = _known_frames.get(steps)
     if found is None:
-        found = "".join(traceback.format_tb(way))
+        found = "".join(traceback.format_tb(tb))
         if len(_known_frames) >= _MOST_KINDS:
             _known_frames.clear()
         _known_frames[steps] = found
@@ -322,9 +322,9 @@ class Failure:
 
 
 def _too_deep(error: RecursionError) -> DataError:
-    told = DataError("the value is nested deeper than Python's stack, or the plugin calls itself without end")
-    told.__cause__ = error
-    return told
+    too_deep = DataError("the value is nested deeper than Python's stack, or the plugin calls itself without end")
+    too_deep.__cause__ = error
+    return too_deep
 
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:

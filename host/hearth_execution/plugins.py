@@ -236,14 +236,14 @@ class Attempts:
                 self._note(rows[start], error)
                 return [blank]
             if is_retriable(error):
-                return self._ever_more(rows, run, blank, start, size)
+                return self._doubling(rows, run, blank, start, size)
         half = size // 2
         return [
             *self._run(rows, run, blank, start, half),
             *self._run(rows, run, blank, start + half, size - half),
         ]
 
-    def _ever_more(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
+    def _doubling(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
         """Run on the first row, then double the number of rows after each success.
 
         A retriable error is seldom the fault of a row: a service is unavailable, and each call may take long to find
@@ -266,9 +266,9 @@ class Attempts:
     def _not_reached(self, rows: Iterable[int], blank: T) -> list[T]:
         """Fail the remaining rows with the last failure."""
         last = self.failures[-1]
-        behind = [replace(last, row=int(row)) for row in rows]
-        self.failures += behind
-        return [blank] * len(behind)
+        unreached = [replace(last, row=int(row)) for row in rows]
+        self.failures += unreached
+        return [blank] * len(unreached)
 
     def _note_named(self, rows: Any, errors: Mapping[int, Exception]) -> None:
         """Record the errors of rows by position; lazy errors are created on first access."""

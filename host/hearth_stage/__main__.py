@@ -28,7 +28,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def leave_signals_to_runtime() -> None:
+def ignore_service_signals() -> None:
     """Ignore the signals that end all processes of a service: the runtime drains the task, then ends its stages.
 
     Programs that a plugin starts do not inherit the handlers, so the signals end them.
@@ -38,7 +38,7 @@ def leave_signals_to_runtime() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _KEPT_FROM_HOST)
 
 
-def give_signals_back_to_forks() -> None:
+def restore_signals_in_forks() -> None:
     """Restore the default handlers in processes that a plugin forks, before a signal can reach them."""
 
     def restore() -> None:
@@ -57,8 +57,8 @@ def main(arguments: list[str]) -> None:
     """Serve the connection; in a fork server, that of each forked process."""
     (tag, *sites), *forking = _parts(arguments)
     check_interpreter(tag)
-    be_nobody()
-    leave_signals_to_runtime()
+    hide_main_module()
+    ignore_service_signals()
     from hearth_execution.stack import make_room
     from hearth_stage.log_output import begin_log
     from hearth_stage.missing_module import MissingModuleFinder
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> None:
     make_room()
     connection = _forked(sites, *forking[0]) if forking else _started()
     os.register_at_fork(after_in_child=connection.close)
-    give_signals_back_to_forks()
+    restore_signals_in_forks()
     from hearth_stage.program import Program
 
     Program(connection).run()
@@ -92,7 +92,7 @@ def check_interpreter(tag: str) -> None:
         sys.exit(f"the environment was built for {tag}, but {os.path.realpath(sys.executable)} is {own}")
 
 
-def be_nobody() -> None:
+def hide_main_module() -> None:
     """Hide the stage's main module and arguments from plugins and from what they start."""
     del sys.modules["sitecustomize"]  # Python has imported it already
     sys.modules["__main__"] = ModuleType("__main__")

@@ -70,7 +70,7 @@ class StageConnector:
     def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._connector: Connector | None = None
-        self._is_begun = self._is_started = False
+        self._start_called = self._is_started = False
         """Whether the connector's start was called, and whether it returned."""
 
     def load(self, call: LoadConnector) -> ConnectorLoaded:
@@ -82,7 +82,7 @@ class StageConnector:
         """Initialize and start the connector."""
         connector = self._loaded()
         connector.initialize(self._context(connector))
-        self._is_begun, self._is_started = True, False
+        self._start_called, self._is_started = True, False
         connector.start(call.config)
         self._is_started = True
 
@@ -108,19 +108,19 @@ class StageConnector:
         """Ask the connector for its support of transactions (KIP-618)."""
         connector = self._loaded()
         ask = connector.can_define_transaction_boundaries if call.boundaries else connector.exactly_once_support
-        told = ask(call.config)
-        return ExactlyOnceAnswer(None if told is None else getattr(told, "value", str(told)))
+        answer = ask(call.config)
+        return ExactlyOnceAnswer(None if answer is None else getattr(answer, "value", str(answer)))
 
     def stop(self, call: StopConnector) -> None:
         """Stop the connector."""
-        self._is_begun = False
+        self._start_called = False
         self._loaded().stop()
 
     def end(self) -> None:
         """Stop the connector if it runs, or if its start failed half-way; in that case its stop may fail too."""
-        if not self._is_begun:
+        if not self._start_called:
             return
-        self._is_begun = False
+        self._start_called = False
         try:
             self._loaded().stop()
         except Exception:

@@ -49,8 +49,8 @@ class ForkAnswer:
 
     def send(self, control: socket.socket) -> None:
         """Send the answer; raises ``OSError`` if the owner has closed the socket."""
-        told = {name: value for name, value in asdict(self).items() if value is not None}
-        control.send(json.dumps(told).encode()[:MOST_BYTES], socket.MSG_NOSIGNAL)
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        control.send(json.dumps(found).encode()[:MOST_BYTES], socket.MSG_NOSIGNAL)
 
     @classmethod
     def receive(cls, control: socket.socket) -> ForkAnswer | None:

@@ -201,7 +201,7 @@ class ForkServer:
             entitle(wanted.name.encode())
             pid = os.getpid()
             wanted.limits.impose(kept=[lifeline])
-            begin_anew()
+            reset_after_fork()
             ForkAnswer(pid=pid).send(control)
             control.close()
             return socket.socket(fileno=connection)
@@ -268,7 +268,7 @@ def _fork() -> tuple[int, int]:
     return pid, os.pidfd_open(pid) if pid else 0
 
 
-def begin_anew() -> None:
+def reset_after_fork() -> None:
     """Reset the state that a forked process must not share: random numbers and cached import paths."""
     if (numbers := sys.modules.get("numpy.random")) is not None:
         numbers.seed()  # the standard library seeds its own generator at every fork

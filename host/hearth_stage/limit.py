@@ -84,7 +84,7 @@ class Limits:
             with _keeping(CPUS if self.memory_bytes is None else MEMORY):
                 _join(self.control_group)
         if self.memory_bytes is not None:
-            _be_first_to_go()
+            _prefer_in_oom_kill()
         if self._needs_namespaces:
             self._leave_namespaces(kept)
         if self.open_files is not None:
@@ -117,10 +117,10 @@ class Limits:
                 namespace.bring_loopback_up()
         if self.temporary_bytes is not None:
             with _keeping(TEMPORARY):
-                namespace.take_directory(self.temporary_bytes)
+                namespace.mount_temporary_directory(self.temporary_bytes)
         if self.has_own_processes:
             with _keeping(PROCESSES):
-                namespace.go_on_alone(kept, has_users=has_users)
+                namespace.continue_isolated(kept, has_users=has_users)
 
 
 NO_LIMITS = Limits()
@@ -139,7 +139,7 @@ def _join(control_group: str) -> None:
         group.write("0")  # this process
 
 
-def _be_first_to_go() -> None:
+def _prefer_in_oom_kill() -> None:
     """Make Linux kill this process before others if the machine runs out of memory."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")

@@ -50,11 +50,11 @@ def members(lineage: int) -> Iterator[int]:
 
 def end_lineage(lineage: int) -> None:
     """Kill all processes of a lineage; repeats until no new ones appear."""
-    told: set[int] = set()
-    while news := set(members(lineage)) - told:
+    seen: set[int] = set()
+    while news := set(members(lineage)) - seen:
         for pid in news:
             _kill(pid, lineage)
-        told |= news
+        seen |= news
 
 
 def _kill(pid: int, lineage: int) -> None:

@@ -20,7 +20,7 @@ class MissingModuleFinder(importlib.abc.MetaPathFinder):
 
     def __init__(self, name: str = SOUGHT) -> None:
         self._name = name
-        self._in_vain: tuple[list[object], list[str]] | None = None
+        self._failed_search: tuple[list[object], list[str]] | None = None
         """The finders and the path of the search that failed."""
 
     def find_spec(
@@ -29,16 +29,16 @@ class MissingModuleFinder(importlib.abc.MetaPathFinder):
         """Delegate to the other finders; raises ``ModuleNotFoundError``, as an import does, if none finds it."""
         if name != self._name:
             return None
-        if self._in_vain != (sys.meta_path, sys.path):
-            asked: tuple[list[object], list[str]] = [*sys.meta_path], [*sys.path]
+        if self._failed_search != (sys.meta_path, sys.path):
+            searched: tuple[list[object], list[str]] = [*sys.meta_path], [*sys.path]
             others = (finder for finder in sys.meta_path if finder is not self)
             found = (finder.find_spec(name, path, target) for finder in others)
             spec = next((each for each in found if each is not None), None)
             if spec is not None:
                 return spec
-            self._in_vain = asked
+            self._failed_search = searched
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     def invalidate_caches(self) -> None:
         """Forget the failed search, as code that creates modules at run time requests."""
-        self._in_vain = None
+        self._failed_search = None

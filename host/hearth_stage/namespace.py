@@ -52,7 +52,7 @@ def enter(namespaces: int) -> bool:
         try:
             _call("unshare", namespaces)
         except PermissionError:
-            _take_users(namespaces)
+            _enter_user_namespace(namespaces)
             return True
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror}; allow {_remedy()}") from error
@@ -66,7 +66,7 @@ def bring_loopback_up() -> None:
         fcntl.ioctl(any_socket, _SET_FLAGS, _REQUEST.pack(b"lo", flags | _UP))
 
 
-def take_directory(size: int) -> None:
+def mount_temporary_directory(size: int) -> None:
     """Mount an empty private directory for temporary files in memory, which ends with the process.
 
     Its mount point is shared by all processes of a user, but each sees its own mount.
@@ -84,33 +84,33 @@ def take_directory(size: int) -> None:
     tempfile.tempdir = place
 
 
-def go_on_alone(kept: Collection[int], *, has_users: bool) -> None:
+def continue_isolated(kept: Collection[int], *, has_users: bool) -> None:
     """Continue as a process that sees no other, after entering process and mount namespaces.
 
     It is a grandchild of the caller. The process in between is the init of the namespace: it adopts orphans and, when
     the process ends, ends with everything that it started. The caller represents the process outside: it holds the
     descriptors ``kept``, exits with the process's status, and takes it along when it is killed.
     """
-    told, tell = os.pipe()
+    status_reader, status_writer = os.pipe()
     held = {*map(int, os.listdir("/proc/self/fd"))}  # before /proc is replaced for both
     if init := os.fork():
-        _stand_for(init, told, held - {told, *kept})
-    os.close(told)
+        _represent(init, status_reader, held - {status_reader, *kept})
+    os.close(status_reader)
     _show_own_processes()
     if not has_users:
         with contextlib.suppress(OSError):  # root without them: it drops its rights below
-            _take_users(0)
-    _end_with(tell)
+            _enter_user_namespace(0)
+    _die_with_parent(status_writer)
     if process := os.fork():
-        _be_init(process, tell, held - {tell})
-    os.close(tell)
+        _run_init(process, status_writer, held - {status_writer})
+    os.close(status_writer)
     _drop_rights()
 
 
-def _stand_for(init: int, told: int, held: Collection[int]) -> NoReturn:
+def _represent(init: int, status_reader: int, held: Collection[int]) -> NoReturn:
     """Wait for the end of the namespace, then exit as its process did."""
-    _let_go(held)
-    status = os.read(told, _STATUS_BYTES)
+    _detach(held)
+    status = os.read(status_reader, _STATUS_BYTES)
     _, of_init = os.waitpid(init, 0)
     code = os.waitstatus_to_exitcode(int.from_bytes(status, "little") if status else of_init)
     if code < 0:
@@ -121,17 +121,17 @@ def _stand_for(init: int, told: int, held: Collection[int]) -> NoReturn:
     os._exit(code)
 
 
-def _be_init(process: int, tell: int, held: Collection[int]) -> NoReturn:
+def _run_init(process: int, status_writer: int, held: Collection[int]) -> NoReturn:
     """Wait for orphans until the process has ended, report its status, and end the namespace by exiting."""
-    _let_go(held)
+    _detach(held)
     ended = status = 0
     while ended != process:
         ended, status = os.wait()
-    os.write(tell, status.to_bytes(_STATUS_BYTES, "little"))
+    os.write(status_writer, status.to_bytes(_STATUS_BYTES, "little"))
     os._exit(0)
 
 
-def _end_with(pipe: int) -> None:
+def _die_with_parent(pipe: int) -> None:
     """Ask Linux to kill this process when its parent, the reader of a pipe, ends; it may have ended already."""
     _call("prctl", _SET_DEATH_SIGNAL, signal.SIGKILL)
     watch = select.poll()
@@ -150,7 +150,7 @@ def _show_own_processes() -> None:
         raise OSError(error.errno, text) from error
 
 
-def _take_users(namespaces: int) -> None:
+def _enter_user_namespace(namespaces: int) -> None:
     """Enter a user namespace, and others with it, in which this process keeps its user id.
 
     It can neither inspect processes outside, whatever their user, nor undo earlier mounts.
@@ -175,7 +175,7 @@ def _follow_mounts() -> None:
     _call("mount", b"none", b"/", None, _FOLLOWING | _ALL_BELOW, None)
 
 
-def _let_go(held: Collection[int]) -> None:
+def _detach(held: Collection[int]) -> None:
     """Close descriptors that belong to the process, and ignore the signals that end all processes of a service."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)

@@ -57,7 +57,7 @@ class Program:
             request.reply(Stacks(_stacks()))  # on the reader's thread, as others may hang
         elif request.kind is SetLevels:
             # On the reader's thread as well: changed levels help to observe a hanging plugin.
-            request.answer(lambda told: set_levels(told.levels))
+            request.answer(lambda call: set_levels(call.levels))
         else:
             tenant = self._tenants.get(request.tenant)
             (tenant or self._admit(request.tenant)).take(request)

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-_TOLD = {
+_SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -17,12 +17,12 @@ _TOLD = {
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
     """Set variables that keep libraries single-threaded while the block loads them, unless users have set them."""
-    told = {name: value for name, value in _TOLD.items() if name not in os.environ}
-    os.environ.update(told)
+    added = {name: value for name, value in _SETTINGS.items() if name not in os.environ}
+    os.environ.update(added)
     try:
         yield
     finally:
-        for name in told:
+        for name in added:
             os.environ.pop(name, None)
 
 

@@ -65,7 +65,7 @@ class TaskNotices:
     def __init__(self, channel: MessageSender) -> None:
         self._channel = channel
         self._lock = threading.Lock()
-        self.said = 0
+        self.sent_count = 0
         """Number of context requests and reports, counted before they are sent, and of skipped puts."""
 
     def ask(self, request: ContextRequest) -> None:
@@ -82,7 +82,7 @@ class TaskNotices:
     def count(self) -> None:
         """Count one more."""
         with self._lock:
-            self.said += 1
+            self.sent_count += 1
 
 
 class ChannelErrantReporter(ErrantRecordReporter):
@@ -92,9 +92,9 @@ class ChannelErrantReporter(ErrantRecordReporter):
     that the task created itself goes through the connector's converters, as in Java.
     """
 
-    def __init__(self, voice: TaskNotices, *, tolerant: bool, converts: bool) -> None:
+    def __init__(self, notices: TaskNotices, *, tolerant: bool, converts: bool) -> None:
         """``converts`` is whether a converter of the connector is in this process, which cannot run during a put."""
-        self._voice = voice
+        self._notices = notices
         self._tolerant = tolerant
         self._converts = converts
 
@@ -104,7 +104,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
         Raises ``ConnectError`` if nothing is tolerated, and for a record that the task created if a converter of the
         connector is in the task's bundle.
         """
-        answer = self._voice.report(self._report(record, ErrorInfo.of(error)), is_tolerant=self._tolerant)
+        answer = self._notices.report(self._report(record, ErrorInfo.of(error)), is_tolerant=self._tolerant)
         if not self._tolerant:
             raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
@@ -135,8 +135,8 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 class StageSinkContext(SinkTaskContext):
     """The context of a sink task; its requests are sent as notices before the next answer."""
 
-    def __init__(self, voice: TaskNotices, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
-        self._voice = voice
+    def __init__(self, notices: TaskNotices, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
+        self._notices = notices
         self._config = config
         self._reporter = reporter
         self.partitions: set[TopicPartition] = set()
@@ -148,11 +148,11 @@ class StageSinkContext(SinkTaskContext):
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
         """Continue to read from these offsets, before the next put."""
         wanted: Any = partition if isinstance(partition, Mapping) else {partition: offset}
-        self._voice.ask(ContextRequest(rewind=wanted))
+        self._notices.ask(ContextRequest(rewind=wanted))
 
     def timeout(self, timeout_ms: int) -> None:
         """Wait at most this long (milliseconds) before the next put."""
-        self._voice.ask(ContextRequest(timeout=timeout_ms))
+        self._notices.ask(ContextRequest(timeout=timeout_ms))
 
     def assignment(self) -> set[TopicPartition]:
         """Return the open partitions of the task."""
@@ -160,15 +160,15 @@ class StageSinkContext(SinkTaskContext):
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Stop reading from these partitions until they are resumed."""
-        self._voice.ask(ContextRequest(pause=list(partitions)))
+        self._notices.ask(ContextRequest(pause=list(partitions)))
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Read from these partitions again."""
-        self._voice.ask(ContextRequest(resume=list(partitions)))
+        self._notices.ask(ContextRequest(resume=list(partitions)))
 
     def request_commit(self) -> None:
         """Request a commit as soon as the current put is done."""
-        self._voice.ask(ContextRequest(commit=True))
+        self._notices.ask(ContextRequest(commit=True))
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """Return the reporter of bad records; ``None`` unless a dead letter topic or error log is set."""
@@ -182,9 +182,9 @@ class StageSink:
         self._transformations = transformations
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
-        self._voice = TaskNotices(channel)
+        self._notices = TaskNotices(channel)
         self._steps: list[Step] = []
-        self._tolerant = self._is_taken = False
+        self._tolerant = self._was_accepted = False
 
     def start(self, call: StartSink) -> SinkStarted:
         """Create the connector's task and start it."""
@@ -192,8 +192,8 @@ class StageSink:
         self._steps = call.steps
         self._tolerant = call.tolerant
         converts = self._transformations.plugins.has_converters
-        reporter = ChannelErrantReporter(self._voice, tolerant=self._tolerant, converts=converts)
-        self._context = StageSinkContext(self._voice, call.config, reporter if call.reporter else None)
+        reporter = ChannelErrantReporter(self._notices, tolerant=self._tolerant, converts=converts)
+        self._context = StageSinkContext(self._notices, call.config, reporter if call.reporter else None)
         task.initialize(self._context)
         self._task = task
         task.start(call.config)
@@ -212,12 +212,12 @@ class StageSink:
 
         Then the runtime first has to handle the task's requests, or repeat the refused records, before newer ones.
         """
-        is_hoped_for = call.heard is None or (self._is_taken and call.heard == self._voice.said)
-        self._is_taken = False
-        if not is_hoped_for:
+        applies = call.heard is None or (self._was_accepted and call.heard == self._notices.sent_count)
+        self._was_accepted = False
+        if not applies:
             return PutDone(taken=0)
         done = self._put_all(call)
-        self._is_taken = done.taken == max(1, len(call.ends))
+        self._was_accepted = done.taken == max(1, len(call.ends))
         return done
 
     def _put_all(self, call: Put) -> PutDone:
@@ -229,7 +229,7 @@ class StageSink:
         began, seconds, taken = time.perf_counter(), 0.0, 0
         failures: list[Failure] = []
         for batches in call.puts():
-            if taken and (self._voice.said != call.heard or seconds > MOST_SECONDS):
+            if taken and (self._notices.sent_count != call.heard or seconds > MOST_SECONDS):
                 break
             try:
                 failed = self._put(batches, rows)
@@ -246,7 +246,7 @@ class StageSink:
 
     def skip_puts(self) -> None:
         """Skip the puts that were sent ahead and have not started; may be called from any thread."""
-        self._voice.count()
+        self._notices.count()
 
     def _put(self, arrived: list[Batch], rows: ConsumedRecords | None) -> list[Failure]:
         """Run the stage's own steps and pass the records to the task; returns the failed rows.

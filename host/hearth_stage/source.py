@@ -91,34 +91,34 @@ class StageSourceContext(SourceTaskContext):
         return self._transactions
 
 
-class _Quiet:
+class _IdleTime:
     """Measures for how long polls have returned nothing, and reports that once.
 
-    ``believes`` is whether the task's own report that it is exhausted counts at once.
+    ``trusts_task`` is whether the task's own report that it is exhausted counts at once.
     """
 
-    def __init__(self, empty_ms: int | None = None, *, believes: bool = False) -> None:
+    def __init__(self, empty_ms: int | None = None, *, trusts_task: bool = False) -> None:
         self._seconds = math.inf if empty_ms is None else empty_ms / 1000
-        self._believes = believes
+        self._trusts_task = trusts_task
         self._since: float | None = None
-        self._is_told = False
+        self._is_reported = False
 
     def begin(self) -> None:
         """Note the start of a poll: the first empty one starts the idle time."""
         if self._since is None:
             self._since = time.monotonic()
 
-    def broken(self) -> None:
+    def reset(self) -> None:
         """Reset the idle time after records, or after an error."""
-        self._since, self._is_told = None, False
+        self._since, self._is_reported = None, False
 
     def is_due(self, task: SourceTask) -> bool:
         """Return whether to report now, after a poll; true once."""
-        if self._is_told or self._since is None:
+        if self._is_reported or self._since is None:
             return False
-        if time.monotonic() - self._since < self._seconds and not (self._believes and task.is_exhausted()):
+        if time.monotonic() - self._since < self._seconds and not (self._trusts_task and task.is_exhausted()):
             return False
-        self._is_told = True
+        self._is_reported = True
         return True
 
 
@@ -142,7 +142,7 @@ class StageSource:
         self._names_only = False
         """Whether values of polled records are not needed: steps get the records themselves."""
         self._drops_positions = False
-        self._quiet = _Quiet()
+        self._idle_time = _IdleTime()
         self._numbers = itertools.count()
         self._pending: dict[int, SourceRecord] = {}
 
@@ -165,7 +165,7 @@ class StageSource:
         task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
         self._task = task
         task.start(call.config)
-        self._quiet = _Quiet(call.empty_ms, believes=call.ends_exhausted)
+        self._idle_time = _IdleTime(call.empty_ms, trusts_task=call.ends_exhausted)
         self._polling = True
         wants_commits = type(task).commit is not SourceTask.commit
         return SourceStarted(version_of(task), self._wants_records, wants_commits)
@@ -185,20 +185,20 @@ class StageSource:
     def resume(self, notice: ResumePolling) -> None:
         """Resume polling."""
         self._polling = True
-        self._quiet.broken()
+        self._idle_time.reset()
 
     def poll(self) -> None:
         """Poll once and hand over the records; a task that raises is reported and not polled again."""
-        self._quiet.begin()
+        self._idle_time.begin()
         try:
             for polled, aborts in self._poll():
                 self._hand_over(polled)
                 if aborts is not None:
                     self._channel.notify(EndTransaction(aborts))
-            if self._quiet.is_due(self._started()):
+            if self._idle_time.is_due(self._started()):
                 self._channel.notify(PollsEmpty())
         except RetriableError:
-            self._quiet.broken()
+            self._idle_time.reset()
             log.warning("the poll raised a retriable error, polling again", exc_info=True)  # as Kafka Connect does
         except Exception as error:
             self.fail(error)
@@ -250,7 +250,7 @@ class StageSource:
 
     def _hand_over(self, polled: Sequence[Polled | KeptPoll]) -> None:
         if polled:
-            self._quiet.broken()
+            self._idle_time.reset()
             self._poll_buffer.add(polled, at_once=not self._joins_polls)
         else:
             self._poll_buffer.flush()
@@ -290,7 +290,7 @@ class StageSource:
             else:
                 batches = records_by_kind(records, names_only=is_plain and self._names_only)
         except (DataError, RecursionError):
-            return list(self._sorted_out(records, type(self._started())))
+            return list(self._separated(records, type(self._started())))
         return [self._stepped(batches, records if is_plain else None)] if records else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
@@ -310,14 +310,14 @@ class StageSource:
         apply = partial(self._transformations.apply, drops_positions=self._drops_positions)
         return Polled(batches, apply(self._steps, origins, records))
 
-    def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
+    def _separated(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
         """Yield the records in order: valid ones unchanged, the others without key, value and headers.
 
         In Kafka Connect it is the converter that finds a record not matching its schemas, so such a record is
         tolerated like any other that cannot be converted.
         """
         class_name = f"{task.__module__}.{task.__qualname__}"
-        judged = ((each, _misfit(each)) for each in records)
+        judged = ((each, _mismatch(each)) for each in records)
         for is_fit, group in itertools.groupby(judged, lambda pair: pair[1] is None):
             pairs = list(group)
             if is_fit:
@@ -336,7 +336,7 @@ def _verified(records: Any) -> Sequence[SourceRecord]:
     raise TypeError(f"poll returned {type(records).__name__}{inside}, not a list of SourceRecord")
 
 
-def _misfit(record: SourceRecord) -> Exception | None:
+def _mismatch(record: SourceRecord) -> Exception | None:
     try:
         records_by_kind([record])
     except (DataError, RecursionError) as error:

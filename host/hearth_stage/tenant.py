@@ -144,7 +144,7 @@ class Tenant:
             try:
                 self._source.poll()
             except SystemExit as error:
-                self._source.fail(self._staying(error))
+                self._source.fail(self._exit_error(error))
         return self._requests.get()
 
     def _commit(self, request: Request) -> None:
@@ -170,9 +170,9 @@ class Tenant:
             handler = self._handlers.get(type(message)) or self.of_worker().handlers()[type(message)]
             return handler(message)
         except SystemExit as error:
-            raise self._staying(error) from error
+            raise self._exit_error(error) from error
 
-    def _staying(self, error: SystemExit) -> Exception:
+    def _exit_error(self, error: SystemExit) -> Exception:
         """Return the error for a plugin that calls ``sys.exit`` in a shared process; exits an unshared one."""
         if self._number == 0:
             raise error
@@ -207,10 +207,10 @@ class Tenant:
                 log.exception("stopping a plugin failed")
         self._commits.put(None)
         if self._number:
-            self._tell_of_threads()
+            self._log_left_threads()
             forget_lines_of(self._number)
 
-    def _tell_of_threads(self) -> None:
+    def _log_left_threads(self) -> None:
         """Log the threads that continue: without other tenants they would end with the process."""
         left = sorted(each.name for each in threads_of(self._number) if each is not self._commit_thread)
         if left:

@@ -68,17 +68,17 @@ class ForkServerDirectory:
         return f"\0hearth-{hashlib.sha256(described.encode()).hexdigest()}"
 
 
-_place: ForkServerDirectory | None = None
-_placing = threading.Lock()
+_directory: ForkServerDirectory | None = None
+_directory_lock = threading.Lock()
 
 
 def fork_server_directory() -> ForkServerDirectory:
     """Return the directory of this process, shared with processes that it forks later."""
-    global _place
-    with _placing:
-        if _place is None:
-            _place = ForkServerDirectory()
-        return _place
+    global _directory
+    with _directory_lock:
+        if _directory is None:
+            _directory = ForkServerDirectory()
+        return _directory
 
 
 @cache
@@ -220,7 +220,7 @@ class ForkedProcess:
                 if not self._ends_within(grace):
                     self._kill()
                     self._ends_within(None)
-                self._status = self._told()
+                self._status = self._exit_status()
                 self.has_ended = True
                 for each in (self._control, self._process, self._lifeline):
                     each.close()
@@ -235,7 +235,7 @@ class ForkedProcess:
         with contextlib.suppress(ProcessLookupError, ValueError):  # it has ended
             signal.pidfd_send_signal(self._process.fileno(), signal.SIGKILL)
 
-    def _told(self) -> int | None:
+    def _exit_status(self) -> int | None:
         """Return the exit status that the fork server reports."""
         self._control.settimeout(STATUS_SECONDS)
         with contextlib.suppress(TimeoutError):

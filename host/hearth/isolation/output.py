@@ -53,13 +53,13 @@ class ProcessOutput:
             line = piece.decode(errors="replace")
             if not line.endswith("\n"):
                 line += _rest(_skip_line(source))
-            said = LogLine.read(line)
-            self._keep(line if said is None else _remembered(said))
-            if said is not None or _raw.isEnabledFor(logging.WARNING):
-                self._say(self.budget.admit(said or LogLine("WARN", STDERR, line.rstrip("\n"), time.time())))
+            entry = LogLine.read(line)
+            self._keep(line if entry is None else _shown(entry))
+            if entry is not None or _raw.isEnabledFor(logging.WARNING):
+                self._write_all(self.budget.admit(entry or LogLine("WARN", STDERR, line.rstrip("\n"), time.time())))
             if self.budget.left_out:
                 self._skip(source)
-        self._say(self.budget.close())
+        self._write_all(self.budget.close())
 
     def _keep(self, line: str) -> None:
         self._kept.append(line)
@@ -73,16 +73,16 @@ class ProcessOutput:
             piece = source.read1(PIECE_BYTES)
             self.budget.left_out += piece.count(b"\n")
             for line in io.StringIO(piece[-LINE_BYTES:].decode(errors="replace")):
-                self._keep(line if (said := LogLine.read(line)) is None else _remembered(said))
+                self._keep(line if (entry := LogLine.read(line)) is None else _shown(entry))
             if len(piece) <= LINE_BYTES:
                 return  # the flood has ended
 
-    def _say(self, lines: Iterable[LogLine]) -> None:
+    def _write_all(self, lines: Iterable[LogLine]) -> None:
         for each in lines:
             self._write(each)
 
 
-def _remembered(line: LogLine) -> str:
+def _shown(line: LogLine) -> str:
     """Return a line as a trace shows it: printed lines as they are, log lines with level and logger."""
     text = cut(line.text, LINE_BYTES)
     return f"{text}\n" if line.logger in (STDOUT, STDERR) else f"{line.level} {line.logger}: {text}\n"

@@ -180,12 +180,12 @@ class Stage:
             stacks = self.connection.channel.call(AskStacks(), timeout=STACKS_SECONDS).stacks
         except (ConnectError, ValueError):
             stacks = ""
-        return self._told(StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words))
+        return self._with_plugins(StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words))
 
     def broken(self, fault: Exception) -> PluginError:
         """Kill the process after a malformed message, and return the error that describes it."""
         self.close(grace=0)
-        return self._told(StageBroken(self.name, cut(str(fault), 1000), self.last_words))
+        return self._with_plugins(StageBroken(self.name, cut(str(fault), 1000), self.last_words))
 
     def notify(self, notice: Notice) -> None:
         """Send a notice."""
@@ -199,10 +199,10 @@ class Stage:
         fault = self.connection.channel.fault
         status = self.connection.await_end(END_SECONDS if fault is None else 0)
         if self.connection.excess:
-            return self._told(StageOverLimit(self.name, self.connection.excess, self.last_words))
+            return self._with_plugins(StageOverLimit(self.name, self.connection.excess, self.last_words))
         if fault is not None:
-            return self._told(StageBroken(self.name, fault, self.last_words))
-        return self._told(StageDied(self.name, status, self.last_words))
+            return self._with_plugins(StageBroken(self.name, fault, self.last_words))
+        return self._with_plugins(StageDied(self.name, status, self.last_words))
 
     @property
     def is_alive(self) -> bool:
@@ -217,7 +217,7 @@ class Stage:
         """Kill the process."""
         self.connection.process.end(grace=0)
 
-    def _told(self, error: E) -> E:
+    def _with_plugins(self, error: E) -> E:
         """Return an error with the stage's plugins in the second line of its trace: a task may have several stages."""
         first, *rest = (error.trace or str(error)).split("\n", 1)
         error.trace = "\n".join(filter(None, [first, self._plugins, *rest]))

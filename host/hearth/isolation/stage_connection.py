@@ -28,12 +28,12 @@ from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.operation import FROM_STAGE, Hello
 from hearth_stage.preload import AGREED
 
-_KEPT = str(8 << 20)
+_KEPT_BYTES = str(8 << 20)
 _MEMORY = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "2",
-    "MALLOC_MMAP_THRESHOLD_": _KEPT,
-    "MALLOC_TRIM_THRESHOLD_": _KEPT,
+    "MALLOC_MMAP_THRESHOLD_": _KEPT_BYTES,
+    "MALLOC_TRIM_THRESHOLD_": _KEPT_BYTES,
 }
 """Makes the allocators return memory: a stage holds one batch at a time, not the largest it ever had.
 
@@ -79,12 +79,12 @@ class StageConnection:
         self.hello: Future[Hello] = Future()
         self._on_request = on_request
         self._on_end = on_end
-        self._words = ProcessOutput(self._say)
+        self._process_output = ProcessOutput(self._log_line)
         self._enforcement = Enforcement(environment.confinement.limits)
         try:
             limited = environment.limited(self._enforcement.limits)
             modules = _loaded(limited) if has_columns else ()
-            ours, self.process = _begun(limited, name, modules, more_follow=more_follow)
+            ours, self.process = _open_process(limited, name, modules, more_follow=more_follow)
         except BaseException:
             self._enforcement.end()
             raise
@@ -107,7 +107,7 @@ class StageConnection:
     @property
     def last_words(self) -> str:
         """Return the end of the process's error output."""
-        return self._words.end
+        return self._process_output.end
 
     @property
     def excess(self) -> str:
@@ -116,7 +116,7 @@ class StageConnection:
 
     def share_log(self, tenants: int) -> None:
         """Allow the log volume of several processes; each tenant keeps to its share."""
-        self._words.budget.sharers = max(1, tenants)
+        self._process_output.budget.sharers = max(1, tenants)
 
     def close(self, grace: float) -> None:
         """Close the connection, which ends the process; kills it after ``grace`` seconds."""
@@ -153,9 +153,9 @@ class StageConnection:
 
     def _listen(self) -> None:
         with self.process.output as output:
-            self._words.copy(output)
+            self._process_output.copy(output)
 
-    def _say(self, line: LogLine) -> None:
+    def _log_line(self, line: LogLine) -> None:
         hand_on(line, self.labels.get(line.tenant, self.label))
 
 
@@ -164,7 +164,7 @@ def _loaded(environment: Environment) -> Sequence[str]:
     return ARROW if environment.confinement.limits != NO_LIMITS else (*ARROW, AGREED)
 
 
-def _begun(
+def _open_process(
     environment: Environment, name: str, modules: Sequence[str], *, more_follow: bool
 ) -> tuple[socket.socket, StageProcess]:
     """Fork or start the process; returns this side of the connection as well."""

@@ -91,7 +91,7 @@ class StageTenant(Stage):
         """Return the error for a malformed message of a plugin."""
         self._abandon()
         text = cut(str(fault), 1000)
-        return StageLost(self._told(StageBroken(self.name, text, self.last_words)), is_suspect=True)
+        return StageLost(self._with_plugins(StageBroken(self.name, text, self.last_words)), is_suspect=True)
 
     def died(self) -> PluginError:
         """Return the error that says why the plugins cannot be called."""

@@ -102,16 +102,16 @@ class Watch:
         with contextlib.suppress(ProcessLookupError), _descriptor(self._pid) as process:
             most = self._limits.memory_bytes
             budget = UsageBudget(self._limits, time.monotonic(), usage_of(self._pid, most))
-            judgement = LimitDecision(SHORTEST_SECONDS)
-            while not self._is_over.wait(judgement.next_look):
-                judgement = budget.judge(time.monotonic(), usage_of(self._pid, most))
-                if judgement.excess:
-                    self._on_excess(judgement.excess)
+            decision = LimitDecision(SHORTEST_SECONDS)
+            while not self._is_over.wait(decision.next_look):
+                decision = budget.judge(time.monotonic(), usage_of(self._pid, most))
+                if decision.excess:
+                    self._on_excess(decision.excess)
                     return
-                if judgement.pause:
-                    self._hold_up(process, judgement.pause)
+                if decision.pause:
+                    self._suspend(process, decision.pause)
 
-    def _hold_up(self, process: int, seconds: float) -> None:
+    def _suspend(self, process: int, seconds: float) -> None:
         """Suspend the process and its descendants for a while."""
         signal.pidfd_send_signal(process, signal.SIGSTOP)  # raises if it has ended and its number may be another's
         others = _others(self._pid)

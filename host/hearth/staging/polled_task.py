@@ -76,10 +76,10 @@ class PolledTask:
         self._plan, self._read_offsets, self._idle, self._ahead = plan, read_offsets, idle, ahead
         self._admit = admit
         self._open_stage = open_stage
-        self._said: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
         self._ready: deque[Polled] = deque()
-        self._is_owed = False
-        self._begun = Event()
+        self._owes_credit = False
+        self._stopping = Event()
         self._stage: Stage
 
     def open(self, opened: ExitStack) -> None:
@@ -87,10 +87,10 @@ class PolledTask:
         inside, between = split(self._plan)
         settings = self._plan.settings
         retry = Retry(
-            settings.retry_timeout_ms, settings.retry_delay_max_ms, self._begun, is_strict=not settings.is_tolerant
+            settings.retry_timeout_ms, settings.retry_delay_max_ms, self._stopping, is_strict=not settings.is_tolerant
         )
-        answer = partial(answer_source, self._said.put, self._read_offsets)
-        opener = PlaceOpener(self._plan, answer, self._said.put, retry, open_stage=self._open_stage)
+        answer = partial(answer_source, self._messages.put, self._read_offsets)
+        opener = PlaceOpener(self._plan, answer, self._messages.put, retry, open_stage=self._open_stage)
         self._stage, self._places = opener.open(opened)
         self._chain = Chain(self._plan, self._places, between)
         opened.callback(self._stop)
@@ -106,20 +106,20 @@ class PolledTask:
         """
         if self._ready:
             return self._transformed(self._ready.popleft())
-        if self._is_owed:
-            self._is_owed = False
+        if self._owes_credit:
+            self._owes_credit = False
             self._stage.notify(AddCredit(1))
         until = time.monotonic() + seconds
         while True:
             self._watch.step()
             now = time.monotonic()
             try:
-                said = self._said.get(timeout=max(0.0, min(until, self._watch.due) - now))
+                message = self._messages.get(timeout=max(0.0, min(until, self._watch.due) - now))
             except queue.Empty:
                 if time.monotonic() >= until:
                     return None
                 continue
-            return self._taken(said)
+            return self._result_of(message)
 
     def place(self, role: str) -> Place:
         """Return the place of the plugin of a role, a converter's for example."""
@@ -127,7 +127,7 @@ class PolledTask:
 
     def wake(self) -> None:
         """Make a waiting ``take`` return ``None``; may be called from any thread."""
-        self._said.put(None)
+        self._messages.put(None)
 
     def committed(self, numbers: range) -> None:
         """Notify the task that its records of these numbers, counted from 0 as they were polled, are delivered.
@@ -141,16 +141,16 @@ class PolledTask:
         if self.wants_commits:
             self._stage.notify(CommitSource())
 
-    def _taken(self, said: Said | Stage | None) -> Transformed | PollsEmpty | None:
-        if isinstance(said, HandedOver):
-            self._is_owed = True
-            self._ready.extend(said.polled)
+    def _result_of(self, message: Said | Stage | None) -> Transformed | PollsEmpty | None:
+        if isinstance(message, HandedOver):
+            self._owes_credit = True
+            self._ready.extend(message.polled)
             return self._transformed(self._ready.popleft())
-        if isinstance(said, Stage):
-            raise said.died()
-        if isinstance(said, ConnectError):
-            raise said
-        return said if isinstance(said, PollsEmpty) else None
+        if isinstance(message, Stage):
+            raise message.died()
+        if isinstance(message, ConnectError):
+            raise message
+        return message if isinstance(message, PollsEmpty) else None
 
     def _transformed(self, polled: Polled) -> Transformed:
         results = numbered(polled.results) if self._chain.hops else polled.results
@@ -158,7 +158,7 @@ class PolledTask:
         return Transformed([*polled.origins], outcome.batches, [*polled.failures, *outcome.failures])
 
     def _stop(self) -> None:
-        self._begun.set()
+        self._stopping.set()
         if not self._stage.is_alive:
             return
         try:

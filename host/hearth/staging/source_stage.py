@@ -58,15 +58,15 @@ ReadStored = Callable[[list[dict[str, Any]]], list[dict[str, Any] | None]]
 """Returns the committed offsets of source partitions."""
 
 
-def answer_source(hear: Callable[[Said], None], read_offsets: ReadStored, request: Request) -> None:
+def answer_source(on_message: Callable[[Said], None], read_offsets: ReadStored, request: Request) -> None:
     """Handle a message of a source's stage, on the stage's reader thread; it may read offsets from its start on."""
     message = request.message
     if isinstance(message, HandOver):
-        hear(HandedOver(list(message.polled())))
+        on_message(HandedOver(list(message.polled())))
     elif isinstance(message, (EndTransaction, PollsEmpty)):
-        hear(message)
+        on_message(message)
     elif isinstance(message, PollFailed):
-        hear(message.error.to_error())
+        on_message(message.error.to_error())
     elif isinstance(message, ReadOffsets):
         request.answer(lambda asked: StoredOffsets(read_offsets(asked.partitions)))
     else:
