@@ -116,7 +116,7 @@ def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker:
         assert (reader.faults, reader.count > 5) == ([], True)
         assert {each.status for each in refusals} <= {409}, refusals
         print(f"writes after {accepted:.1f} s, lines after {lines.arrivals.longest_gap:.1f} s")
-        assert "has died and is taken out of group" in second.last_words(), "its session was waited for"
+        assert "has died and is removed from group" in second.last_words(), "its session was waited for"
         await_end(everyone)
         assert cluster.leads(second, "numbers-source")
         assert lines.is_complete(), second.last_words()

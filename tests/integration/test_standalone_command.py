@@ -105,7 +105,7 @@ def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     for told in ("source|worker] the connector is RUNNING", "source|task-0] the task runs in process",
-                 "sink|task-0] partitions are assigned: ", "sink|task-0] the task has stopped"):  # fmt: skip
+                 "sink|task-0] partitions assigned: ", "sink|task-0] the task has stopped"):  # fmt: skip
         assert errors.count(f"[{topic}-{told}") == 1, errors
     await_end(everyone)
     committed = json.loads((command.folder / "offsets").read_text())["offsets"]

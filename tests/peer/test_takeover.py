@@ -32,9 +32,9 @@ def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: Kaf
                 assert java.rest.call("PUT", f"/connectors/{GROUP}-{name}/{act}").status in (202, 204)
             assert lines.flows(), java.last_words()
             assert eventually(partial(as_they_were, java), TIMEOUT), java.last_words()
-            with pytest.raises(AssertionError, match="is in use by members of another kind"):
+            with pytest.raises(AssertionError, match="has members of another type"):
                 hearth.start()
-            assert "stop all of its workers first" in hearth.last_words()
+            assert "stop all its workers first" in hearth.last_words()
             hearth.stop()
         for worker in (hearth, java, hearth):
             before = lines.arrivals.repeats

@@ -1,4 +1,4 @@
-"""Asks brokers who they are as a client would, and says at once why its settings will never get an answer."""
+"""Connects to brokers as a client does, and reports at once if the client's settings can never work."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from hearth_api import ConfigError, ConnectError
 
 log = logging.getLogger(__name__)
 
-# Asking for the metadata of one topic answers the same as for all, and does not grow with the cluster.
+# The metadata of one topic is enough, and its size does not grow with the cluster.
 _TOPIC = "__consumer_offsets"
 _LEARNED = re.compile(
     r"(?:^|://|\s)\[?([^\[\]\s/]+?)\]?:(\d+)/\d+: (?:Connect to |Failed to resolve |Connection setup timed out)"
 )
-"""What is said of a broker whose number is known: its address comes from another, and not from the settings."""
+"""Matches errors about brokers with a known id: their addresses come from other brokers, not from the settings."""
 _PAUSE_SECONDS = 1.0
 Address = tuple[str, int]
 
 
 class AdvertisedUnreachable(ConnectError):
-    """Brokers answer, and send their clients to addresses that cannot be reached."""
+    """Brokers answer, and advertise addresses that cannot be reached."""
 
     code = "environment.broker"
 
 
 class AccessAttempt:
-    """One client that asks; raises ConnectError as soon as it is known that none with its settings will get on."""
+    """A test client; raises ConnectError as soon as it is known that no client with its settings can work."""
 
     def __init__(self, config: Mapping[str, Any], name: Callable[[str], str] = str) -> None:
-        """``config`` are settings of librdkafka, ``name`` returns a key of Java's as the user wrote it."""
+        """``config`` holds librdkafka settings; ``name`` maps a Java key to the form in which the user wrote it."""
         self._config = config
         self._name = name
-        self._told: dict[str, int] = {}
-        """What the client heard, and its number."""
+        self._errors: dict[str, int] = {}
+        """Error texts of the client, with their numbers."""
         self.reason = "no answer"
         own = {"error_cb": self._note, "logger": logging.getLogger(CLIENT)}
         try:
             self._client = AdminClient(authorized({**config, **own}))
         except KafkaException as error:
-            text = f"librdkafka makes no client of these settings: {error.args[0].str()}"
+            text = f"librdkafka refuses these client settings: {error.args[0].str()}"
             raise ConfigError(text, code=CODE, hint="correct that key") from error
 
     def ask(self, seconds: float) -> str | None:
-        """Return the id of the cluster, ``None`` where no broker answers within ``seconds``."""
+        """Return the id of the cluster, or ``None`` if no broker answers within ``seconds``."""
         try:
             found = self._client.list_topics(_TOPIC, timeout=seconds)
         except KafkaException as error:
@@ -64,45 +64,45 @@ class AccessAttempt:
             self._check_advertised([(each.host, each.port) for each in found.brokers.values()])
             cluster: str = found.cluster_id
             return cluster
-        if self._told:
-            mistake = find_mistake(self._config, [(each, text) for text, each in self._told.items()], self._name)
+        if self._errors:
+            mistake = find_mistake(self._config, [(each, text) for text, each in self._errors.items()], self._name)
             if mistake is not None:
                 raise mistake
-            # librdkafka forgets the address by which it has learned of others, perhaps before it has answered.
-            self._check_advertised(advertised(self._told))
-            self._told.clear()
+            # librdkafka drops the bootstrap address once it knows brokers, perhaps before it answers.
+            self._check_advertised(advertised(self._errors))
+            self._errors.clear()
         return None
 
     def _check_advertised(self, addresses: Sequence[Address]) -> None:
-        """Raise AdvertisedUnreachable where no broker is at the address to which it sends clients, twice in a row."""
+        """Raise AdvertisedUnreachable if none of the advertised addresses can be reached, twice in a row."""
         if _unreached(addresses) is None:
             return
-        time.sleep(_PAUSE_SECONDS)  # it may have gone just now
+        time.sleep(_PAUSE_SECONDS)  # it may just have stopped
         reason = _unreached(addresses)
         servers = self._config.get("bootstrap.servers", "")
         if reason is None or not is_answered(servers):
             return
         shown = ", ".join(f"{host}:{port}" for host, port in addresses[:MOST_SERVERS])
-        fact = f"its brokers advertise {shown}, where nobody is reached from here: {reason}"
+        fact = f"its brokers advertise {shown}, which cannot be reached from here: {reason}"
         raise AdvertisedUnreachable(
-            f"{self._name('bootstrap.servers')}={servers!r} is answered, and {fact}",
-            hint="let advertised.listeners of the brokers name addresses that this machine reaches",
+            f"{self._name('bootstrap.servers')}={servers!r} answers, but {fact}",
+            hint="set advertised.listeners of the brokers to addresses that this machine can reach",
         )
 
     def _note(self, error: Any) -> None:
-        self._told[error.str()] = error.code()
-        if error.name() != "_ALL_BROKERS_DOWN":  # which says less than what was said before
+        self._errors[error.str()] = error.code()
+        if error.name() != "_ALL_BROKERS_DOWN":  # less specific than the errors before it
             self.reason = error.str()
 
 
-def advertised(told: Iterable[str]) -> list[Address]:
-    """Return the addresses that a client was sent to and does not reach, of the errors that it tells."""
-    found = (match for text in told if (match := _LEARNED.search(text)) is not None)
+def advertised(errors: Iterable[str]) -> list[Address]:
+    """Return the advertised addresses that a client does not reach, taken from its errors."""
+    found = (match for text in errors if (match := _LEARNED.search(text)) is not None)
     return list(dict.fromkeys((match[1], int(match[2])) for match in found))
 
 
 def _unreached(addresses: Sequence[Address]) -> str | None:
-    """Return why the first addresses cannot be reached, ``None`` where one can, or there is none."""
+    """Return why the first addresses cannot be reached, ``None`` if one can, or there is none."""
     reason: str | None = None
     for host, port in addresses[:MOST_SERVERS]:
         try:
@@ -117,7 +117,7 @@ def _unreached(addresses: Sequence[Address]) -> str | None:
 def find_access_mistake(
     config: Mapping[str, Any], seconds: float, name: Callable[[str], str] = str
 ) -> ConnectError | None:
-    """Return why a client with these settings does not get on, ``None`` where it does, or nothing is known in time."""
+    """Return why a client with these settings cannot work, ``None`` if it can, or nothing is known in time."""
     deadline = time.monotonic() + seconds
     try:
         attempt = AccessAttempt(config, name)

@@ -1,8 +1,8 @@
-"""Finds out why brokers that are there do not let a client in, where that is for its settings to correct.
+"""Finds out why running brokers refuse a client, if its settings are the cause.
 
-librdkafka tries again for ever, and says of most of this no more than that brokers are down. A listener that answers
-is asked what it speaks (`listener_probe`), its certificate is looked at as the client does, and what brokers refuse
-is told by the key that is wrong.
+librdkafka retries forever, and mostly reports only that brokers are down. So a listener that answers is asked for its
+protocol (`listener_probe`), its certificate is checked as the client does, and a refusal is reported with the key that
+is wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALERT = re.compile(r"alert ([a-z ]+): SSL alert number")
 _PLACE = re.compile(r"^\S+: | \(after \d+ms in state .*\)$")
 _DISTRUST = "certificate verify failed"
 _OTHER_NAME = (62, 64)
-"""What OpenSSL says of a certificate for other names, or other addresses."""
+"""OpenSSL's codes for a certificate with another host name or another address."""
 _TIMES = {9: "is not valid yet", 10: "has expired"}
 CODE = "client.access"
 
@@ -32,9 +32,10 @@ CODE = "client.access"
 def find_mistake(
     config: Mapping[str, str], told: Iterable[tuple[int, str]], name: Callable[[str], str] = str
 ) -> ConfigError | None:
-    """Return what is wrong with a client's settings, ``None`` where brokers are away, or nothing can be said.
+    """Return what is wrong with a client's settings, ``None`` if brokers are unavailable or the cause is unknown.
 
-    ``told`` are numbers and texts of the errors that the client has heard of, ``name`` is how the user wrote a key.
+    ``told`` holds numbers and texts of the client's errors; ``name`` maps a key to the form in which the user wrote
+    it.
     """
     return _Mistake(config, list(told), name).find()
 
@@ -45,14 +46,14 @@ def is_answered(servers: str) -> bool:
 
 
 def _addresses(servers: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each of the first servers as it was written, its host, and its port."""
+    """Yield each of the first servers as written, with its host and port."""
     for server in servers.split(",")[:MOST_SERVERS]:
         if (parts := _SERVER.fullmatch(server.strip())) is not None:
             yield server, parts[1], int(parts[2])
 
 
 class _Mistake:
-    """One look at a client's settings and its brokers."""
+    """One diagnosis of a client's settings and its brokers."""
 
     def __init__(self, config: Mapping[str, str], told: list[tuple[int, str]], name: Callable[[str], str]) -> None:
         self._config = config
@@ -76,12 +77,12 @@ class _Mistake:
             return self._wrong("security.protocol", self._protocol, fact, f"set it to {spoken}, or name another port")
         mechanism = self._config.get("sasl.mechanism", "")
         if listener.mechanisms and mechanism not in listener.mechanisms:
-            fact = f"the listener at {server.strip()} takes {', '.join(listener.mechanisms)}"
+            fact = f"the listener at {server.strip()} accepts {', '.join(listener.mechanisms)}"
             return self._wrong("sasl.mechanism", mechanism, fact, "use one of these")
         return None
 
     def _of_certificate(self, listener: BrokerListener, host: str, port: int) -> ConfigError | None:
-        """Look at a broker's certificate as the client does."""
+        """Check a broker's certificate as the client does."""
         if not listener.has_tls or not any(_DISTRUST in text for _, text in self._told):
             return None
         checks_name = self._config.get("ssl.endpoint.identification.algorithm", "https") == "https"
@@ -89,18 +90,20 @@ class _Mistake:
         if error is None:
             return None
         if error.verify_code in _OTHER_NAME:
-            remedy = "name it as its certificate does, or leave ssl.endpoint.identification.algorithm empty"
+            remedy = "use a host name of its certificate, or set ssl.endpoint.identification.algorithm to nothing"
             fact = f"the certificate of the broker is not for {host!r}"
             return self._wrong("bootstrap.servers", self._config["bootstrap.servers"], fact, remedy)
         if error.verify_code in _TIMES:
             fact = f"the certificate of the broker {_TIMES[error.verify_code]}"
-            return self._wrong("bootstrap.servers", f"{host}:{port}", fact, "look at it, and at this machine's clock")
-        fact = f"the certificate of the broker at {host}:{port} does not come from there: {error.verify_message}"
+            return self._wrong("bootstrap.servers", f"{host}:{port}", fact, "check it, and this machine's clock")
+        fact = f"the certificate of the broker at {host}:{port} is not signed by it: {error.verify_message}"
         if (location := self._config.get("ssl.ca.location")) is not None:
-            return self._wrong("ssl.truststore.location", location, fact, "name the certificate of who signed it")
+            return self._wrong(
+                "ssl.truststore.location", location, fact, "use the certificate of the CA that signed it"
+            )
         key = "ssl.truststore.certificates" if "ssl.ca.pem" in self._config else "ssl.truststore.location"
-        fact = fact if "ssl.ca.pem" in self._config else fact.replace("from there", "from who is trusted without it")
-        return self._wrong(key, None, fact, "name the certificate of who signed it")
+        fact = fact if "ssl.ca.pem" in self._config else fact.replace("by it:", "by a CA of this system:")
+        return self._wrong(key, None, fact, "use the certificate of the CA that signed it")
 
     def _refused(self, host: str, port: int, checks_name: bool) -> ssl.SSLCertVerificationError | None:
         try:
@@ -122,16 +125,16 @@ class _Mistake:
             return None
 
     def _of_alert(self) -> ConfigError | None:
-        """Say which certificate of the client's a broker did not take."""
+        """Return which of the client's certificates a broker refused."""
         alert = next((found[1] for _, text in self._told if (found := _ALERT.search(text))), None)
         if alert is None:
             return None
         own = self._config.get("ssl.certificate.location") or self._config.get("ssl.keystore.location")
         if own is None and "ssl.certificate.pem" not in self._config:
-            fact = f"brokers want a certificate of the client, and it shows none ({alert})"
-            return self._wrong("ssl.keystore.location", None, fact, "name a file with a key and its certificates")
+            fact = f"brokers require a client certificate, and none is set ({alert})"
+            return self._wrong("ssl.keystore.location", None, fact, "set it to a file with a key and its certificates")
         key = "ssl.keystore.location" if own else "ssl.keystore.certificate.chain"
-        return self._wrong(key, own, f"brokers do not take the client's certificate ({alert})", "name one they trust")
+        return self._wrong(key, own, f"brokers refuse the client's certificate ({alert})", "use one they trust")
 
     def _of_refusal(self) -> ConfigError | None:
         for number, text in self._told:
@@ -147,7 +150,7 @@ class _Mistake:
     def _of_token(self, source: TokenSource, text: str) -> ConfigError:
         key = next((each for each in HANDLERS if each in source.configs), "sasl.mechanism")
         fact = f"brokers refuse the token of {source.class_name}: {_PLACE.sub('', _PLACE.sub('', text))}"
-        remedy = "look who it is made for, and who may connect, and compare the clocks of all machines"
+        remedy = "check the token's principal and the brokers' rules, and compare the clocks of all machines"
         return self._wrong(key, source.configs.get(key, "").strip(), fact, remedy)
 
     def _wrong(self, key: str, value: str | None, fact: str, remedy: str) -> ConfigError:

@@ -1,4 +1,4 @@
-"""Topics as a cluster's administrator sees them: asked about, and made."""
+"""Topic administration: look up and create topics, read their settings and end offsets."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hearth_api import ConnectError, RetriableError
 LOOK_SECONDS = 10
 CREATE_SECONDS = 60
 FORBIDDEN = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
-"""What a broker answers who may not do what he asks for."""
+"""Errors for missing permissions."""
 
 _unanswered: dict[Future[Any], AdminClient] = {}
-"""Clients that wait for an answer: confluent-kafka crashes when one of them is collected."""
+"""Clients with unanswered requests: confluent-kafka crashes when such a client is collected."""
 
 
 class TopicAdmin:
-    """Asks the broker about topics and has it make some; -1 leaves a number to the broker.
+    """Looks up and creates topics; -1 leaves a number to the broker.
 
-    Its client ends with it, unless that waits for an answer.
+    Its client is freed with it, unless a request is unanswered.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -40,28 +40,28 @@ class TopicAdmin:
         weakref.finalize(self, _forget_answered).atexit = False
 
     def look(self, topic: str) -> Future[Any]:
-        """Ask about a topic; the future raises ``KafkaException``, also where there is none of this name."""
+        """Look up a topic; the future raises ``KafkaException``, also if the topic does not exist."""
         return self._kept(self._client.describe_topics(TopicCollection([topic]), request_timeout=LOOK_SECONDS)[topic])
 
     def make(
         self, topic: str, partitions: int, replication: int, config: Mapping[str, str] | None = None
     ) -> Future[Any]:
-        """Have a topic made; the future raises ``KafkaException``, also where there is one of this name."""
+        """Create a topic; the future raises ``KafkaException``, also if the topic exists."""
         wanted = NewTopic(topic, num_partitions=partitions, replication_factor=replication, config=dict(config or {}))
         return self._kept(self._client.create_topics([wanted], request_timeout=CREATE_SECONDS)[topic])
 
     def exists(self, topic: str) -> bool:
-        """Return whether there is a topic of this name; raises ``KafkaException``."""
+        """Return whether a topic exists; raises ``KafkaException``."""
         return is_there(self.look(topic).exception())
 
     def create(self, topic: str, partitions: int, replication: int, config: Mapping[str, str] | None = None) -> None:
-        """Create a topic; one that is there is fine as it is. Raises ``KafkaException``."""
+        """Create a topic unless it exists. Raises ``KafkaException``."""
         is_there(self.make(topic, partitions, replication, config).exception())
 
     def cleanup_policies(self, topic: str) -> set[str] | None:
-        """Return how a topic is cleaned up, ``compact`` or ``delete`` or both; None where nobody may tell.
+        """Return a topic's cleanup policies, ``compact`` or ``delete`` or both; None without permission.
 
-        Raises ``KafkaException`` for anything else, also where there is no such topic.
+        Raises ``KafkaException`` for anything else, also if the topic does not exist.
         """
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         answer = self._kept(self._client.describe_configs([resource], request_timeout=LOOK_SECONDS)[resource])
@@ -74,9 +74,9 @@ class TopicAdmin:
         return None if entry is None else {part.strip().lower() for part in entry.value.split(",") if part.strip()}
 
     def end_offsets(self, places: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
-        """Return the offset behind the last record of each partition, those of open transactions counted in.
+        """Return the end offset of each partition, including open transactions.
 
-        Raises ``RetriableError`` where the brokers do not say it now, ``ConnectError`` where they never will.
+        Raises ``RetriableError`` if the brokers do not answer now, ``ConnectError`` if they never will.
         """
         asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
         if not asked:
@@ -88,22 +88,22 @@ class TopicAdmin:
             return {place: answer.result(timeout + 1).offset for place, answer in kept.items()}
         except KafkaException as error:
             topics = ", ".join(sorted({place.topic for place in asked}))
-            text = f"the ends of {topics} are not known: {error.args[0].str()}"
+            text = f"the end offsets of {topics} are unknown: {error.args[0].str()}"
             if KafkaError(error.args[0].code()).is_passing:
                 self._look_again({place.topic for place in asked}, timeout)
-                raise RetriableError(text, code="topics.unread", hint="look whether the brokers are there") from error
+                raise RetriableError(text, code="topics.unread", hint="check that the brokers are up") from error
             raise ConnectError(
-                text, code="topics.unread", hint="look whether they may be read and described"
+                text, code="topics.unread", hint="check the permissions READ and DESCRIBE on them"
             ) from error
 
     def _look_again(self, topics: Iterable[str], timeout: float) -> None:
-        """Learn who leads partitions by now: librdkafka asks whom it knew, again and again."""
+        """Refresh the partition leaders: librdkafka keeps asking those it knew."""
         with suppress(KafkaException):
             for topic in topics:
                 self._client.list_topics(topic, timeout)
 
     def check(self) -> None:
-        """Raise ``KafkaException`` when credentials or certificates were refused, which no later answer will tell."""
+        """Raise ``KafkaException`` if credentials or certificates were refused, which no later answer reports."""
         self._client.poll(0)
         if self._refusal.error is not None:
             raise self._refusal.error
@@ -116,7 +116,7 @@ class TopicAdmin:
 
 
 class _Refusal:
-    """Why a broker refuses a client for good; it is no part of who asks, or that would not go before the client."""
+    """Why brokers permanently refuse a client; separate from ``TopicAdmin``, so that it is not kept alive."""
 
     def __init__(self, source: str | None) -> None:
         self.error: KafkaException | None = None
@@ -124,13 +124,13 @@ class _Refusal:
         self._has_worked = False
 
     def note(self, error: Any) -> None:
-        """Take note of an error of the client, where it is one that stays."""
+        """Store an error of the client, if it is permanent."""
         waits = self._has_worked and desk.has_ended(self._source)
         if is_refusal(error.code(), error.str(), has_worked=self._has_worked) and not waits:
             self.error = KafkaException(error)
 
     def note_answer(self, answer: Future[Any]) -> None:
-        """Take note that brokers have let the client in."""
+        """Note that brokers accepted the client."""
         if answer.exception() is None:
             self._has_worked = True
 
@@ -142,7 +142,7 @@ def _forget_answered() -> None:
 
 
 def is_there(error: BaseException | None) -> bool:
-    """Return what the end of a question about a topic, or of its creation, says; raises what is no answer."""
+    """Return whether a topic exists, from the error of a lookup or creation; raise any other error."""
     if error is None or (isinstance(error, KafkaException) and code_of(error) == "TOPIC_ALREADY_EXISTS"):
         return True
     if isinstance(error, KafkaException) and code_of(error) == "UNKNOWN_TOPIC_OR_PART":
@@ -151,6 +151,6 @@ def is_there(error: BaseException | None) -> bool:
 
 
 def code_of(error: KafkaException) -> str:
-    """Return the name of what librdkafka or the broker says."""
+    """Return librdkafka's name of an error."""
     name: str = error.args[0].name()
     return name

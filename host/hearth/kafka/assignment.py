@@ -1,4 +1,4 @@
-"""The partitions that a group gives to a consumer and takes from it, and who hears of that first."""
+"""The partitions that a group assigns to a consumer, and the listener that is notified first."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ _RESETS = {"earliest": OFFSET_BEGINNING, "smallest": OFFSET_BEGINNING, "beginnin
 
 
 class RebalanceListener(Protocol):
-    """Hears of partitions that come and go, on the polling thread inside ``poll`` and ``close``.
+    """Notified of assigned and revoked partitions, on the polling thread inside ``poll`` and ``close``.
 
-    What it raises is raised again by that ``poll``.
+    An exception it raises is raised again by that ``poll``.
     """
 
     def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Return where to read on; a partition that is missing begins where ``auto.offset.reset`` says."""
+        """Return start offsets; a missing partition starts where ``auto.offset.reset`` says."""
 
     def on_assigned(self) -> None:
-        """The partitions belong to the consumer now and can be paused."""
+        """The partitions are assigned and can be paused."""
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        """The partitions go when this returns; of those that are lost nothing may be committed."""
+        """The partitions are revoked when this returns; nothing may be committed for lost ones."""
 
 
 class Assignment:
-    """What of the group belongs to a consumer, whichever of its clients is the member just now.
+    """The partitions of a consumer, whichever of its clients is the current member.
 
-    Nothing is read of a partition before the listener has heard that it comes, and nobody else is given one before the
-    listener has heard that it goes. Whatever it raises, the group is answered, for librdkafka waits for that; the
+    No partition is read before the listener was notified of it, and none goes to another member before the listener
+    was notified of that. Whatever the listener raises, the group is answered, because librdkafka waits for that; the
     error cannot pass through C, and goes to ``fail``.
     """
 
     def __init__(self, membership: Membership, reset: str, fail: Callable[[BaseException], None]) -> None:
         self.listener: RebalanceListener | None = None
         self.revoked: set[TopicPartition] = set()
-        """What was taken away, until somebody clears it."""
+        """Revoked partitions, until the reader clears them."""
         self.has_joined = False
-        """Whether the group has given or taken anything yet."""
+        """Whether any rebalance has completed."""
         self.is_closing = False
-        """Whether nothing is taken on any more."""
+        """Whether assignments are ignored."""
         self.callback = RebalanceCallback(self._rebalance)
         self._membership = membership
         self._reset = _RESETS.get(reset, OFFSET_INVALID)
@@ -79,7 +79,7 @@ class Assignment:
 
     def _on_assign(self, client: int, pointer: Any) -> None:
         if self.is_closing:
-            return  # nobody inside librdkafka answers an assignment any more: the call would never return
+            return  # librdkafka no longer answers an assignment here: the call would never return
         partitions = list(read_list(pointer))
         try:
             self._look_for_successor(client)
@@ -92,16 +92,16 @@ class Assignment:
             self.listener.on_assigned()
 
     def _look_for_successor(self, client: int) -> None:
-        """Raise where a member that lost its session did so because another run of the task follows it."""
+        """Raise if this member lost its session because another run of the task replaced it."""
         has_lost, self._has_lost = self._has_lost, False
         if has_lost:
             self._membership.look_for_successor(client)
 
     def _begin_at(self, client: int, pointer: Any, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write into an assignment where each partition begins.
+        """Write start offsets into an assignment.
 
-        An offset that is given is not looked up by librdkafka, which would hand errors of a coordinator that moves to
-        the application, refuse to seek until it was answered, and forget a seek that came before the answer did.
+        librdkafka does not look up an offset that is given. Otherwise it would pass errors of a moving coordinator to
+        the application, refuse seeks until the answer, and forget a seek that came before it.
         """
         begin = self._ends(client, [each for each in read_list(pointer) if each not in offsets]) | dict(offsets)
         content = pointer.contents
@@ -110,12 +110,12 @@ class Assignment:
             each.offset = begin.get(TopicPartition(each.topic.decode(), each.partition), self._reset)
 
     def _ends(self, client: int, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the ends that ``auto.offset.reset`` names, of as many partitions as can be told now."""
+        """Return the offsets for ``auto.offset.reset``, of the partitions for which they are known now."""
         if not partitions or self._reset == OFFSET_INVALID:
             return {}
         with partition_list(dict.fromkeys(partitions, self._reset)) as wanted:
             if error := library().offsets_for_times(client, wanted, ENDS_MS):
-                log.info("%s: where partitions begin is left to librdkafka: %s", self._membership, KafkaError(error))
+                log.info("%s: start offsets are left to librdkafka: %s", self._membership, KafkaError(error))
                 return {}
             return {partition: offset for partition, offset in read_list(wanted).items() if offset >= 0}
 
@@ -134,7 +134,7 @@ class Assignment:
             self.listener.on_revoke(partitions, lost)
 
     def lose_what_is_left(self) -> None:
-        """Tell the listener of partitions that went without a word: after a fatal error librdkafka says nothing."""
+        """Notify the listener of partitions that vanished: after a fatal error librdkafka sends no revocation."""
         try:
             if self._given:
                 self._take(list(self._given), lost=True)

@@ -1,7 +1,7 @@
-"""Addresses into columns: many small pieces of C memory become one Arrow column, without a loop per piece.
+"""Turns addresses into columns: copies many pieces of C memory into one Arrow column, without a Python loop.
 
-The structures of librdkafka that lie there are described here, apart from the table of its functions: a host that has
-no records takes the functions, and is spared numpy.
+The structures of librdkafka in that memory are declared here, apart from the functions in ``library``: a host without
+records needs only the functions, and need not load numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hearth_api.layout import address_of, copied
 
 try:
     from hearth.kafka.memory_loops import copy_pieces
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     copy_pieces = None  # type: ignore[assignment]
 
 MESSAGE = np.dtype(
@@ -51,20 +51,23 @@ FETCHED = np.dtype(
         ("headers", "i8"),
     ]
 )
-"""``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""
+"""``rd_kafka_msg_t``, which starts with the message; it is private to librdkafka, so valid for known versions only."""
 
 _KNOWN_FETCHED = (0x021000FF,)
-"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say (0006), and whose
-list of messages (``rd_kafka_messages_t``) is one of their number and their addresses (0056)."""
+"""librdkafka versions for which the private structures are known.
+
+``FETCHED`` was compared with the public functions (0006); the list of messages (``rd_kafka_messages_t``) is a count
+and their addresses (0056).
+"""
 
 
 def gather(addresses: Any, sizes: Any) -> Any:
-    """Copy the pieces at ``addresses`` into a ``binary`` array, in their order, wherever they lie; 0 becomes null."""
+    """Copy the pieces at ``addresses`` into a ``binary`` array, in order; address 0 becomes null."""
     return GATHER(addresses, sizes)
 
 
 def gather_by_take(addresses: Any, sizes: Any) -> Any:
-    """Do so by what Arrow and numpy have; raises ``ArrowInvalid`` for more bytes than a ``binary`` array holds."""
+    """Gather with Arrow and numpy; raises ``ArrowInvalid`` for more bytes than a ``binary`` array holds."""
     present = addresses != 0
     if present.all():
         return _taken(addresses, sizes).cast(pa.binary())
@@ -76,11 +79,11 @@ def gather_by_take(addresses: Any, sizes: Any) -> Any:
 
 
 def gather_by_loop(addresses: Any, sizes: Any) -> Any:
-    """Do so by a loop that could be compiled, in half the time; raises ``ArrowInvalid`` likewise."""
+    """Gather with the compiled loop, in half the time; raises ``ArrowInvalid`` likewise."""
     addresses, sizes, count = contiguous(addresses), contiguous(sizes), len(addresses)
     size = int(sizes.sum())
     if size > np.iinfo(np.int32).max:
-        raise pa.ArrowInvalid(f"{count} pieces of {size} bytes together, more than a column of them holds")
+        raise pa.ArrowInvalid(f"{count} pieces have {size} bytes, more than a binary array holds")
     ends, content = np.zeros(count + 1, np.int32), pa.allocate_buffer(size)
     absent = copy_pieces(address_of(addresses), address_of(sizes), count, address_of(ends) + 4, content.address)
     valid = pa.array(addresses != 0).buffers()[1] if absent else None
@@ -91,7 +94,7 @@ GATHER = gather_by_take if copy_pieces is None else gather_by_loop
 
 
 def contiguous(numbers: Any) -> Any:
-    """Return numbers as 64-bit ones that lie one behind the other, as what is compiled reads them."""
+    """Return numbers as a contiguous int64 array, as compiled loops read them."""
     return np.ascontiguousarray(numbers, np.int64)
 
 
@@ -104,12 +107,12 @@ def _taken(addresses: Any, sizes: Any) -> Any:
 
 
 def message_type(library: Library) -> Any:
-    """Return the numpy type of a fetched message: ``FETCHED`` where this version's is known, else ``MESSAGE``."""
+    """Return the numpy type of a fetched message: ``FETCHED`` for a known version, else ``MESSAGE``."""
     return FETCHED if library.version() in _KNOWN_FETCHED else MESSAGE
 
 
 def free_messages(library: Library, pointers: Any) -> None:
-    """Free fetched messages, all in one call where this version's list of them is known."""
+    """Free fetched messages, in one call if this version's list of them is known."""
     if library.version() not in _KNOWN_FETCHED:
         for _ in map(library.message_destroy, pointers.tolist()):
             pass
@@ -152,7 +155,7 @@ def locate(column: Any) -> tuple[Any, Any]:
 
 
 def content_size(column: Any) -> int:
-    """Return the bytes that the elements of a ``binary`` or ``string`` array hold."""
+    """Return the number of bytes in the elements of a ``binary`` or ``string`` array."""
     if len(column) == 0:
         return 0
     first, count = column.offset, len(column)

@@ -1,4 +1,4 @@
-"""Objects of librdkafka, made of Python's values or read as such: lists, metadata, configurations, clients."""
+"""librdkafka's objects to and from Python values: lists, metadata, configurations, clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth_api import ConfigError, TopicPartition
 
 @contextmanager
 def partition_list(partitions: Iterable[TopicPartition] | Mapping[TopicPartition, int]) -> Iterator[Any]:
-    """Lend a C list of these partitions, with their offsets where a mapping gives them."""
+    """Yield a C list of these partitions, with their offsets if a mapping gives them."""
     rdkafka = library()
     entries = dict(partitions) if isinstance(partitions, Mapping) else dict.fromkeys(partitions, OFFSET_INVALID)
     pointer = rdkafka.topic_partition_list_new(len(entries))
@@ -37,7 +37,7 @@ def read_list(pointer: Any) -> dict[TopicPartition, int]:
 
 
 def first_error(pointer: Any) -> int:
-    """Return the first error that stands at a partition of a C list, 0 when there is none."""
+    """Return the first partition error of a C list, 0 if there is none."""
     content = pointer.contents
     errors = (content.elements[index].error for index in range(content.count))
     return next((error for error in errors if error), 0)
@@ -47,7 +47,7 @@ def first_error(pointer: Any) -> int:
 def cluster_metadata(
     client: int | None, wait_ms: int, *, of_all_topics: bool = False, topic: int | None = None
 ) -> Iterator[MetadataStruct]:
-    """Lend what the brokers tell of themselves, and of all topics, of one, or of those that the client knows."""
+    """Yield metadata of the brokers, and of all topics, of one, or of those that the client knows."""
     rdkafka = library()
     found = ctypes.POINTER(MetadataStruct)()
     check(rdkafka.metadata(client, int(of_all_topics), topic, ctypes.byref(found), wait_ms))

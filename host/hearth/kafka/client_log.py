@@ -1,7 +1,7 @@
-"""What a client of librdkafka says by itself: of brokers that are away, of settings that do nothing.
+"""The log of a librdkafka client: unavailable brokers, settings without effect.
 
-It is taken from a queue. A callback would run Python on librdkafka's threads, which hold its locks meanwhile: one that
-waits there for the interpreter, for which another waits with the interpreter in hand, waits for ever.
+It is read from a queue. A callback would run Python on librdkafka's threads, which hold locks meanwhile, and can
+deadlock: one thread waits there for the GIL, and another holds the GIL and waits for the lock.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from hearth.kafka.kafka_error import check_object
 from hearth.kafka.library import EVENT_LOG, library
 
 LOG_SETTING = {"log.queue": "true"}
-"""The setting of a client whose log is read here."""
+"""Setting of a client whose log is read here."""
 _LEVELS = (*[logging.CRITICAL] * 3, logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
-"""Python's levels of syslog's."""
+"""Python's log levels by syslog level."""
 
 
 class ClientLog:
-    """The log of one client, whose lines come among the events of its main queue; used by one thread."""
+    """The log of one client, read from the events of its main queue; used by one thread."""
 
     def __init__(self, client: int, kind: str, queue: int | None = None) -> None:
-        """Have the lines come in another queue than the main one, where one is named."""
+        """Send the lines to ``queue`` instead of the main queue, if given."""
         self._library = library()
         self._log = logging.getLogger(f"{CLIENT}.{kind}")
         check_object(self._library.set_log_queue(client, queue))
 
     def take(self, event: int) -> None:
-        """Log what an event says, if it is a line of the log; it stays the caller's."""
+        """Log an event if it is a log line; the caller still owns it."""
         if self._library.event_type(event) != EVENT_LOG:
             return
         what, text, level = c_char_p(), c_char_p(), c_int()
         self._library.event_log(event, ctypes.byref(what), ctypes.byref(text), ctypes.byref(level))
-        said = (each.value or b"" for each in (what, text))
+        parts = (each.value or b"" for each in (what, text))
         number = _LEVELS[min(level.value, len(_LEVELS) - 1)]
-        self._log.log(number, "%s: %s", *(each.decode(errors="replace") for each in said))
+        self._log.log(number, "%s: %s", *(each.decode(errors="replace") for each in parts))
 
 
 class LogQueue(ClientLog):
-    """The log of one client in a queue of its own, which is read when its owner has a moment."""
+    """The log of one client in a separate queue, read by ``tell``."""
 
     def __init__(self, client: int, kind: str) -> None:
         self._queue = library().queue_new(client)
         super().__init__(client, kind, self._queue)
 
     def tell(self) -> None:
-        """Log what has been said; does not wait."""
+        """Write the waiting lines to the log; does not wait."""
         while event := self._library.queue_poll(self._queue, 0):
             try:
                 self.take(event)
@@ -56,6 +56,6 @@ class LogQueue(ClientLog):
                 self._library.event_destroy(event)
 
     def close(self) -> None:
-        """Log what is left, before the client goes."""
+        """Log the remaining lines, before the client is freed."""
         self.tell()
         self._library.queue_destroy(self._queue)

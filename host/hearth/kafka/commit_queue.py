@@ -1,4 +1,4 @@
-"""The commits of one client and what became of them."""
+"""Commits of one client and their answers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hearth_api import TopicPartition
 
 @dataclass(frozen=True)
 class CommitAnswer:
-    """What the broker said to a commit: its number, and the partitions whose offsets it did not take."""
+    """The answer to a commit: its number, and the partitions whose offsets were refused."""
 
     number: int
     refused: dict[TopicPartition, KafkaError]
 
 
 class CommitQueue:
-    """Sends commits of a client; each is answered here, under its number, whether the broker took it or not.
+    """Sends commits of a client and receives the answer to each, under its number.
 
-    An answer may stay away for as long as the coordinator does: librdkafka keeps the commit that long, or until the
-    session is over. Who closes the queue hears of none that is still under way.
+    An answer may take as long as the coordinator is unavailable: librdkafka keeps the commit until then, or until the
+    session ends. Closing the queue drops outstanding answers.
     """
 
     def __init__(self, client: int) -> None:
@@ -37,7 +37,7 @@ class CommitQueue:
             check(self._library.commit_queue(self._client, wanted, self._queue, None, number))
 
     def answers(self, wait_ms: int) -> list[CommitAnswer]:
-        """Return what became of commits, waiting up to ``wait_ms`` for the first."""
+        """Return answers to commits, waiting up to ``wait_ms`` for the first."""
         answers = []
         while event := self._library.queue_poll(self._queue, wait_ms):
             try:
@@ -49,7 +49,7 @@ class CommitQueue:
         return answers
 
     def _answer(self, event: int) -> CommitAnswer:
-        """Return an answer; an error of the commit as a whole counts for every partition where none has its own."""
+        """Return an answer; an error of the whole commit applies to every partition if none has its own."""
         content = self._library.event_topic_partition_list(event).contents
         places = [content.elements[index] for index in range(content.count)]
         of_all = self._library.event_error(event)

@@ -1,4 +1,4 @@
-"""A consumer of a group: many messages leave librdkafka in one call and become columns."""
+"""A group consumer: reads many messages from librdkafka in one call, as columns."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SEEK_SECONDS = 0.01
 class Consumer:
     """One member of a group; used by one thread, which others may ``wake``.
 
-    With an ``identity`` (see ``Membership``) it takes out what earlier runs have left when it joins, and leaves itself
-    at its end. A broker may fence such a member although nobody followed it: librdkafka keeps a commit while its
-    coordinator is away, and when the session is over by then, sends it as somebody the group does not know any more.
-    The member then begins anew, as after a session that was lost.
+    With an ``identity`` (see ``Membership``) it removes members of earlier runs when it joins, and leaves the group at
+    its end. A broker may fence such a member although no other replaced it: librdkafka keeps a commit while its
+    coordinator is unavailable and, if the session ends meanwhile, sends it with a member id that the group has
+    removed. The member then joins again, as after a lost session.
     """
 
     def __init__(self, config: Mapping[str, str], identity: GroupIdentity | None = None) -> None:
@@ -69,7 +69,7 @@ class Consumer:
 
     @property
     def wants_timestamps(self) -> bool:
-        """Return whether rows come with timestamps; to be unset where nobody reads them."""
+        """Return whether rows have timestamps; unset it if they are not read."""
         return self._messages.reader.wants_timestamps
 
     @wants_timestamps.setter
@@ -77,19 +77,19 @@ class Consumer:
         self._messages.reader.wants_timestamps = wanted
 
     def listen(self, listener: RebalanceListener) -> None:
-        """Tell this listener of partitions that come and go; to be called before ``subscribe``."""
+        """Set the rebalance listener; must be called before ``subscribe``."""
         self._assignment.listener = listener
 
     def topic_names(self, wait_ms: int = 30_000) -> list[str]:
-        """Return the names of all topics the broker shows to this client."""
+        """Return the names of all topics that the broker shows to this client."""
         with cluster_metadata(self._client, wait_ms, of_all_topics=True) as found:
             topics = (found.topics[index] for index in range(found.topic_count))
             return [topic.name.decode() for topic in topics if topic.error == OK]
 
     def ask_for(self, topic: str, wait_ms: int) -> None:
-        """Ask for one topic, which makes it where ``allow.auto.create.topics`` and the broker allow that.
+        """Request the metadata of one topic, which creates it if ``allow.auto.create.topics`` and the broker allow it.
 
-        librdkafka says so in no request of its own for what is subscribed to, as Java's consumer does.
+        librdkafka sends no such request for subscribed topics, unlike Java's consumer.
         """
         handle = self._library.topic_new(self._client, topic.encode(), None)
         try:
@@ -99,9 +99,9 @@ class Consumer:
             self._library.topic_destroy(handle)
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Want these topics from now on; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns.
+        """Subscribe to these topics; a name that starts with ``^`` is a POSIX pattern of librdkafka.
 
-        The group is joined by ``poll``, as soon as no earlier run of this member is left in it.
+        ``poll`` joins the group, once no member of an earlier run is left in it.
         """
         self._topics = list(topics)
         self._is_subscribed = False
@@ -109,7 +109,7 @@ class Consumer:
     def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
         """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first, or until ``wake``.
 
-        Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
+        Raises ``KafkaError`` when the consumer cannot continue, and what the listener raised.
         """
         self._log.tell()
         self._join()
@@ -122,19 +122,19 @@ class Consumer:
         except KafkaError:
             if not is_fenced(self._client) or not self._membership.is_renewable:
                 raise
-        self._begin_anew()
+        self._restart()
         return []
 
     def wake(self) -> None:
-        """End a wait of ``poll``, this one or the next; may be called from any thread."""
+        """End the current or next wait of ``poll``; may be called from any thread."""
         self._messages.wake()
 
     def is_member(self) -> bool:
-        """Ask the group whether it has this member; returns False as well where it does not answer for a while."""
+        """Return whether the group has this member; False also if the group does not answer for a while."""
         return self._client is not None and self._membership.is_present(self._client)
 
     def _join(self) -> None:
-        """Go a step towards what is to be subscribed to; who is new takes out earlier runs with it."""
+        """Continue to join the group; a new client removes members of earlier runs first."""
         if self._client is None or not self._topics:
             return
         if self._admission is None:
@@ -148,16 +148,16 @@ class Consumer:
         subscribe(self._client or 0, self._topics)
         self._is_subscribed = True
 
-    def _begin_anew(self) -> None:
-        """Lose all partitions, and join as somebody new with the next poll."""
-        log.warning("%s: the group has fenced this member, which joins it anew", self._membership)
+    def _restart(self) -> None:
+        """Lose all partitions, and join as a new member with the next poll."""
+        log.warning("%s: the group fenced this member, which joins again", self._membership)
         self._raised = None
         self._shut(0.0)
         self._open(self.wants_timestamps)
         self._reraise()
 
     def commit(self, offsets: Mapping[TopicPartition, int], number: int) -> None:
-        """Send a commit; what became of it is among the ``commit_answers`` later, under this number."""
+        """Send a commit; ``commit_answers`` returns its answer later, under this number."""
         self._commits.send(offsets, number)
 
     def commit_answers(self, wait_ms: int = 0) -> list[CommitAnswer]:
@@ -167,7 +167,7 @@ class Consumer:
     def committed(self, partitions: Iterable[TopicPartition], wait_ms: int = 30_000) -> dict[TopicPartition, int]:
         """Return the committed offsets; a partition without one is missing.
 
-        Raises ``KafkaError``, also for a single partition; ``is_passing`` tells whether to ask again.
+        Raises ``KafkaError``, also for a single partition; ``is_passing`` says whether to ask again.
         """
         with partition_list(partitions) as wanted:
             check(self._library.committed(self._client, wanted, wait_ms))
@@ -175,9 +175,9 @@ class Consumer:
             return {partition: offset for partition, offset in read_list(wanted).items() if offset >= 0}
 
     def seek(self, offsets: Mapping[TopicPartition, int], wait_ms: int = 30_000) -> None:
-        """Read on from these offsets; what was fetched beyond them is forgotten.
+        """Continue at these offsets; what was fetched before is dropped.
 
-        A partition that was just assigned is waited for: librdkafka begins to read it on a thread of its own.
+        Waits for partitions that were just assigned: librdkafka starts to read them on another thread.
         """
         give_up_at = time.monotonic() + wait_ms / 1000
         while True:
@@ -190,7 +190,7 @@ class Consumer:
             time.sleep(SEEK_SECONDS)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read nothing from these partitions until they are resumed; the membership stays."""
+        """Stop reading these partitions until they are resumed; they stay assigned."""
         with partition_list(partitions) as wanted:
             check(self._library.pause_partitions(self._client, wanted))
 
@@ -202,14 +202,14 @@ class Consumer:
     def close(self, seconds: float = 30.0, *, hands_over: bool = False) -> None:
         """Leave the group, which revokes the partitions, and free the client.
 
-        A broker that does not answer is not waited for longer than ``seconds``; its group then forgets this member
-        when the session is over. With ``hands_over`` that is left to the next run of the task, which takes this one
-        out when it joins: until then nobody else is given the partitions, and the group is never empty.
+        Waits at most ``seconds`` for a broker that does not answer; the group then removes this member when its
+        session ends. With ``hands_over`` the member stays in the group, and the next run of the task removes it when
+        it joins: until then no other member gets the partitions, and the group is never empty.
         """
         if self._client is None:
             return
         give_up_at = time.monotonic() + seconds
-        # the last revocation runs in here and may still commit
+        # the last revocation runs in here or in _shut, and may still commit
         has_left = hands_over or self._membership.leave(self._client)
         has_subscribed = self._is_subscribed
         self._shut(seconds)
@@ -218,15 +218,15 @@ class Consumer:
         self._reraise()
 
     def _shut(self, seconds: float) -> None:
-        """Free the client, in order where that takes no longer than ``seconds``."""
+        """Free the client, after an orderly close if that takes no longer than ``seconds``."""
         self._admission, self._assignment.is_closing = None, True
         left = self._library.queue_new(self._client)
         error = self._library.consumer_close_queue(self._client, left)
-        if error:  # fatal: nothing is left to be closed in order
+        if error:  # fatal: an orderly close is not possible
             self._library.error_destroy(error)
         give_up_at = time.monotonic() + seconds
         while not (error or self._library.consumer_closed(self._client)) and time.monotonic() < give_up_at:
-            self._messages.drop(left)  # ... or in here
+            self._messages.drop(left)
         is_closed = self._library.consumer_closed(self._client)
         self._assignment.lose_what_is_left()
         client, self._client = self._client, None
@@ -238,17 +238,17 @@ class Consumer:
         self._assignment.is_closing = False
 
     def _note(self, client: int, number: int, reason: bytes | None, _: Any) -> None:
-        """Take note of an error of the client as a whole; wrong credentials do not become right by waiting."""
+        """Handle an error of the whole client; wrong credentials do not become right by waiting."""
         text = (reason or b"").decode("utf-8", "replace")
         has_worked = self._assignment.has_joined
         is_final = is_refusal(number, text, has_worked=has_worked)
         if has_worked and desk.has_ended(self._source):
-            return  # the next token is waited for
+            return  # wait for the next token
         if is_final and not self._assignment.is_closing:
             self._fail(KafkaError(number, text or None))
 
     def _fail(self, error: BaseException) -> None:
-        """Keep what went wrong inside a call of C, the first error of several, for the next call that can raise it."""
+        """Keep the first error raised inside a C callback, for the next call that can raise it."""
         self._raised = self._raised or error
 
     def _reraise(self) -> None:

@@ -1,4 +1,4 @@
-"""Fetched messages on their way out of librdkafka: what it hands over by pointers becomes Arrow and numpy arrays."""
+"""Fetched messages: turns librdkafka's pointers into Arrow and numpy arrays."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, T
 CLOSE_MS = 50
 
 PIECE_BYTES = 2 << 20
-"""How large a piece is where there is enough: what it costs by itself is little then, as is the memory it takes."""
+"""Target bytes of a piece: large enough to make its overhead small, small enough for memory."""
 FIRST_MESSAGES = 1_000
-"""Most messages of the first piece, of which nobody knows how large they are."""
+"""Most messages of the first piece, when their size is unknown."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Incoming:
     """Rows of one topic in the order they were read.
 
     ``key`` and ``value`` are Arrow ``binary`` arrays, ``partition`` int32, ``offset`` and ``timestamp`` int64 numpy
-    arrays; ``timestamp_type`` is librdkafka's (0 none, then there is no ``timestamp``; 1 create time, 2 log append
-    time); ``headers`` is a raw column of them (see ``raw_header``), or ``None`` where no row has any.
+    arrays; ``timestamp_type`` is librdkafka's (0 none, without ``timestamp``; 1 create time, 2 log append time);
+    ``headers`` is a raw column (see ``raw_header``), or ``None`` if no row has any.
     """
 
     topic: str
@@ -50,7 +50,7 @@ class Incoming:
     headers: Any
 
     def slice(self, start: int, end: int) -> Incoming:
-        """Return the rows from one up to another, without copying; those there are of them."""
+        """Return the rows from ``start`` to ``end`` (exclusive), as far as they exist, without copying."""
         if start == 0 and end >= len(self.offset):
             return self
         rows = slice(start, end)
@@ -69,7 +69,7 @@ class Incoming:
 class MessageReader:
     """Reads the messages of one client.
 
-    ``wants_timestamps`` may be unset where nobody reads them: each may cost a call.
+    Unset ``wants_timestamps`` if they are not read: each may cost a call.
     """
 
     def __init__(self, wants_timestamps: bool = True) -> None:
@@ -85,7 +85,7 @@ class MessageReader:
         return structures(pointers, self._message_type)
 
     def topic_name(self, topic: int) -> str:
-        """Return the name of a topic that a message points to."""
+        """Return the name of the topic that a message points to."""
         name = self._names.get(topic)
         if name is None:
             name = self._names[topic] = self._library.topic_name(topic).decode()
@@ -102,7 +102,7 @@ class MessageReader:
         return [each for part in parts for each in self._of_one_topic(rows[part], pointers[part])]
 
     def _of_one_topic(self, rows: Any, pointers: Any) -> list[Incoming]:
-        """Return rows of a topic; its kind of timestamps may have been changed between two of them."""
+        """Return the rows of a topic, split where its timestamp type was changed."""
         if self._message_type is not FETCHED or not self.wants_timestamps:
             return [self._incoming(rows, pointers)]
         kinds = rows["timestamp_type"]
@@ -133,9 +133,9 @@ class MessageReader:
         return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
 
     def _read_headers(self, rows: Any, pointers: Any) -> Any:
-        """Return the headers of messages as a column; what their memory does not tell, the library does."""
+        """Return the headers of messages as a column; ask the library if their memory cannot be parsed."""
         if self._message_type is FETCHED:
-            sizes = np.where(rows["headers_size"] > 1, rows["headers_size"], 0)  # one byte tells that there are none
+            sizes = np.where(rows["headers_size"] > 1, rows["headers_size"], 0)  # one byte: no headers
             if not sizes.any():
                 return None
             if (column := headers_in(rows["headers"], sizes)) is not None:
@@ -162,11 +162,11 @@ class MessageReader:
 
 
 class MessageQueue:
-    """Takes messages of one client in large pieces, reads them as columns, and frees each, read or not.
+    """Fetches messages of one client in large pieces, reads them as columns, and frees them all.
 
-    A piece has no more messages than are ``PIECE_BYTES`` if they are as large as those of the piece before it.
-    ``revoked`` collects the partitions that go while a piece is taken. Of these nothing is read: librdkafka takes such
-    messages out of what one call returns, and a piece takes two; the owner after this one reads them again.
+    The number of messages per piece is estimated from the previous piece, for ``PIECE_BYTES``. ``revoked`` collects
+    partitions revoked during a fetch. Their messages are not read: librdkafka removes them only from the result of a
+    single call, and a piece takes two calls; the next owner reads them again.
     """
 
     def __init__(self, client: int, most: int, revoked: set[TopicPartition], wants_timestamps: bool) -> None:
@@ -181,7 +181,7 @@ class MessageQueue:
 
     @contextmanager
     def piece(self, wait_ms: int, most: int) -> Iterator[Any]:
-        """Lend the addresses of up to ``most`` messages, waiting at most ``wait_ms`` for the first."""
+        """Yield the addresses of up to ``most`` messages, waiting at most ``wait_ms`` for the first."""
         pointers = self._pointers[: self._fetch(wait_ms, min(most, self._room))]
         try:
             yield pointers
@@ -189,7 +189,7 @@ class MessageQueue:
             free_messages(self._library, pointers)
 
     def _fetch(self, wait_ms: int, most: int) -> int:
-        # librdkafka waits until all wanted messages are there, so the wait is for one, and the rest comes without.
+        # librdkafka waits for all requested messages: so wait for one, and take the rest without waiting.
         address = self._pointers.ctypes.data
         if self._library.consume_batch_queue(self._queue, wait_ms, address, 1) < 1:
             return 0
@@ -198,7 +198,7 @@ class MessageQueue:
         return 1 + max(int(rest), 0)
 
     def read(self, pointers: Any) -> list[Incoming]:
-        """Return the messages of a piece; raises ``KafkaError`` where one tells that the client cannot go on."""
+        """Return the messages of a piece; raises ``KafkaError`` if one reports that the client cannot continue."""
         if len(pointers) == 0:
             return []
         rows = self.reader.structures(pointers)
@@ -213,7 +213,7 @@ class MessageQueue:
         return self.reader.columns(rows, pointers)
 
     def _is_revoked(self, row: Any) -> bool:
-        """Return whether the first message's partition was taken away while the rest was fetched."""
+        """Return whether the first message's partition was revoked while the rest was fetched."""
         topic, partition = int(row["topic"]), int(row["partition"])
         return not row["error"] and (self.reader.topic_name(topic), partition) in self._revoked
 
@@ -223,17 +223,17 @@ class MessageQueue:
                 raise fatal_error(self._client, number)
             if number not in (OK, ERR_PARTITION_EOF):
                 error = KafkaError(number, (self._library.message_errstr(pointer) or b"").decode() or None)
-                if not error.is_passing:  # else librdkafka goes on by itself
+                if not error.is_passing:  # else librdkafka recovers by itself
                     raise error
 
     def drop(self, queue: int) -> None:
-        """Let callbacks run that wait in a queue of the client, and drop messages nobody wants any more."""
+        """Run the callbacks that wait in a queue of the client, and drop its messages."""
         address = self._pointers.ctypes.data
         count = self._library.consume_batch_queue(queue, CLOSE_MS, address, len(self._pointers))
         free_messages(self._library, self._pointers[: max(int(count), 0)])
 
     def wake(self) -> None:
-        """End a wait for a piece, this one or the next; may be called from any thread, also when it is closed."""
+        """End the current or next wait for a piece; may be called from any thread, even after ``close``."""
         with self._waking:
             if self._queue:
                 self._library.queue_yield(self._queue)

@@ -1,4 +1,4 @@
-"""The committed offsets of a consumer group as a cluster's administrator sees them: listed, altered, deleted."""
+"""Committed offsets of a consumer group: list, alter, delete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hearth.kafka.library import (
 from hearth_api import TopicPartition
 
 ANSWER_SECONDS = 20.0
-"""How long a broker may take with one request, and how long it is asked again while its group has no coordinator."""
+"""Seconds for one request, and for retries while the group has no coordinator."""
 _SPARE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
 _NO_COORDINATOR = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
@@ -36,14 +36,14 @@ _NUMBERS = {
     "DeleteConsumerGroupOffsets": ADMIN_DELETE_OFFSETS,
     "DeleteGroups": ADMIN_DELETE_GROUPS,
 }
-"""Requests of librdkafka, which are made and read alike."""
+"""Admin requests of librdkafka with the same form."""
 
 
 class GroupOffsets:
-    """Reads and changes what a group has committed; every method asks a broker, and raises ``KafkaError``.
+    """Reads and changes a group's committed offsets; every method asks a broker, and raises ``KafkaError``.
 
-    librdkafka asks for it as a consumer that never joins: as a producer, which confluent-kafka's admin client is, it
-    ends the process where a broker does not coordinate the group, or not yet, and it could not delete offsets.
+    The client is a consumer that never joins. confluent-kafka's admin client is a producer: with it librdkafka aborts
+    the process if a broker does not coordinate the group (yet), and cannot delete offsets.
     """
 
     def __init__(self, config: Mapping[str, str], group: str) -> None:
@@ -56,17 +56,17 @@ class GroupOffsets:
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def alter(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets in the name of a group that has no members."""
+        """Commit offsets for a group without members."""
         with partition_list(offsets) as wanted:
             self._ask("AlterConsumerGroupOffsets", wanted)
 
     def delete(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget what a group without members has committed of some partitions."""
+        """Delete a memberless group's committed offsets of some partitions."""
         with partition_list(partitions) as wanted:
             self._ask("DeleteConsumerGroupOffsets", wanted)
 
     def forget_group(self) -> None:
-        """Forget a group without members and all it has committed; one that does not exist is fine."""
+        """Delete a group without members and all its offsets; one that does not exist is fine."""
         try:
             self._ask("DeleteGroups")
         except KafkaError as error:
@@ -74,7 +74,7 @@ class GroupOffsets:
                 raise
 
     def _ask(self, request: str, *partitions: Any) -> dict[TopicPartition, int]:
-        """Return the partitions of an answer, asked for again while brokers look for the group's coordinator."""
+        """Return the partitions of an answer; retry while brokers look for the group's coordinator."""
         give_up_at = time.monotonic() + ANSWER_SECONDS
         client = new_client(CONSUMER, new_configuration(self._config))
         try:
@@ -91,13 +91,13 @@ class GroupOffsets:
 
 
 def has_members(error: KafkaError) -> bool:
-    """Return whether a group's offsets were not changed because it has members, whose business they are."""
+    """Return whether an error means that the group's offsets cannot change because it has members."""
     return error.name in _HAS_MEMBERS
 
 
 @contextmanager
 def _answer(client: int, request: str, group: bytes, partitions: tuple[Any, ...]) -> Iterator[int]:
-    """Make a request, and lend the event that says what became of it."""
+    """Send a request, and yield the event with its answer."""
     rdkafka = library()
     queue = rdkafka.queue_new(client)
     try:
@@ -129,14 +129,14 @@ def _send(client: int, request: str, group: bytes, partitions: tuple[Any, ...], 
 
 
 def _read(request: str, event: int) -> dict[TopicPartition, int]:
-    """Return the partitions of an answer; raises what went wrong with the request, the group or a partition."""
+    """Return the partitions of an answer; raises the error of the request, the group or a partition."""
     rdkafka = library()
     if error := rdkafka.event_error(event):
         raise KafkaError(error, rdkafka.event_error_string(event).decode())
     count = ctypes.c_size_t()
     result = getattr(rdkafka, f"event_{request}_result")(event)
     group = getattr(rdkafka, f"{request}_result_groups")(result, ctypes.byref(count))[0]
-    if failure := rdkafka.group_result_error(group):  # which belongs to the event
+    if failure := rdkafka.group_result_error(group):  # owned by the event
         raise KafkaError(rdkafka.error_code(failure), rdkafka.error_string(failure).decode())
     partitions = rdkafka.group_result_partitions(group)
     if not partitions:

@@ -1,7 +1,7 @@
-"""Headers of fetched messages, parsed from librdkafka's memory for all rows at once.
+"""Parses the headers of fetched messages from librdkafka's memory, for all rows at once.
 
-In a message they are one block of Kafka's format 2: their number, then for each the length and bytes of its name and
-the length and bytes of its value, -1 for none. Numbers are of variable length, zigzag (KIP-82).
+A message's headers are one block in Kafka's format 2: their count, then for each the length and bytes of its name and
+the length and bytes of its value, -1 for none. Numbers are variable-length zigzag (KIP-82).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from hearth_execution.raw_header import raw_lists
 
 try:
     from hearth.kafka.memory_loops import count_headers, find_headers
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     find_headers = None  # type: ignore[assignment]
 
 _LONGEST = 5
-"""Bytes of the longest number of 32 bits."""
+"""Most bytes of a 32-bit number."""
 _SHORT = np.array([number >> 1 ^ -(number & 1) for number in range(128)])
-"""What numbers of one byte stand for, which nearly all are."""
+"""Values of one-byte numbers, which nearly all are."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the headers of blocks are: how many each block has, addresses and sizes of the names and values of all.
+    """Where the headers of blocks are: counts per block, addresses and sizes of all names and values.
 
-    A value that is none is at 0. ``are_alike`` tells that all rows are known to have the names of the first one, and
-    ``memory`` is what they lie in, where that is somebody's here.
+    A null value has address 0. ``are_alike``: all rows have the same names as the first. ``memory`` keeps alive the
+    memory that they are in, if it is a copy.
     """
 
     counts: Any
@@ -47,7 +47,7 @@ class Places:
 def headers_in(addresses: Any, sizes: Any) -> Any:
     """Return the headers in the blocks at these addresses as a raw column; a block of size 0 has none.
 
-    Returns ``None`` where a block is not what it should be: the library knows what that means.
+    Returns ``None`` for a malformed block: the library handles it.
     """
     if not sizes.any() or (found := FIND(contiguous(addresses), contiguous(sizes))) is None:
         return None
@@ -56,7 +56,7 @@ def headers_in(addresses: Any, sizes: Any) -> Any:
 
 
 def find_by_loop(blocks: Any, sizes: Any) -> Places | None:
-    """Find headers in one block after the other, by a loop that could be compiled; ``None`` for nonsense."""
+    """Find headers block by block, with the compiled loop; ``None`` for a malformed block."""
     counts, rows = np.empty(len(blocks), np.int64), (address_of(blocks), address_of(sizes), len(blocks))
     total = count_headers(*rows, address_of(counts))
     if total < 0:
@@ -67,7 +67,7 @@ def find_by_loop(blocks: Any, sizes: Any) -> Places | None:
 
 
 def find_side_by_side(blocks: Any, sizes: Any) -> Places | None:
-    """Find headers by what numpy has: the first one of each block, then the second; ``None`` for nonsense."""
+    """Find headers with numpy: the first of each block, then the second; ``None`` for a malformed block."""
     data = np.frombuffer(gather(blocks, sizes).buffers()[2], np.uint8)
     ends = np.cumsum(sizes)
     with suppress(IndexError):
@@ -103,7 +103,7 @@ def _side_by_side(data: Any, starts: Any, ends: Any) -> Places | None:
 
 
 def _pieces(data: Any, at: Any, ends: Any, least: int) -> tuple[Any, Any]:
-    """Return where the pieces begin whose lengths stand at these places, and the lengths, ``least`` or more."""
+    """Return where the pieces start whose lengths are at these places, and the lengths, ``least`` or more."""
     sizes, places = _numbers(data, at)
     if int(sizes.min()) < least or (places + np.maximum(sizes, 0) > ends).any():
         raise IndexError
@@ -111,7 +111,7 @@ def _pieces(data: Any, at: Any, ends: Any, least: int) -> tuple[Any, Any]:
 
 
 def _numbers(data: Any, at: Any) -> tuple[Any, Any]:
-    """Return the numbers at these places, and the places behind them."""
+    """Return the numbers at these places, and the places after them."""
     bytes_, places = data[at], at + 1
     if int(bytes_.max(initial=0)) <= 0x7F:
         return _SHORT[bytes_], places
@@ -127,7 +127,7 @@ def _numbers(data: Any, at: Any) -> tuple[Any, Any]:
 
 
 def _names(found: Places) -> Any:
-    """Return the names of all headers as texts."""
+    """Return the names of all headers as strings."""
     width = int(found.counts[0]) if found.are_alike else 0
     if not width:
         return _texts(gather(*found.names))
@@ -138,12 +138,12 @@ def _names(found: Places) -> Any:
 
 @lru_cache(maxsize=16)
 def _repeated(count: int, *names: bytes) -> Any:
-    """Return names again and again, so many times."""
+    """Return names repeated ``count`` times."""
     return _texts(pa.array(names * count, pa.binary()))
 
 
 def _texts(names: Any) -> Any:
-    """Return names as texts; Kafka's are UTF-8, and what is not is read with marks in the places of its errors."""
+    """Return names as strings; invalid UTF-8 gets replacement characters."""
     try:
         return names.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,7 +1,7 @@
-"""The group of a cluster's hosts: Kafka says which of them are there, and which one holds the partition they share.
+"""The group of a cluster's hosts: Kafka tracks which are alive, and which one leads.
 
-All hosts of a `group.id` are consumers of one topic with one partition, of which they read nothing: whoever is given
-the partition leads. Members are static (KIP-345), so that a host that has just died can be taken out by another.
+All hosts of a `group.id` are consumers of one topic with one partition, which they do not read: the host with the
+partition leads. Members are static (KIP-345), so that another host can remove one that has just died.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from hearth_api import ConfigError, ConnectError
 log = logging.getLogger(__name__)
 
 PROTOCOL = 1
-"""What hosts of a cluster have to agree about; members say it in their client id."""
+"""Version that all hosts of a cluster must share; members report it in their client id."""
 JOIN_SECONDS = 60.0
 LOOK_SECONDS = 5.0
-"""How long one question to the coordinator may take."""
+"""Timeout in seconds of one request to the coordinator."""
 TAKE_OUT_SECONDS = 5.0
 LEAVE_SECONDS = 3.0
 _POLL_SECONDS = 0.25
@@ -42,42 +42,42 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: ("may not be joined", "allow the host's principal READ on that group"),
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
-        "may not be joined for the topic that its hosts share",
+        "may not be joined for the hosts' shared topic",
         "allow the host's principal READ and DESCRIBE on config.storage.topic",
     ),
     KafkaError.INVALID_SESSION_TIMEOUT: (
-        "does not take a member with this session.timeout.ms",
+        "does not accept a member with this session.timeout.ms",
         "choose one between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers",
     ),
 }
-"""Answers of the coordinator that no second attempt makes better."""
+"""Errors of the coordinator that a retry does not help."""
 
 
 class GroupTaken(ConnectError):
-    """The group belongs to members that are no hosts of Hearth, or to hosts that this one does not understand."""
+    """The group has members that are no Hearth hosts, or hosts of an incompatible version."""
 
     code = "environment.group"
 
 
 @dataclass(frozen=True)
 class HostMember:
-    """A host as its group knows it."""
+    """A host as its group describes it."""
 
     member: str
-    """What the coordinator calls it; a host that joins again is called something else."""
+    """Member id from the coordinator; a host that joins again gets another."""
     instance: str
-    """What it is called as long as it has the same address."""
+    """Static id, the same as long as the address is."""
     url: str
-    """Where others reach it."""
+    """Its advertised address."""
     leads: bool
 
 
 class HostGroup:
     """One host's membership, from `join` to `leave`.
 
-    ``on_change`` is told on a thread of this object's own whether this host holds the partition, whenever the group
-    has come to a new agreement or this host has lost its place in it. What ends its session, a broker that is away or
-    another member of its name, is no end: it joins again.
+    ``on_change`` is called on this object's thread with whether this host holds the partition, after each rebalance
+    and when this host loses its membership. Lost sessions, unavailable brokers or another member with its name do not
+    end the membership: it joins again.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class HostGroup:
         url: str,
         on_change: Callable[[bool], None],
     ) -> None:
-        """``consumer`` and ``admin`` are settings of librdkafka, with the timeouts of the group among the first."""
+        """``consumer`` and ``admin`` are librdkafka settings; ``consumer`` includes the group's timeouts."""
         self._group, self._topic, self._url = group, topic, url
         self._config = {
             **consumer,
@@ -99,7 +99,7 @@ class HostGroup:
             "partition.assignment.strategy": "cooperative-sticky",
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "max.poll.interval.ms": 86_400_000,  # who polls here does nothing else
+            "max.poll.interval.ms": 86_400_000,  # the polling thread does nothing else
             "logger": logging.getLogger(CLIENT),
         }
         self._instance = _ILLEGAL.sub("-", f"hearth-{url.partition('://')[2]}")
@@ -112,9 +112,9 @@ class HostGroup:
         self._thread = threading.Thread(target=self._be_member, name="host-group", daemon=True)
 
     def join(self, on_refusal: Callable[[ConnectError], None], timeout: float = JOIN_SECONDS) -> None:
-        """Become a member and return; raises ConnectError where the group does not take this host.
+        """Become a member and return; raises ConnectError if the group refuses this host.
 
-        ``on_refusal`` is told where it does not do so any more later on.
+        ``on_refusal`` is called if it refuses the host later.
         """
         deadline = time.monotonic() + timeout
         self.look_at_members(timeout)
@@ -122,14 +122,14 @@ class HostGroup:
         try:
             self._joined.result(max(0.0, deadline - time.monotonic()))
         except FutureTimeout as error:
-            raise _unanswered(self._group, "it is in the midst of a change") from error
+            raise _unanswered(self._group, "it is rebalancing") from error
         self._on_refusal = on_refusal
 
     def look_at_members(self, timeout: float = JOIN_SECONDS) -> None:
-        """Raise ConnectError where there are consumers with which this host could not work together.
+        """Raise ConnectError if the group has consumers that this host cannot work with.
 
-        A group of another kind, one that Java's workers have left say, is not described; whether it is in use turns
-        out when this host joins it.
+        A group of another type, for example one left by Java's workers, is not described; whether it is in use shows
+        when this host joins.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -149,7 +149,7 @@ class HostGroup:
             _check_protocol(self._group, each)
 
     def hosts(self) -> list[HostMember]:
-        """Return the hosts of the group, in an order that is the same for all; raises KafkaException."""
+        """Return the hosts of the group, in an order that is the same on all hosts; raises KafkaException."""
         found = []
         for each in self._described():
             parts = _CLIENT.fullmatch(each.client_id)
@@ -165,12 +165,12 @@ class HostGroup:
         return host.instance == self._instance
 
     def take_out(self, host: HostMember) -> None:
-        """Have the group forget a host that is known to have died, long before its session is over.
+        """Remove a host that is known to have died from the group, long before its session ends.
 
-        Who joins under the name of a static member takes its place, and whoever leaves as that one is gone at once.
-        Should the host live after all, it is told so by its group, and joins again.
+        A consumer that joins under a static member's name replaces it, and if that consumer leaves, the member is
+        gone. If the host is alive after all, it is fenced, and joins again.
         """
-        log.warning("the host at %s has died and is taken out of group %r", host.url, self._group)
+        log.warning("the host at %s has died and is removed from group %r", host.url, self._group)
         consumer = Consumer(
             authorized({**self._config, "group.instance.id": host.instance, "client.id": "hearth-stand-in"})
         )
@@ -182,7 +182,7 @@ class HostGroup:
             consumer.close()
 
     def leave(self) -> None:
-        """Leave the group, which gives the partition to another host at once."""
+        """Leave the group, which assigns the partition to another host at once."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(LEAVE_SECONDS + 2 * _PAUSE_SECONDS)
@@ -191,7 +191,7 @@ class HostGroup:
         while not self._stopping.is_set():
             try:
                 consumer = Consumer(authorized({**self._config, "group.instance.id": self._instance}))
-            except (ConnectError, KafkaException) as error:  # there is no token now
+            except (ConnectError, KafkaException) as error:  # no token is available now
                 log.warning("this host cannot join group %r at the moment: %s", self._group, error)
                 self._stopping.wait(_RETRY_SECONDS)
                 continue
@@ -209,7 +209,7 @@ class HostGroup:
             self._stopping.wait(_PAUSE_SECONDS)
 
     def _attend(self, consumer: Consumer) -> bool:
-        """Take part until told to stop, or to join as somebody new; returns whether the group refuses this host."""
+        """Poll until told to stop, or to join as a new member; return whether the group refuses this host."""
         while not self._stopping.is_set():
             error = _polled(consumer)
             if error is None:
@@ -220,7 +220,7 @@ class HostGroup:
                 return True
             if error.fatal() or error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
                 log.warning(
-                    "group %r turned this host out, which joins it again: %s; where that goes on, another host "
+                    "group %r fenced this host, which joins again: %s; if this repeats, another host "
                     "advertises the same address: %s",
                     self._group, error.str(), self._url,
                 )  # fmt: skip
@@ -244,7 +244,7 @@ class HostGroup:
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         consumer.incremental_assign(partitions)
-        consumer.pause(partitions)  # somebody else reads them
+        consumer.pause(partitions)  # TopicReader reads them
         if not self._joined.done():
             self._joined.set_result(None)
         self._hold(self._holds or bool(partitions))
@@ -258,10 +258,10 @@ class HostGroup:
         self._on_change(holds)
 
     def _described(self) -> list[Any]:
-        """Ask the coordinator for the members, right behind an answer of a broker.
+        """Ask the coordinator for the members, right after a broker answered another request.
 
-        librdkafka ends the process where the connection breaks just as it is to be asked (librdkafka issue 4605), so
-        nobody is asked as long as brokers are away.
+        librdkafka aborts the process if the connection breaks just before this request (librdkafka issue 4605), so it
+        is not sent while brokers are unavailable.
         """
         self._admin.describe_cluster(request_timeout=LOOK_SECONDS).result()
         answer = self._admin.describe_consumer_groups([self._group], request_timeout=LOOK_SECONDS)
@@ -270,25 +270,25 @@ class HostGroup:
 
 def _unanswered(group: str, reason: str) -> GroupTaken:
     return GroupTaken(
-        f"group.id={group!r} did not take this host in time: {reason}",
-        hint="look at the brokers: they need a coordinator for that group (__consumer_offsets)",
+        f"group.id={group!r} did not admit this host in time: {reason}",
+        hint="check the brokers: they need a coordinator for that group (__consumer_offsets)",
     )
 
 
 def _taken_by_java(group: str) -> GroupTaken:
-    """Return what is said of a group in which Java workers are."""
+    """Return the error for a group with Java workers."""
     return GroupTaken(
-        f"group.id={group!r} is in use by members of another kind, a cluster of Java's Kafka Connect, say",
-        hint="stop all of its workers first: then this host goes on where they stopped; or choose another group.id",
+        f"group.id={group!r} has members of another type, for example Java's Kafka Connect workers",
+        hint="stop all its workers first: this host continues where they stopped; or choose another group.id",
     )
 
 
 def _check_protocol(group: str, member: Any) -> None:
-    """Raise GroupTaken for a member of a group with which this host could not work together."""
+    """Raise GroupTaken for a member that this host cannot work with."""
     found = _CLIENT.fullmatch(member.client_id)
     if found is None and member.client_id != "hearth-stand-in":
         raise GroupTaken(
-            f"group.id={group!r} has a member that is no host of Hearth: {member.client_id!r} of {member.host}",
+            f"group.id={group!r} has a member that is no Hearth host: {member.client_id!r} of {member.host}",
             hint="stop that consumer, or choose another group.id for this cluster",
         )
     if found is not None and int(found[1]) != PROTOCOL:
@@ -300,7 +300,7 @@ def _check_protocol(group: str, member: Any) -> None:
 
 
 def _polled(consumer: Consumer) -> KafkaError | None:
-    """Let librdkafka call back for a moment; returns an error that it tells."""
+    """Poll once, for librdkafka's callbacks; return the error it reports, if any."""
     try:
         message = consumer.poll(_POLL_SECONDS)
     except KafkaException as error:
@@ -310,7 +310,7 @@ def _polled(consumer: Consumer) -> KafkaError | None:
 
 
 def _leave(consumer: Consumer) -> None:
-    """Leave the group: a static member of librdkafka does when it unsubscribes, and no more once it is closed."""
+    """Leave the group: a static member of librdkafka does so when it unsubscribes, and not when it closes."""
     with contextlib.suppress(KafkaException):
         consumer.unsubscribe()
         _serve(consumer, lambda: not consumer.memberid(), LEAVE_SECONDS)

@@ -1,7 +1,7 @@
-"""An interceptor for what librdkafka's functions cannot say: a timestamp of 0, which is their word for the clock.
+"""An interceptor that writes a timestamp of 0, which librdkafka's functions replace by the clock.
 
-A row that begins with 1970 is handed over with a timestamp nobody has, and librdkafka shows the message it made to the
-interceptor, which puts the 0 in its place. It runs for each message, so only a producer that needs it has it.
+A row with timestamp 0 is sent with a placeholder (``ZERO``). librdkafka passes the message to the interceptor, which
+writes the 0. It runs for each message, so only producers that need it have it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hearth.kafka.kafka_error import check
 from hearth.kafka.library import SendCallback, StartCallback, library
 
 ZERO = -(1 << 63)
-"""What stands for 0 on its way through librdkafka."""
+"""Placeholder for timestamp 0."""
 
 _NAME = b"hearth"
 _fields: Any = FETCHED.fields
@@ -22,12 +22,12 @@ _PLACE: int = _fields["timestamp"][1]
 
 
 def can_write_zero() -> bool:
-    """Return whether it is known where this version of librdkafka keeps a message's timestamp."""
+    """Return whether the place of the timestamp in a message is known for this version of librdkafka."""
     return message_type(library()) is FETCHED
 
 
 def write_zero(configuration: int) -> None:
-    """Have a producer that is made with this configuration write 0 for ``ZERO``."""
+    """Add the interceptor to a producer's configuration."""
     check(library().conf_interceptor_add_on_new(configuration, _NAME, _ON_NEW, None))
 
 

@@ -1,4 +1,4 @@
-"""What librdkafka reports when something fails, and what there is to be done about it."""
+"""Errors of librdkafka, and which of them are temporary or permanent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PASSING = frozenset(
         "MEMBER_ID_REQUIRED", "UNSTABLE_OFFSET_COMMIT", "UNKNOWN_TOPIC_ID",
     }
 )  # fmt: skip
-"""Java's ``RetriableException``s and their like, and what librdkafka says of brokers that are away for now."""
+"""Java's ``RetriableException``s and similar errors, and librdkafka's for brokers that are unavailable for now."""
 
 
 _PASSING_LOGINS = ("Failed to acquire SASL OAUTHBEARER token", "Broker: Request not valid in current SASL state")
@@ -38,23 +38,23 @@ class KafkaError(ConnectError):
 
     @property
     def is_passing(self) -> bool:
-        """Return whether the same may succeed later, because brokers come back, leaders move and groups settle."""
+        """Return whether a retry may succeed, because brokers return, leaders move and groups settle."""
         return self.name in _PASSING
 
 
 def fatal_error(client: int | None, number: int, reason: str | None = None) -> KafkaError:
-    """Return why a client cannot go on; the error it reports says little more than that, and is the one without."""
+    """Return the fatal error of a client; the error it reports says only that there is one."""
     text = ctypes.create_string_buffer(512)
     cause = library().fatal_error(client, text, len(text))
     return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
 
 
 def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
-    """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
+    """Return whether an error event means refused credentials or certificates, which fails a task in Java.
 
-    librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
-    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs. Brokers
-    let nobody log in anew within a second, which clients do as their token ends: they connect again then.
+    librdkafka uses one error number for a refused SASL handshake and for one cut off by the broker's shutdown: the
+    reason distinguishes them. A missing token is permanent for a client that never had one; others keep theirs.
+    Brokers refuse a new login within a second, which clients attempt as their token expires: they reconnect then.
     """
     if number != ERR_AUTHENTICATION:
         return number == ERR_SSL
@@ -70,7 +70,7 @@ def check(number: int) -> None:
 
 
 def check_object(error: int | None) -> None:
-    """Raise what an ``rd_kafka_error_t *`` says, and free it; ``NULL`` means that all is well."""
+    """Raise the error of an ``rd_kafka_error_t *``, and free it; ``NULL`` is no error."""
     if error:
         rdkafka = library()
         number, text = rdkafka.error_code(error), rdkafka.error_string(error).decode()

@@ -1,7 +1,7 @@
 """librdkafka's C functions, as the record path calls them.
 
-The library is the one that confluent-kafka brings, so both speak through the same code and version. Names,
-arguments and structures follow ``rdkafka.h`` of librdkafka 2.x.
+The library is the one bundled with confluent-kafka, so both use the same code and version. Names, arguments and
+structures follow ``rdkafka.h`` of librdkafka 2.x.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ERR_ASSIGN_PARTITIONS, ERR_REVOKE_PARTITIONS = -175, -174
 ERR_QUEUE_FULL, ERR_FATAL, ERR_NO_ENTITY, ERR_STATE = -184, -150, -156, -172
 
 DESTROY_IMMEDIATE = 0x4
-"""``RD_KAFKA_DESTROY_F_IMMEDIATE``: without waiting for what brokers owe it; its threads end by themselves, later."""
+"""``RD_KAFKA_DESTROY_F_IMMEDIATE``: do not wait for brokers' answers; the threads end later, by themselves."""
 ERR_PARTITION_EOF = -191
 ERR_AUTHENTICATION, ERR_SSL = -169, -181
 ERR_UNKNOWN_TOPIC, ERR_UNKNOWN_PARTITION, ERR_UNKNOWN_TOPIC_OR_PART = -188, -190, 3
@@ -130,7 +130,7 @@ LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 
 def _group_request(request: str, kind: str, arguments: list[Any]) -> dict[str, tuple[Any, list[Any]]]:
-    """Return the functions of a request about one group, made of its name and ``arguments``."""
+    """Return the functions of a request about one group; ``arguments`` follow the group's name."""
     return {
         f"{kind}_new": (c_void_p, [c_char_p, *arguments]),
         f"{kind}_destroy": (None, [c_void_p]),
@@ -260,17 +260,15 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 _PER_MESSAGE = frozenset({"message_timestamp", "message_headers", "message_destroy", "produceva"})
 _RECENT = frozenset({"messages_count", "messages_get", "messages_destroy"})
-"""What a librdkafka of the system may be too old for; called only where its version is known."""
+"""Functions that an older librdkafka of the system may lack; called only for known versions."""
 _PREPARED = frozenset({"produceva"})
-"""What is given arguments of ctypes alone (``byref``, ``from_param``), which are used as they are: half of what a call
-costs otherwise."""
+"""Functions that get prepared ctypes objects (``byref``, ``from_param``): converting would double a call's cost."""
 
 
 class Library:
     """The functions of librdkafka, without their ``rd_kafka_`` prefix.
 
-    Those called once per message never wait, so they keep the interpreter's lock: giving it away and taking it back
-    costs more than they do.
+    Those called once per message never wait, so they keep the GIL: releasing it costs more than the call.
     """
 
     def __init__(self, path: str) -> None:
@@ -290,15 +288,15 @@ class Library:
 
 @functools.lru_cache(maxsize=1)
 def library() -> Library:
-    """Return the librdkafka that confluent-kafka uses; raises ``ConnectError`` when it cannot be found."""
+    """Return the librdkafka that confluent-kafka uses; raises ``ConnectError`` if it cannot be found."""
     path = _packaged_path() or _loaded_path()
     if path is None:
-        raise ConnectError("librdkafka was not found beside confluent-kafka", hint="reinstall confluent-kafka")
+        raise ConnectError("librdkafka was not found next to confluent-kafka", hint="reinstall confluent-kafka")
     return Library(path)
 
 
 def _loaded_path() -> str | None:
-    """Return the library of a confluent-kafka that was built on this machine, which is the system's."""
+    """Return the system's library, for a confluent-kafka that was built on this machine."""
     import confluent_kafka  # noqa: F401  -- loads it
 
     maps = Path("/proc/self/maps")
@@ -309,6 +307,6 @@ def _loaded_path() -> str | None:
 
 
 def _packaged_path() -> str | None:
-    """Return the library that a wheel of confluent-kafka brings; its Python modules, 6 MB, are not needed for it."""
+    """Return the library of a confluent-kafka wheel, without loading its Python modules (6 MB)."""
     files = metadata.files("confluent-kafka") or []
     return next((str(file.locate()) for file in files if "librdkafka" in file.name), None)

@@ -1,4 +1,4 @@
-"""Asks a listener of a broker which protocol it speaks, where a client only hears that it was hung up on."""
+"""Detects which protocol a broker's listener speaks, when a client only sees closed connections."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import struct
 from dataclasses import dataclass
 
 _VERSIONS, _LOGIN = 18, 17
-_NO_LOGIN_HERE = 34
-"""What a listener without SASL answers who begins to log in (ILLEGAL_SASL_STATE)."""
+_NO_SASL = 34
+"""A listener's answer to a login without SASL (ILLEGAL_SASL_STATE)."""
 _ALERT = 0x15
 _MOST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class BrokerListener:
-    """What was found out about a listener."""
+    """Properties of a listener."""
 
     has_tls: bool
     has_sasl: bool | None
-    """``None`` where it does not say so, to who shows no certificate for example."""
+    """``None`` if unknown, for example because it requires a client certificate."""
     mechanisms: tuple[str, ...] = ()
-    """By which one logs in there."""
+    """SASL mechanisms."""
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Return the values of ``security.protocol`` with which a client gets on there."""
+        """Return the values of ``security.protocol`` that work there."""
         plain, login = ("SSL", "SASL_SSL") if self.has_tls else ("PLAINTEXT", "SASL_PLAINTEXT")
         return (plain, login) if self.has_sasl is None else (login if self.has_sasl else plain,)
 
 
 def probe(host: str, port: int, timeout: float = 3.0) -> BrokerListener | None:
-    """Return what listens at an address, ``None`` where that is no broker that answers now."""
+    """Return the listener at an address, ``None`` if no broker answers there now."""
     with contextlib.suppress(OSError, ValueError), socket.create_connection((host, port), timeout) as plain:
-        if (found := _asked(plain)) is not None:
+        if (found := _login_of(plain)) is not None:
             return BrokerListener(False, *found)
     with contextlib.suppress(OSError, ValueError), socket.create_connection((host, port), timeout) as plain:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is told to whoever it is
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing secret is sent
         try:
             with context.wrap_socket(plain, server_hostname=host) as secured:
                 with contextlib.suppress(OSError, ValueError):
-                    if (found := _asked(secured)) is not None:
+                    if (found := _login_of(secured)) is not None:
                         return BrokerListener(True, *found)
                 return BrokerListener(True, None)
         except ssl.SSLError as error:
-            if "ALERT" in (error.reason or ""):  # it speaks TLS, and wants something else of it
+            if "ALERT" in (error.reason or ""):  # it speaks TLS with other requirements
                 return BrokerListener(True, None)
     return None
 
 
-def _asked(connection: socket.socket) -> tuple[bool | None, tuple[str, ...]] | None:
-    """Return whether one has to log in there, and how; ``None`` where nobody answers as a broker does."""
+def _login_of(connection: socket.socket) -> tuple[bool | None, tuple[str, ...]] | None:
+    """Return whether SASL is required, and the mechanisms; ``None`` if no broker answers."""
     if _answer(connection, _VERSIONS, 0, b"") is None:
         return None
     try:
         answer = _answer(connection, _LOGIN, 1, struct.pack(">h", 0))
     except OSError:
-        answer = None  # it hung up on a question that it does not know
+        answer = None  # it closed the connection at an unknown request
     if answer is None:
         return None, ()
     code, count = struct.unpack_from(">hi", answer)
-    if code == _NO_LOGIN_HERE:
+    if code == _NO_SASL:
         return False, ()
     names, at = [], 6
     for _ in range(max(0, min(count, 100))):
@@ -74,7 +74,7 @@ def _asked(connection: socket.socket) -> tuple[bool | None, tuple[str, ...]] | N
 
 
 def _answer(connection: socket.socket, kind: int, version: int, body: bytes) -> bytes | None:
-    """Send a request of Kafka's protocol; returns the answer behind its header, ``None`` where that is none."""
+    """Send a request of Kafka's protocol; return the body of the answer, ``None`` if there is none."""
     request = struct.pack(">hhih", kind, version, kind, -1) + body
     connection.sendall(struct.pack(">i", len(request)) + request)
     head = _exactly(connection, 8)

@@ -1,4 +1,4 @@
-"""A consumer's membership of its group: taken from a run that died without leaving, given back at an orderly end."""
+"""A consumer's group membership: removes members left by killed runs, and leaves at a normal end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hearth_api import TopicPartition
 log = logging.getLogger(__name__)
 
 ANSWER_MS = 1_000
-"""How long a broker has to answer one question here; the caller serves its own event queue before it asks again."""
+"""Timeout in milliseconds of one request; the caller serves its event queue before the next."""
 
 RETIRE_SECONDS = 4.0
 LISTING_SECONDS = LEAVE_SECONDS = 1.0
@@ -36,14 +36,14 @@ _POLL_MS = 10
 _UUID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _NOT_FOUND = 69
 _NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.interval.ms")
-"""What makes a member of another protocol, or one that soon hears of a rebalance and takes part before it leaves."""
+"""Settings for another protocol, or with which a member soon joins a rebalance instead of leaving."""
 
 
 @dataclass(frozen=True)
 class GroupIdentity:
-    """Where a task belongs in its group: ``connector`` stands for it and its host, ``tasks`` is how many there are.
+    """A task's identity in its group: ``connector`` is unique for it and its host, ``tasks`` is the number of tasks.
 
-    The first task also answers for those that are no more.
+    The first task is also responsible for members of tasks that no longer exist.
     """
 
     connector: str
@@ -51,7 +51,7 @@ class GroupIdentity:
     tasks: int = 1
 
     def __str__(self) -> str:
-        """Return what the ids of all runs of this task begin with."""
+        """Return the prefix of the instance ids of all runs of this task."""
         return f"{self.connector}.{self.task}"
 
     def has(self, member: str) -> bool:
@@ -59,7 +59,7 @@ class GroupIdentity:
         return member.startswith(f"{self}.")
 
     def answers_for(self, member: str) -> bool:
-        """Return whether a member has to go when this task starts."""
+        """Return whether a member must be removed when this task starts."""
         if self.task > 0 or not member.startswith(f"{self.connector}."):
             return self.has(member)
         number = member.removeprefix(f"{self.connector}.").partition(".")[0]
@@ -67,14 +67,15 @@ class GroupIdentity:
 
 
 class Membership:
-    """What one run of a task hands to the next: an identity in a group, by which members can be told and taken out.
+    """A run's membership: an identity in the group, by which the next run finds and removes its members.
 
-    Members are static (KIP-345), and each is somebody new: ``group.instance.id`` is the identity and a token. For a
-    broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the new
-    protocol (KIP-848) it turns it away. So earlier runs are taken out, each by a client that becomes it and leaves,
-    and what follows is an ordinary rebalance. Should such a one live after all, it is fenced by that.
+    Members are static (KIP-345), and each client is a new one: ``group.instance.id`` is the identity and a random
+    token. A broker would give a returning static member its old assignment, whatever it subscribes to now, and refuse
+    it with the new protocol (KIP-848). So members of earlier runs are removed by clients that join in their place and
+    leave, and an ordinary rebalance follows. If such a run is still alive, this fences it.
 
-    Without an identity, and where the user names the member (then it is as static as in Kafka), nobody is taken out.
+    Without an identity, and if the user sets ``group.instance.id`` (then it is static as in Kafka), no member is
+    removed.
     """
 
     def __init__(self, config: Mapping[str, str], identity: GroupIdentity | None) -> None:
@@ -84,16 +85,16 @@ class Membership:
         self._is_classic = config.get("group.protocol", "classic") == "classic"
 
     def __str__(self) -> str:
-        """Name it, for a log."""
+        """Return its name for the log."""
         return str(self._identity or self._config.get("group.instance.id", "a member"))
 
     @property
     def is_renewable(self) -> bool:
-        """Return whether a client that the group has fenced may be followed by another of the same run."""
+        """Return whether a fenced client may be replaced by another of the same run."""
         return self._identity is not None
 
     def new_config(self) -> dict[str, str]:
-        """Return the configuration of this run's next client, which is somebody the group has never seen."""
+        """Return the configuration of this run's next client, with an instance id that the group has never seen."""
         if self._identity is None:
             return self._config
         self._instance = f"{self._identity}.{secrets.token_hex(4)}"
@@ -101,24 +102,23 @@ class Membership:
         return self._config | {"group.instance.id": self._instance}
 
     def admission(self, client: int, topics: Sequence[str], join: Callable[[], None]) -> Iterator[bool]:
-        """Let this run's client join, and take out who else has its identity; yields False until all that is done.
+        """Join this run's client, and remove other members with its identity; yields False until that is done.
 
-        The steps are to be taken between polls, as the group may wait for this very client. Who is taken out leaves
-        only when the group knows the newcomer: of one that was empty for a moment brokers wait for more members
-        (``group.initial.rebalance.delay.ms``). Some of the topics exist.
-        A broker that does not let its groups be described leaves no choice but to join. Raises ``KafkaError`` where a
-        run that followed this one is there already.
+        The steps must alternate with polls, as the group may wait for this client. Removed members leave only after
+        the group has the new one: brokers delay the rebalance of an empty group
+        (``group.initial.rebalance.delay.ms``). Some of the topics must exist. If the broker denies a description of
+        the group, the client just joins. Raises ``KafkaError`` if a run that replaced this one is already a member.
         """
         while (holders := self._known_holders(client)) is None:
             yield False
         if len(self._own) > 1:
-            self._give_way(holders)
+            self._check_not_replaced(holders)
         with ExitStack() as stack:
             stand_ins = [stack.enter_context(self._stand_in(each)) for each in sorted(holders)]
             yield from _become_members(stand_ins, topics)
             join()
             if stand_ins:
-                log.info("%s: members that did not leave are taken out of the group: %s", self, ", ".join(holders))
+                log.info("%s: members of earlier runs are removed from the group: %s", self, ", ".join(holders))
                 yield from self._be_listed(client)
             for each in stand_ins:
                 yield from _leave(each)
@@ -129,33 +129,33 @@ class Membership:
             yield False
 
     def look_for_successor(self, client: int) -> None:
-        """Raise ``KafkaError`` where another run of the task is a member, as after a session that was lost it may.
+        """Raise ``KafkaError`` if another run of the task is a member, which may be so after a lost session.
 
-        Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
+        A removed member joins again by itself: librdkafka takes the removal for the end of its session.
         """
         if self._is_classic:
-            self._give_way(self._known_holders(client) or set())
+            self._check_not_replaced(self._known_holders(client) or set())
 
-    def _give_way(self, holders: set[str]) -> None:
+    def _check_not_replaced(self, holders: set[str]) -> None:
         if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
             raise KafkaError(ERR_FENCED_INSTANCE_ID)
 
     def is_present(self, client: int) -> bool:
-        """Return whether the group has this very member, as it says now; not while it does not answer.
+        """Return whether the group reports this client as a member; False if it does not answer.
 
-        Where it may not be described, it is taken for one that has.
+        Without permission to describe the group, the client counts as a member.
         """
         try:
             return _member_id(client) in self._listed(client)
         except KafkaError as error:
-            log.debug("%s: whether it still is a member is not known: %s", self, error)
+            log.debug("%s: it is not known whether it is still a member: %s", self, error)
             return not error.is_passing
 
     def leave(self, client: int) -> bool:
-        """Leave the group, which revokes all partitions; returns False when ``retire`` has to see to it.
+        """Leave the group, which revokes all partitions; return False if ``retire`` has to do it.
 
-        A static member of librdkafka leaves when it unsubscribes, and no more once it is being closed. With the new
-        protocol it never does, and who is just joining does not know yet as whom.
+        A static member of librdkafka leaves when it unsubscribes, and not when it closes. With the new protocol it
+        never leaves, and a client that is just joining does not know its member id yet.
         """
         if self._identity is None:
             return True
@@ -163,14 +163,14 @@ class Membership:
         return bool(self._is_classic and is_member) and _within(LEAVE_SECONDS, _leave(client))
 
     def retire(self, topics: Sequence[str]) -> None:
-        """Take out what this run's closed clients have left in the group they subscribed to these topics in."""
+        """Remove the members of this run's closed clients from the group they joined for these topics."""
         try:
             for instance in self._own:
                 with self._stand_in(instance) as client:
                     if instance in self._holders(client) and not _within(RETIRE_SECONDS, _take_out(client, topics)):
                         raise KafkaError(ERR_TIMED_OUT)
         except KafkaError as error:
-            log.info("%s: what is left in the group ends with its session: %s", self, error)
+            log.info("%s: its members remain in the group until their session ends: %s", self, error)
 
     def _holders(self, client: int) -> set[str]:
         if self._identity is None:
@@ -178,20 +178,20 @@ class Membership:
         return {each for each in self._listed(client).values() if self._identity.answers_for(each)}
 
     def _listed(self, client: int) -> dict[str, str]:
-        """Return the members by the ids their coordinator gave them, with their ``group.instance.id`` or nothing."""
+        """Return the members by member id, with their ``group.instance.id`` or an empty string."""
         return (_classic_members if self._is_classic else _new_members)(client, self._config["group.id"])
 
     def _known_holders(self, client: int) -> set[str] | None:
-        """Return who has the identity, as far as this client may know; ``None`` where the broker did not answer."""
+        """Return the members with the identity, as far as this client may know; ``None`` without an answer."""
         try:
             return self._holders(client)
         except KafkaError as error:
-            log.debug("%s: who else is a member is not known: %s", self, error)
+            log.debug("%s: the other members are not known: %s", self, error)
             return None if error.is_passing else set()
 
     @contextmanager
     def _stand_in(self, instance: str) -> Iterator[int]:
-        """Lend a consumer of the classic protocol, which brokers let take a static member's place in every group."""
+        """Yield a consumer of the classic protocol, which may replace a static member in any group."""
         config = {key: value for key, value in self._config.items() if key not in _NOT_OF_STAND_INS}
         client = new_client(CONSUMER, new_configuration(config | {"group.instance.id": instance}))
         try:
@@ -200,11 +200,11 @@ class Membership:
         except BaseException:
             library().destroy_flags(client, DESTROY_IMMEDIATE)
             raise
-        library().destroy_flags(client, 0)  # which closes it, and waits until what it sent is answered
+        library().destroy_flags(client, 0)  # closes it, and waits for answers to its requests
 
 
 def _member_id(client: int) -> str:
-    """Return the id that the group's coordinator knows this consumer by, empty while it is no member."""
+    """Return this consumer's member id, empty while it is no member."""
     pointer = library().memberid(client)
     if not pointer:
         return ""
@@ -215,20 +215,20 @@ def _member_id(client: int) -> str:
 
 
 def is_fenced(client: int | None) -> bool:
-    """Return whether the group has turned a consumer out for another of its identity, or as somebody it forgot."""
+    """Return whether the group has fenced a consumer, for another with its identity or as unknown."""
     return bool(library().fatal_error(client, None, 0) == ERR_FENCED_INSTANCE_ID)
 
 
 def subscribe(client: int, topics: Iterable[str]) -> None:
-    """Have a consumer join its group for these topics."""
+    """Subscribe a consumer to these topics, which joins its group."""
     with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
         check(library().subscribe(client, wanted))
 
 
 def _become_members(clients: Sequence[int], topics: Sequence[str]) -> Iterator[bool]:
-    """Become the members with these clients' ``group.instance.id``, all at once; yields False until they are.
+    """Join with these clients in place of their ``group.instance.id``, all at once; yields False until done.
 
-    That takes as long as a rebalance that is under way, which waits for all members, and so for each of these.
+    That takes as long as a rebalance in progress, which waits for all members, and so for each of these.
     """
     for each in clients:
         subscribe(each, topics)
@@ -239,7 +239,7 @@ def _become_members(clients: Sequence[int], topics: Sequence[str]) -> Iterator[b
 
 
 def _leave(client: int) -> Iterator[bool]:
-    """Unsubscribe; yields False until librdkafka has asked the coordinator to forget this member."""
+    """Unsubscribe; yields False until librdkafka has left the group."""
     check(library().unsubscribe(client))
     while _member_id(client):
         yield False
@@ -252,27 +252,27 @@ def _take_out(client: int, topics: Sequence[str]) -> Iterator[bool]:
 
 
 def _within(seconds: float, steps: Iterator[bool]) -> bool:
-    """Take all steps, one after the other; returns whether there was time enough."""
+    """Take all steps, one after the other; return whether they were done in time."""
     give_up_at = time.monotonic() + seconds
     return all(time.monotonic() < give_up_at for _ in steps)
 
 
 def _serve(client: int) -> None:
-    """Let librdkafka call back; a message that comes is not read any more."""
+    """Poll once, for librdkafka's callbacks; drop a message that arrives."""
     message = library().consumer_poll(client, _POLL_MS)
     if message:
         library().message_destroy(message)
 
 
 def _classic_members(client: int, group: str) -> dict[str, str]:
-    """Return the members of a classic group, each with its instance id; raises KafkaError without an answer.
+    """Return the members of a classic group, with their instance ids; raises KafkaError without an answer.
 
-    librdkafka asks all brokers. Asking the coordinator alone, by ``DescribeConsumerGroups``, ends the process where
-    that does not know the request, or not yet, as while it starts (librdkafka issue 4605). A broker makes the id of a
-    member of the id it is known by, which is its client's where it is not static, and a UUID.
+    librdkafka asks all brokers. Asking only the coordinator (``DescribeConsumerGroups``) aborts the process if that
+    does not know the request, or not yet, as while it starts (librdkafka issue 4605). A broker forms a member id from
+    the instance id, or the client id of a dynamic member, and a UUID.
     """
     rdkafka = library()
-    _meet_brokers(client)
+    _connect_brokers(client)
     found = ctypes.POINTER(GroupListStruct)()
     if (error := rdkafka.list_groups(client, group.encode(), ctypes.byref(found), ANSWER_MS)) not in (OK, ERR_PARTIAL):
         raise KafkaError(error)
@@ -286,8 +286,8 @@ def _classic_members(client: int, group: str) -> dict[str, str]:
         rdkafka.group_list_destroy(found)
 
 
-def _meet_brokers(client: int) -> None:
-    """Have a client know its brokers, which would be waited for in steps of a second."""
+def _connect_brokers(client: int) -> None:
+    """Connect a client to its brokers, which would otherwise take steps of a second."""
     with cluster_metadata(client, ANSWER_MS):
         pass
 
@@ -322,7 +322,7 @@ def _ask(client: int, group: str, queue: int) -> None:
 
 
 def _members(event: int) -> dict[str, str]:
-    """Return the described group's members."""
+    """Return the members of the described group."""
     rdkafka = library()
     check(rdkafka.event_error(event))
     count = ctypes.c_size_t()

@@ -1,19 +1,19 @@
-"""Loops over what librdkafka has fetched, each made without the interpreter and without its lock.
+"""Loops over fetched messages, compiled, without the GIL.
 
-All arguments but numbers of rows are addresses, those of arrays of 64-bit numbers where nothing else is said.
+All arguments except row counts are addresses, of int64 arrays unless stated otherwise.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 cdef enum:
-    LONGEST = 35  # bits of the longest number of 32 bits, seven in a byte
+    LONGEST = 35  # bits of the longest 32-bit number, seven per byte
 
 
 def copy_pieces(size_t addresses, size_t sizes, size_t rows, size_t ends, size_t content):
-    """Copy pieces one behind the other to ``content``, and to ``ends`` (of 32 bits) where each row is over.
+    """Copy pieces consecutively to ``content``, and the end of each row to ``ends`` (int32).
 
-    Returns how many rows have none: their address is 0.
+    Returns the number of rows without a piece: their address is 0.
     """
     cdef int64_t *address = <int64_t *>addresses
     cdef int64_t *size = <int64_t *>sizes
@@ -33,7 +33,7 @@ def copy_pieces(size_t addresses, size_t sizes, size_t rows, size_t ends, size_t
 
 
 def count_headers(size_t blocks, size_t sizes, size_t rows, size_t counts):
-    """Note how many headers each block has, one of no size none; returns how many all have, -1 for nonsense."""
+    """Write the number of headers of each block to ``counts``; return their sum, -1 for a malformed block."""
     cdef int64_t *block = <int64_t *>blocks
     cdef int64_t *size = <int64_t *>sizes
     cdef int64_t *count = <int64_t *>counts
@@ -46,7 +46,7 @@ def count_headers(size_t blocks, size_t sizes, size_t rows, size_t counts):
             if size[row]:
                 at = <const uint8_t *>block[row]
                 at = _number(at, at + size[row], &count[row])
-                # a header has two bytes at least
+                # a header has at least two bytes
                 if at == NULL or count[row] < 0 or count[row] > size[row] // 2:
                     total = -1
                     break
@@ -58,9 +58,9 @@ def find_headers(
     size_t blocks, size_t sizes, size_t rows, size_t counts,
     size_t names, size_t name_sizes, size_t values, size_t value_sizes,
 ):
-    """Note where the names and the values of all headers are, and their sizes: a value that is none is at 0.
+    """Write the addresses and sizes of all names and values; the address of a null value is 0.
 
-    Returns 1 where all rows have as many headers as the first one, and of the same names, else 0; -1 for nonsense.
+    Returns 1 if all rows have the header names of the first one, else 0; -1 for a malformed block.
     """
     cdef int64_t *block = <int64_t *>blocks
     cdef int64_t *size = <int64_t *>sizes
@@ -103,7 +103,7 @@ def find_headers(
 cdef const uint8_t *_piece(
     const uint8_t *at, const uint8_t *end, int64_t least, int64_t *place, int64_t *size
 ) noexcept nogil:
-    """Read a length, ``least`` or more, and what it is the length of; returns the place behind, NULL for nonsense."""
+    """Read a length, ``least`` or more, and its piece; return the next place, NULL if malformed."""
     at = _number(at, end, size)
     if at == NULL or size[0] < least or size[0] > end - at:
         return NULL
@@ -114,7 +114,7 @@ cdef const uint8_t *_piece(
 
 
 cdef const uint8_t *_number(const uint8_t *at, const uint8_t *end, int64_t *found) noexcept nogil:
-    """Read a number of variable length, zigzag; returns the place behind, NULL where it does not end in time."""
+    """Read a variable-length zigzag number; return the next place, NULL if it does not end in time."""
     cdef uint64_t number = 0
     cdef int shift = 0
     while at < end and shift < LONGEST:

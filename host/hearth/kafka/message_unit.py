@@ -1,7 +1,7 @@
-"""Calls of librdkafka that hand over one message each, told by arrays what a whole batch of them is about.
+"""Calls of librdkafka that send one message each, with arguments prepared as arrays for a whole batch.
 
-A call is given units (``rd_kafka_vu_t``), one for each part of its message: what part it is, and where that lies. They
-are written column by column for many messages, and ctypes is given places that were prepared before.
+A call receives units (``rd_kafka_vu_t``), one for each part of its message: the kind of part, and its address. They
+are written column by column for many messages, and ctypes gets prepared pointers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hearth_execution.raw_header import common_length, list_lengths
 
 try:
     from hearth.kafka.produce_calls import produce_each
-except ImportError:  # it was not compiled, see hatch_build
+except ImportError:  # not compiled, see hatch_build
     produce_each = None  # type: ignore[assignment]
 
 TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
@@ -28,13 +28,13 @@ TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
 
 _UNIT = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
 _AT_ONCE = 4096
-"""Units that are written before the calls are made which read them: they fit into a processor's own memory."""
+"""Units written before the calls that read them: they fit into the processor's cache."""
 
 
 class MessageUnits:
-    """The units of messages that have the same parts, and so many headers at most.
+    """The units of messages with the same parts, and at most ``most_headers`` headers.
 
-    librdkafka copies what units say, so those of the next messages are written over them. Used by one thread.
+    librdkafka copies the units, so those of the next messages overwrite them. Used by one thread.
     """
 
     def __init__(self, parts: Sequence[int], most_headers: int) -> None:
@@ -49,9 +49,9 @@ class MessageUnits:
     def send(
         self, produce: Callable[..., int | None], client: int, columns: Sequence[Any], headers: HeaderCells | None
     ) -> Any:
-        """Make the calls and return what they returned: an array of addresses, 0 where a message was taken.
+        """Make the calls and return their results: an array of addresses, 0 for an accepted message.
 
-        ``columns`` holds, by part, its arguments: numbers or arrays. At least one of the arguments is an array.
+        ``columns`` holds the arguments of each part: numbers or arrays. At least one argument is an array.
         """
         count = next(len(cells) for column in columns for cells in column if isinstance(cells, np.ndarray))
         returned = np.zeros(count, np.int64)
@@ -85,7 +85,7 @@ class MessageUnits:
 
 
 class PreparedCalls:
-    """Calls that ctypes makes, one after the other; what it is given for each was prepared before."""
+    """Calls through ctypes, one after the other, with prepared arguments."""
 
     def __init__(self, units: Any) -> None:
         memory = (ctypes.c_char * units.nbytes).from_buffer(units.data)
@@ -100,7 +100,7 @@ class PreparedCalls:
 
 
 class CompiledCalls:
-    """The same calls where they could be compiled, which takes a third of the time, and leaves it to other threads."""
+    """The same calls from a compiled loop: a third of the time, and without the GIL."""
 
     def __init__(self, units: Any) -> None:
         self._units = units
@@ -117,7 +117,7 @@ CALLS = PreparedCalls if produce_each is None else CompiledCalls
 
 @dataclass(frozen=True)
 class HeaderCells:
-    """The headers of messages: how many each has, where those of each end among all, and what units say of them."""
+    """The headers of messages: counts, end positions among all headers, and unit arguments."""
 
     counts: Any
     ends: Any
@@ -128,7 +128,7 @@ class HeaderCells:
 
     @classmethod
     def of(cls, column: Any) -> HeaderCells:
-        """Return those of a raw column; names, which end with a zero for librdkafka, are few."""
+        """Return the headers of a raw column; distinct names, which librdkafka needs zero-terminated, are few."""
         counts = list_lengths(column).to_numpy()
         entries = column.flatten()
         keys, width = entries.field("key"), common_length(counts)
@@ -143,5 +143,5 @@ class HeaderCells:
 
     @property
     def most(self) -> int:
-        """Return the most headers that a message has."""
+        """Return the most headers of one message."""
         return int(self.counts.max(initial=0))

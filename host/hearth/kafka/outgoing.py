@@ -1,4 +1,4 @@
-"""Rows on their way to a producer."""
+"""Rows for a producer."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hearth.kafka.library import PARTITION_ANY
 from hearth_execution.raw_header import raw_column
 
 NO_TIMESTAMP = -1
-"""Kafka's word for a record whose time the producer's clock says."""
+"""Timestamp of a record that gets the producer's time."""
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Rows for one topic, or for several, those of each behind those of another.
+    """Rows for one topic, or for several, grouped by topic.
 
     ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
-    partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 where the producer's clock counts,
-    ``headers`` a raw column of them (see ``raw_header``). Everything but ``value`` may be missing. ``spans`` are
-    several topics with where the rows of each begin and end; ``topic`` has no meaning then.
+    partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 for the producer's time, ``headers`` a
+    raw column (see ``raw_header``). All but ``value`` are optional. ``spans`` lists several topics with the start and
+    end of their rows; ``topic`` is unused then.
     """
 
     topic: str
@@ -38,7 +38,7 @@ class Outgoing:
 
     @property
     def by_topic(self) -> Sequence[tuple[str, int, int]]:
-        """Return each topic, and where its rows begin and end."""
+        """Return each topic with the start and end of its rows."""
         return self.spans or ((self.topic, 0, len(self.value)),)
 
     @cached_property
@@ -47,13 +47,13 @@ class Outgoing:
         return content_size(self.value) + (0 if self.key is None else content_size(self.key))
 
     def slice(self, start: int, end: int, topic: str | None = None) -> Outgoing:
-        """Return some consecutive rows, which are for one topic."""
+        """Return consecutive rows, which are for one topic."""
         own = (self.value, self.key, self.partition, self.timestamp, self.headers)
         value, key, partition, timestamp, headers = (None if column is None else column[start:end] for column in own)
         return Outgoing(self.topic if topic is None else topic, value, key, partition, timestamp, headers)
 
     def take(self, places: Any) -> Outgoing:
-        """Return the rows for one topic in these places, a numpy array of integers, in that order."""
+        """Return the rows at these places, a numpy array of integers, in that order; for one topic."""
         indices = pa.array(places)
         partition, timestamp = (None if each is None else each[places] for each in (self.partition, self.timestamp))
         key, headers = (None if each is None else each.take(indices) for each in (self.key, self.headers))
@@ -61,7 +61,7 @@ class Outgoing:
 
     @classmethod
     def join(cls, parts: Sequence[Outgoing]) -> Outgoing:
-        """Return rows for one topic that come in several parts, one behind the other."""
+        """Concatenate parts for the same topic."""
         return cls(
             parts[0].topic,
             pa.concat_arrays([part.value for part in parts]),
@@ -73,7 +73,7 @@ class Outgoing:
 
 
 def apart(parts: Iterable[tuple[Outgoing, Any]]) -> Iterator[tuple[Outgoing, Any]]:
-    """Yield rows and their numbers for one topic after the other."""
+    """Yield rows and their numbers, split by topic."""
     for outgoing, numbers in parts:
         if not outgoing.spans:
             yield outgoing, numbers
@@ -84,7 +84,7 @@ def apart(parts: Iterable[tuple[Outgoing, Any]]) -> Iterator[tuple[Outgoing, Any
 def _joined(
     parts: Sequence[Outgoing], name: str, blank: Callable[[int], Any], join: Callable[[list[Any]], Any]
 ) -> Any:
-    """Return a column of several parts, blank in those that lack it; ``None`` where all do."""
+    """Concatenate a column of several parts, blank in those that lack it; ``None`` if all do."""
     columns = [getattr(part, name) for part in parts]
     if all(own is None for own in columns):
         return None

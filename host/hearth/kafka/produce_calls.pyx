@@ -1,4 +1,4 @@
-"""Calls of librdkafka that hand over one message each, made without the interpreter and without its lock."""
+"""Calls of librdkafka that send one message each, compiled, without the GIL."""
 
 ctypedef void *(*ProduceVA)(void *client, void *units, size_t count) noexcept nogil
 
@@ -6,10 +6,10 @@ ctypedef void *(*ProduceVA)(void *client, void *units, size_t count) noexcept no
 def produce_each(
     size_t function, size_t client, size_t units, size_t sizes, size_t returned, size_t width, size_t rows
 ):
-    """Call ``rd_kafka_produceva`` for so many rows.
+    """Call ``rd_kafka_produceva`` for ``rows`` rows.
 
-    All others are addresses: of the function, the client, the units of the first row, with those of the next ``width``
-    bytes behind, how many units each row has, and where to keep what each call returns.
+    The other arguments are addresses: of the function, the client, the units of the first row (those of the next
+    follow after ``width`` bytes), the number of units per row, and the results.
     """
     cdef ProduceVA produce = <ProduceVA>function
     cdef size_t *size = <size_t *>sizes

@@ -1,4 +1,4 @@
-"""A producer of columns: a batch goes to librdkafka in one call, its acknowledgements come back as arrays."""
+"""A producer of columns: sends a batch in one call, returns acknowledgements as arrays."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ from hearth_execution.failure import cut
 log = logging.getLogger(__name__)
 
 MOST_MESSAGES = 30_000
-"""Most records on their way; librdkafka needs about 300 bytes for each."""
+"""Most records in flight; librdkafka needs about 300 bytes for each."""
 
 DEFAULT_KBYTES = 32_768
-"""Most kilobytes on their way, as Java's ``buffer.memory``."""
+"""Most kilobytes in flight, as Java's ``buffer.memory``."""
 
 DEFAULT_BATCH_BYTES = "1000000"
 """librdkafka's own ``batch.size``."""
 DEFAULT_BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""
 
-_PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
+_PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: each message has its partition
 _PURGE_ALL = 0x1 | 0x2 | 0x4
 _SHOWN = 300
-"""Characters that are shown of a name."""
-_HURRY_MS = 1
-"""How long librdkafka is told to send at once what it has: its thread must have seen it by then."""
+"""Most characters of a name in an error."""
+_FLUSH_MS = 1
+"""Duration of a flush in milliseconds, long enough for librdkafka's thread to see it."""
 
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset.
+    """Delivery report of rows: numpy arrays of sequence number, error (0 = written), partition and offset.
 
-    ``timestamp`` holds the milliseconds the rows are stored with, where the producer was asked for them.
+    ``timestamp`` holds the stored timestamps in milliseconds, if the producer's ``wants_timestamps`` is set.
     """
 
     sequence: Any
@@ -80,25 +80,25 @@ class DeliveryReport:
 class Producer:
     """One librdkafka producer; used by one thread, which others may ``wake``.
 
-    Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
-    copied: the caller keeps its columns until the row's ``DeliveryReport``.
+    Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not copied:
+    the caller keeps its columns until the row's ``DeliveryReport``.
     """
 
     wants_timestamps = False
-    """Whether a ``DeliveryReport`` tells timestamps, which costs a call for each row."""
+    """Whether a ``DeliveryReport`` has timestamps, which costs a call for each row."""
 
     def __init__(self, config: dict[str, str]) -> None:
         config = dict(config)
         kbytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES))
         self._most_messages = int(config.pop("queue.buffering.max.messages", MOST_MESSAGES))
         self._most_bytes = kbytes * 1024
-        # The bounds are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
+        # The limits are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
         limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
         self._linger = Linger.of(config)
         self._config = {"batch.size": DEFAULT_BATCH_BYTES, **self._linger.lengthened(config), **limits}
         self._batch_bytes = int(self._config["batch.size"])
         self._partitions: set[int] = set()
-        """The partitions that rows came back from, each of its topic."""
+        """Partitions from which rows came back, combined with their topics."""
         self._is_batch_too_large = False
         self._writes_zero = False
         self._library = library()
@@ -107,7 +107,7 @@ class Producer:
         self._waking = threading.Lock()
         self._topics: dict[str, int] = {}
         self._units: dict[tuple[int, ...], MessageUnits] = {}
-        """The units of messages, by their parts and the bits of how many headers they have at most."""
+        """Message units, by their parts and the bit length of their most headers."""
         self._open()
         self._batch_messages = int(self._config.get("batch.num.messages", DEFAULT_BATCH_MESSAGES))
         self._failure: KafkaError | None = None
@@ -121,7 +121,7 @@ class Producer:
         return self._messages
 
     def has_room(self, outgoing: Outgoing) -> bool:
-        """Return whether the rows fit beside what is on its way; an idle producer takes any batch."""
+        """Return whether the rows fit in addition to those in flight; an idle producer takes any batch."""
         if self._messages == 0:
             return True
         if self._must_write_zero(outgoing):
@@ -130,9 +130,9 @@ class Producer:
         return fits and self._bytes + outgoing.size <= self._most_bytes
 
     def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
-        """Hand all rows over; ``sequence`` is a numpy array of their numbers. Does not wait.
+        """Send all rows; ``sequence`` is a numpy array of their numbers. Does not wait.
 
-        Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
+        Returns the rows that librdkafka refuses permanently (too large, no such partition); they are not in flight.
         """
         if self._messages == 0:
             self._adapt(outgoing)
@@ -152,11 +152,11 @@ class Producer:
         return DeliveryReport(sequence[refused], errors[refused], nowhere, nowhere)
 
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
-        """Collect what was delivered, waiting up to ``wait_ms`` for the first of it, or until ``wake``.
+        """Return delivery reports, waiting up to ``wait_ms`` for the first, or until ``wake``.
 
-        Who waits has nothing to send: rows that have waited ``linger.ms`` for company are sent without it then.
-        Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
-        broker, or refused by it. What librdkafka reports after that says nothing of what is written.
+        A caller that waits has nothing to send: rows that waited for ``linger.ms`` are flushed then. Raises
+        ``KafkaError``, then and in later calls, when the producer cannot continue: fenced, out of sync with its
+        broker, or refused by it. Later reports of librdkafka do not show what was written.
         """
         delivered: list[int] = []
         try:
@@ -173,13 +173,13 @@ class Producer:
         return reports
 
     def wake(self) -> None:
-        """End a wait of ``poll``, this one or the next; may be called from any thread, also when it is closed."""
+        """End the current or next wait of ``poll``; may be called from any thread, even after ``close``."""
         with self._waking:
             if self._queue:
                 self._library.queue_yield(self._queue)
 
     def close(self) -> None:
-        """Forget what is still on its way and free the client."""
+        """Drop what is in flight and free the client."""
         self._free()
 
     def _free(self) -> None:
@@ -208,7 +208,7 @@ class Producer:
         self._topics = {}
 
     def _adapt(self, outgoing: Outgoing) -> None:
-        """Go on with another client where this one cannot do what is needed; nothing is on its way."""
+        """Replace the client if it cannot send these rows; nothing is in flight."""
         must_write_zero = self._must_write_zero(outgoing)
         if not (self._is_batch_too_large or must_write_zero):
             return
@@ -216,7 +216,7 @@ class Producer:
         if self._is_batch_too_large:  # Java splits it, librdkafka cannot
             self._batch_bytes = max(1, self._batch_bytes // 2)
             self._is_batch_too_large = False
-            log.warning("a topic takes no requests as large as batch.size, which is %d from now on", self._batch_bytes)
+            log.warning("a topic refused requests as large as batch.size, which is reduced to %d", self._batch_bytes)
         self._writes_zero = self._writes_zero or must_write_zero
         self._open()
 
@@ -252,10 +252,10 @@ class Producer:
         return _numbers(units.send(self._library.produceva, self._client or 0, list(columns.values()), headers))
 
     def _columns(self, outgoing: Outgoing, sequence: Any) -> dict[int, tuple[Any, ...]]:
-        """Return the parts that every message has, with the arguments of their units.
+        """Return the parts that every message has, with their unit arguments.
 
-        Rows without a time of their own get this one, as those of a batch do: librdkafka would look at the clock for
-        each of them.
+        Rows without a timestamp share the current time, as those of a batch do: librdkafka would read the clock for
+        each.
         """
         now = time.time_ns() // 1_000_000
         columns: dict[int, tuple[Any, ...]] = {
@@ -271,12 +271,12 @@ class Producer:
         return columns
 
     def _stamps(self, timestamps: Any) -> Any:
-        """Return timestamps as librdkafka takes them: 0 is its clock, so that the begin of 1970 needs another word."""
-        begin = ZERO if self._writes_zero else 1
-        return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
+        """Return timestamps for librdkafka: 0 means its clock, so a real 0 is replaced (``ZERO``)."""
+        epoch = ZERO if self._writes_zero else 1
+        return np.where(timestamps == 0, epoch, np.where(timestamps < 0, 0, timestamps))
 
     def _topics_of(self, outgoing: Outgoing) -> Any:
-        """Return the topic of all rows, or those of each."""
+        """Return the topic of all rows, or an array with the topic of each."""
         if not outgoing.spans:
             return self._topic(outgoing.topic)
         topics = [self._topic(topic) for topic, _, _ in outgoing.spans]
@@ -287,24 +287,24 @@ class Producer:
         if topic is None:
             topic = self._library.topic_new(self._client, name.encode(), None)
             if not topic:
-                raise KafkaError(self._library.last_error(), f"librdkafka takes no topic {cut(name, _SHOWN)!r}")
+                raise KafkaError(self._library.last_error(), f"librdkafka accepts no topic {cut(name, _SHOWN)!r}")
             self._topics[name] = topic
         return topic
 
     def _next_event(self, wait_ms: int) -> int | None:
-        """Wait for an event; while rows are on their way no longer than they are to wait for company."""
+        """Wait for an event, but with rows in flight no longer than ``linger.ms`` allows; then flush."""
         if not self._messages or ((left := self._linger.left_ms) >= wait_ms and not self._linger.is_late):
             return self._polled(wait_ms)
         event = self._polled(left)
         if event or self._linger.left_ms:
             return event
-        self._library.flush(self._client, _HURRY_MS)
-        self._linger.hurried(self._messages)
+        self._library.flush(self._client, _FLUSH_MS)
+        self._linger.flushed(self._messages)
         return self._polled(0)
 
     @property
     def _has_full_request(self) -> bool:
-        """Return whether rows are on their way that fill a request, however they are spread over partitions."""
+        """Return whether rows in flight fill a request, however they are spread over partitions."""
         count = len(self._partitions)
         is_full = self._bytes >= count * self._batch_bytes or self._messages >= count * self._batch_messages
         return count > 0 and is_full
@@ -314,7 +314,7 @@ class Producer:
         return event
 
     def _take_event(self, event: int) -> bool:
-        """Take in an event and free it, unless it tells of messages, which it holds."""
+        """Process an event and free it, unless it is a delivery report, whose messages are read later."""
         kind = self._library.event_type(event)
         if kind == EVENT_DELIVERY:
             self._has_worked = True
@@ -326,7 +326,7 @@ class Producer:
         return True
 
     def _report(self, events: list[int]) -> DeliveryReport:
-        """Return what became of the messages of all events: many small ones cost no more than one."""
+        """Return the report of all events: many small ones cost no more than one."""
         counts = list(map(self._library.event_message_count, events))
         pointers = np.empty(sum(counts), np.int64)
         for event, count, end in zip(events, counts, accumulate(counts)):
@@ -337,7 +337,7 @@ class Producer:
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
-        self._linger.told(len(pointers), is_full=self._has_full_request)
+        self._linger.returned(len(pointers), is_full=self._has_full_request)
         timestamps = None
         if self.wants_timestamps:
             stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
@@ -350,7 +350,7 @@ class Producer:
         self._partitions.update((places[:1] if is_one else np.unique(places)).tolist())
 
     def _errors(self, rows: Any) -> Any:
-        """Return the errors of rows; one that was too large together with others is refused for their sake."""
+        """Return the errors of rows; a row that was too large only together with others may be sent again."""
         errors = rows["error"]
         if not (errors == ERR_MSG_SIZE_TOO_LARGE).any():
             return errors
@@ -359,7 +359,7 @@ class Producer:
         return np.where(may_fit, ERR_INVALID_DIFFERENT_RECORD, errors) if self._is_batch_too_large else errors
 
     def _lasting_error(self, event: int) -> KafkaError | None:
-        """Return what an error event says, unless librdkafka goes on by itself, as it does when brokers are away."""
+        """Return a permanent error of an event; librdkafka recovers from others, such as unavailable brokers."""
         number = self._library.event_error(event)
         reason = (self._library.event_error_string(event) or b"").decode(errors="replace")
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
@@ -367,7 +367,7 @@ class Producer:
         if not is_refusal(number, reason, has_worked=self._has_worked):
             return None
         if self._has_worked and desk.has_ended(self._config.get(SOURCE)):
-            return None  # the next token is waited for
+            return None  # wait for the next token
         return KafkaError(number, reason)
 
 

@@ -1,8 +1,8 @@
-"""Tokens by which the clients of this process log in (SASL/OAUTHBEARER), and whoever in it has them to give.
+"""Tokens for SASL/OAUTHBEARER logins of this process's clients, and who provides them.
 
-A client's settings name the source of its tokens (`token_source`): the provider and what it is told. The host asks the
-provider (`herder.plugin.token_keeper`), a task its host. librdkafka asks for a token on a thread of its own, when a
-client is made and when most of a token's life has passed, so neither a poll nor what a broker sends waits for one.
+A client's settings name its token source (`token_source`): the provider and its options. The host asks the provider
+(`herder.plugin.token_keeper`), a task asks its host. librdkafka requests a token on a separate thread, when a client
+is created and when most of a token's lifetime has passed, so neither a poll nor a request waits for one.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from hearth_stage.token_call import GivenToken
 log = logging.getLogger(__name__)
 
 _CONFIG = "sasl.oauthbearer.config"
-"""What librdkafka hands to who is asked for a token: a source by its digest, for the source may hold secrets."""
+"""Setting that librdkafka passes to the token callback: the digest of a source, which may hold secrets."""
 _TEXT_BYTES = 512
 CLOCK_SECONDS = 2.0
-"""How much earlier a broker may find that a token has ended: JWTs tell whole seconds, and clocks differ a little."""
+"""How much earlier a broker may find that a token has expired: JWTs have whole seconds, and clocks differ a little."""
 
 Give = Callable[[str], GivenToken]
-"""Returns a token of a source; raises ConnectError where there is none to be had now."""
+"""Returns a token of a source; raises ConnectError if none is available now."""
 
 
 class NoToken(ConnectError):
-    """There is no token by which a client could log in."""
+    """A client has no token for its login."""
 
     code = "client.token"
 
 
 def no_tokens(source: str) -> GivenToken:
-    """Have none to give."""
-    raise NoToken("nobody makes tokens here")
+    """Raise ``NoToken``."""
+    raise NoToken("this process has no token provider")
 
 
 class TokenDesk:
-    """Where clients of this process ask for tokens; safe to use from any thread."""
+    """Provides tokens to the clients of this process; may be used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._givers: list[Give] = []
         self._sources: dict[str, str] = {}
         self._ends: dict[str, float] = {}
-        """When the last token of a source ends that was given."""
+        """Expiry of the last token given, by source."""
 
     def offer(self, give: Give) -> Callable[[], None]:
-        """Have clients ask ``give`` first from now on; returns what ends that."""
+        """Register a provider that is asked first; return a function that removes it."""
         with self._lock:
             self._givers.append(give)
         return lambda: self._withdraw(give)
 
     def token(self, source: str) -> GivenToken:
-        """Return a token of a source; raises ConnectError where nobody has one."""
+        """Return a token of a source; raises ConnectError if no provider has one."""
         with self._lock:
             givers = self._givers[::-1]
         first: ConnectError | None = None
@@ -76,11 +76,11 @@ class TokenDesk:
         raise first
 
     def has_ended(self, source: str | None) -> bool:
-        """Return whether all tokens of a source that were given have ended, so that who shows one is refused."""
+        """Return whether all given tokens of a source have expired, so that brokers refuse them."""
         return source in self._ends and self._ends[source] <= time.time() + CLOCK_SECONDS
 
     def digest(self, source: str) -> str:
-        """Return by what librdkafka knows a source."""
+        """Return the digest under which librdkafka knows a source."""
         found = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
         with self._lock:
             self._sources[found] = source
@@ -98,24 +98,24 @@ class TokenDesk:
 
 
 desk = TokenDesk()
-"""That of this process, as librdkafka is."""
+"""The one token desk of this process, which also has one librdkafka."""
 
 
 def checked(token: GivenToken) -> GivenToken:
-    """Return a token; raises ``NoToken`` for one that has ended by this machine's clock."""
+    """Return a token; raises ``NoToken`` for one that has expired by this machine's clock."""
     over = time.time() - token.lifetime_ms / 1000
     if over >= 0:
         raise NoToken(
-            f"the token ended {over:.0f} s ago by the clock of this machine",
-            hint="compare the clocks of this machine and of who makes the tokens",
+            f"the token expired {over:.0f} s ago by the clock of this machine",
+            hint="compare the clocks of this machine and of the token provider",
         )
     return token
 
 
 def authorized(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a client's settings as confluent-kafka takes them, which asks for tokens by itself then.
+    """Return a client's settings for confluent-kafka, with a token callback.
 
-    Raises ConnectError where there is no token now: confluent-kafka would wait for ten seconds and not say why.
+    Raises ConnectError if no token is available now: confluent-kafka would wait for ten seconds and not report why.
     """
     own = dict(config)
     source = own.pop(SOURCE, None)
@@ -131,14 +131,14 @@ def authorized(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ask_for_tokens(configuration: int, source: str) -> tuple[str, str]:
-    """Have the client that is made of an ``rd_kafka_conf_t *`` ask for tokens; returns a setting that goes with it."""
+    """Set the token callback of an ``rd_kafka_conf_t *``; return the setting that must accompany it."""
     library().conf_set_oauthbearer_token_refresh_cb(configuration, _refresh_callback)
     library().conf_enable_sasl_queue(configuration, 1)
     return _CONFIG, desk.digest(source)
 
 
 def _refresh(client: int, config: bytes, _opaque: int | None) -> None:
-    """Give a client a token, or tell it why there is none; librdkafka asks again after ten seconds then."""
+    """Give a client a token, or an error, after which librdkafka asks again in ten seconds."""
     try:
         _give(client, desk.token_by(config.decode()))
     except Exception as error:
@@ -147,7 +147,7 @@ def _refresh(client: int, config: bytes, _opaque: int | None) -> None:
 
 
 _refresh_callback = TokenCallback(_refresh)
-"""For librdkafka, which keeps no reference to it."""
+"""A reference for librdkafka, which keeps none."""
 
 
 def _give(client: int, token: GivenToken) -> None:
@@ -159,4 +159,4 @@ def _give(client: int, token: GivenToken) -> None:
         len(text),
     )  # fmt: skip
     if number != OK:
-        raise NoToken(f"librdkafka does not take the token: {text.value.decode(errors='replace')}")
+        raise NoToken(f"librdkafka refuses the token: {text.value.decode(errors='replace')}")

@@ -1,6 +1,6 @@
-"""Reads whole topics into memory and follows them: who keeps something there sees what anybody writes.
+"""Reads whole topics and follows them, so that their users see all writes.
 
-As Kafka Connect's ``KafkaBasedLog``, but one consumer and one thread read all topics of a host.
+Like Kafka Connect's ``KafkaBasedLog``, but one consumer and one thread read all topics of a host.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 _BATCH = 1_000
 _LOOK_SECONDS = 1.0
-"""How long the thread waits for a record before it looks whether it is to end."""
+"""Seconds that the thread waits for a record before it checks whether to end."""
 _PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """One record of a topic that somebody follows; ``value`` is None in a tombstone."""
+    """One record of a followed topic; ``value`` is None in a tombstone."""
 
     topic: str
     partition: int
@@ -40,14 +40,14 @@ class StoredRecord:
 
 Taker = Callable[[StoredRecord], None]
 Place = tuple[str, int]
-"""A topic and one of its partitions."""
+"""A topic and a partition."""
 
 
 class TopicReader:
-    """Reads topics from their beginning and hands every record to whoever follows its topic, in order per partition.
+    """Reads topics from their start and passes every record to its topic's taker, in order per partition.
 
-    Takers are called on the reader's thread alone; what one raises is logged, and its record passed over. Aborted
-    records are never seen. ``on_turn`` is called there whenever records were handed over, and about once a second.
+    Takers are called only on the reader's thread; an exception is logged and the record skipped. Aborted records are
+    not passed. ``on_turn`` is called there after each batch of records, and about once a second.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class TopicReader:
         self._thread = threading.Thread(target=self._run, name="topic-reader", daemon=True)
 
     def follow(self, takers: Mapping[str, Taker], partitions: Mapping[str, int], timeout: float) -> None:
-        """Read topics from their beginning from now on; returns when what they hold by now was taken.
+        """Start to read topics from their start; returns when their present records were taken.
 
-        Raises ``RetriableError`` where that takes more than ``timeout`` seconds.
+        Raises ``RetriableError`` if that takes more than ``timeout`` seconds.
         """
         self.begin(takers, partitions)
         self.read_to_end(takers, timeout)
 
     def begin(self, takers: Mapping[str, Taker], partitions: Mapping[str, int]) -> None:
-        """Read topics from their beginning from now on, and return at once."""
+        """Start to read topics from their start, and return at once."""
         places = [(topic, partition) for topic in takers for partition in range(partitions[topic])]
         with self._moved:
             self._takers.update(takers)
@@ -82,9 +82,9 @@ class TopicReader:
             self._thread.start()
 
     def read_to_end(self, topics: Iterable[str], timeout: float) -> None:
-        """Wait until everything was taken that these topics hold at this moment, of open transactions as well.
+        """Wait until all present records of these topics were taken, including those of open transactions.
 
-        Raises ``RetriableError`` where that takes more than ``timeout`` seconds.
+        Raises ``RetriableError`` if that takes more than ``timeout`` seconds.
         """
         deadline = time.monotonic() + timeout
         with self._moved:
@@ -92,16 +92,16 @@ class TopicReader:
         self._await(self._ends(places, deadline), deadline)
 
     def wait_for(self, places: Mapping[Place, int], timeout: float) -> None:
-        """Wait until partitions were read up to these offsets, which are not part of it; RetriableError likewise."""
+        """Wait until partitions were read up to these offsets (exclusive); raises RetriableError likewise."""
         self._await(places, time.monotonic() + timeout)
 
     def position(self, topic: str, partition: int) -> int:
-        """Return the offset behind the last that was read of a partition."""
+        """Return the offset after the last record that was read of a partition."""
         with self._moved:
             return self._reached.get((topic, partition), 0)
 
     def close(self) -> None:
-        """Read nothing more; whoever waits for the end of a topic is told."""
+        """Stop reading; waits for the end of a topic raise an error."""
         self._closed.set()
         with self._moved:
             self._moved.notify_all()
@@ -111,7 +111,7 @@ class TopicReader:
             self._consumer.close()
 
     def _ends(self, places: Sequence[Place], deadline: float) -> dict[Place, int]:
-        """Ask where partitions end, again while their leaders move: those of a new topic come to be known later."""
+        """Return the end offsets of partitions; retry while leaders move or a new topic is not known yet."""
         while True:
             left = deadline - time.monotonic()
             try:
@@ -125,14 +125,14 @@ class TopicReader:
             while late := [place for place, end in ends.items() if self._reached.get(place, 0) < end]:
                 left = deadline - time.monotonic()
                 if self._closed.is_set() or self._thread.ident == threading.get_ident():
-                    raise ConnectError("the topics of the cluster are not read any more", code="topics.closed")
+                    raise ConnectError("the reader of the cluster's topics is closed", code="topics.closed")
                 if left <= 0:
                     topic, partition = late[0]
                     raise RetriableError(
                         f"partition {partition} of topic {topic!r} was read up to offset "
-                        f"{self._reached.get(late[0], 0)}, its end is {ends[late[0]]}",
+                        f"{self._reached.get(late[0], 0)}, but its end is {ends[late[0]]}",
                         code="topics.late",
-                        hint="look whether its broker is there, and whether a transaction on it never ends",
+                        hint="check that its broker is up, and that no transaction on it stays open",
                     )
                 self._moved.wait(left)
 
@@ -146,24 +146,24 @@ class TopicReader:
             self._consumer.close()
 
     def _assign(self) -> None:
-        """Begin to read what is followed from now on; done here, for no other thread gets in between two polls."""
+        """Assign newly followed partitions; done on this thread, between two polls."""
         with self._moved:
             places, self._unassigned = self._unassigned, []
         if places:
             self._consumer.incremental_assign(places)
 
     def _read(self) -> Sequence[Message]:
-        """Return what there is, waiting for the first: a batch waits for all of it."""
+        """Return waiting messages, or wait for one: ``consume`` alone would wait for a full batch."""
         try:
             first = self._consumer.poll(_LOOK_SECONDS)
             return [] if first is None else [first, *self._consumer.consume(_BATCH, 0)]
         except KafkaException as error:
-            log.error("the topics of the cluster cannot be read at the moment: %s", error.args[0].str())
+            log.error("the cluster's topics cannot be read now: %s", error.args[0].str())
             self._closed.wait(_LOOK_SECONDS)
             return []
 
     def _take(self, messages: Sequence[Message]) -> None:
-        """Hand records over, and tell who waits; an end counts after the records before it."""
+        """Pass records on, and notify waiting threads; a partition's end counts after the records before it."""
         reached: dict[Place, int] = {}
         for message in messages:
             place = (message.topic(), message.partition())
@@ -173,7 +173,7 @@ class TopicReader:
             elif error.code() == KafkaError._PARTITION_EOF:
                 reached[place] = message.offset()
             else:
-                log.error("topic %s cannot be read at the moment: %s", message.topic(), error.str())
+                log.error("topic %s cannot be read now: %s", message.topic(), error.str())
         if reached:
             with self._moved:
                 self._reached.update(reached)
@@ -184,4 +184,4 @@ class TopicReader:
         try:
             self._takers[record.topic](record)
         except Exception:
-            log.exception("record %d of topic %s is passed over", record.offset, record.topic)
+            log.exception("the record at offset %d of topic %s is skipped", record.offset, record.topic)

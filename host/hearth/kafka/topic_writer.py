@@ -1,4 +1,4 @@
-"""Writes records that anybody may write and nobody waits for, in the order they were given."""
+"""Writes records in the order given, without waiting for them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _CLOSE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class SendOutcome:
-    """Where a record was written, or why it was not; then the offset is -1."""
+    """The offset of a written record, or the error, with offset -1."""
 
     offset: int = -1
     error: str | None = None
 
 
 class TopicWriter:
-    """A producer that keeps order and never gives up; used from any thread.
+    """A producer that keeps order and retries without limit; may be used from any thread.
 
-    Outcomes are told by ``poll``, on the thread that calls it.
+    ``poll`` calls the callbacks, on its caller's thread.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._producer = Producer(authorized({**config, "logger": logging.getLogger(CLIENT)}))
 
     def send(self, topic: str, key: bytes, value: bytes | None, on_sent: Callable[[SendOutcome], None]) -> None:
-        """Have a record written; returns at once."""
+        """Send a record; returns at once."""
 
         def report(error: KafkaError | None, message: Message) -> None:
             on_sent(SendOutcome(message.offset()) if error is None else SendOutcome(error=error.str()))
@@ -41,17 +41,17 @@ class TopicWriter:
         try:
             self._producer.produce(topic, value, key, on_delivery=report)
         except BufferError:
-            on_sent(SendOutcome(error="too many records wait for their broker"))
+            on_sent(SendOutcome(error="the producer's queue is full"))
 
     def poll(self) -> None:
-        """Tell what became of records."""
+        """Call the callbacks of records that were written or failed."""
         self._producer.poll(0)
 
     def drop(self) -> None:
-        """Write nothing of what is still on its way, and tell so."""
+        """Drop the records in flight, and call their callbacks."""
         self._producer.purge()
         self.poll()
 
     def close(self) -> None:
-        """Wait, not for ever, until everything is written."""
+        """Wait a few seconds until everything is written."""
         self._producer.flush(_CLOSE_SECONDS)

@@ -1,4 +1,7 @@
-"""A producer whose rows are read together with the offsets they were read up to, or not at all (KIP-98, KIP-618)."""
+"""A transactional producer: rows and their source offsets become visible together, or not at all.
+
+See KIP-98 and KIP-618.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ from hearth.kafka.outgoing import Outgoing
 from hearth.kafka.producer import DeliveryReport, Producer
 
 SLICE_MS = 500
-"""So long a thread is inside a request for a transaction, which then may be given up or is asked for again."""
+"""Milliseconds of one transaction request, after which it is abandoned or repeated."""
 ABORT_SECONDS = 2.0
-"""How long an abort may take; brokers end the transaction of a producer that is gone when its time is over."""
+"""Timeout of an abort in seconds; brokers abort the transaction of a vanished producer after its timeout."""
 
 _PAUSE_SECONDS = 0.05
 _SERVED_MS = 20
@@ -28,7 +31,7 @@ _NO_NUMBER = -1
 
 
 class TransactionFailed(KafkaError):
-    """A request for a transaction failed; ``is_retriable`` says that the same may be asked again."""
+    """A transaction request failed; ``is_retriable`` says whether it may be repeated."""
 
     def __init__(self, number: int, reason: str | None, *, is_retriable: bool = False) -> None:
         super().__init__(number, reason)
@@ -38,13 +41,14 @@ class TransactionFailed(KafkaError):
 class TransactionalProducer(Producer):
     """A producer with a ``transactional.id``, which sends nothing outside a transaction.
 
-    One begins with the first row that is sent after the end of the one before. While it is committed, on a thread of
-    its own, nothing may be sent; ``poll`` has to go on. Everything but ``wake`` is called by one thread.
+    A transaction starts with the first row sent after the end of the previous one. During a commit, which runs on
+    another thread, nothing may be sent, and ``poll`` must be called. All methods but ``wake`` are called by one
+    thread.
     """
 
     def __init__(self, config: dict[str, str]) -> None:
         self.is_open = False
-        """Whether a transaction has begun and is neither committed nor aborted."""
+        """Whether a transaction is neither committed nor aborted."""
         self._is_claimed = False
         self._is_given_up = False
         self._ends = ThreadPoolExecutor(1, thread_name_prefix="transaction")
@@ -52,24 +56,24 @@ class TransactionalProducer(Producer):
         super().__init__(config)
 
     def claim(self, is_over: Callable[[], bool]) -> None:
-        """Become the one producer of this id: what another one has left open is aborted, and it may send no more.
+        """Initialize the transactional id: abort an earlier producer's open transaction, and fence it.
 
-        Waits for that as long as it takes, unless ``is_over``; raises ``TransactionFailed``.
+        Retries without limit, unless ``is_over``; raises ``TransactionFailed``.
         """
         self._repeat("init_transactions", is_over)
         self._is_claimed = True
 
     def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
-        """Hand all rows over, in the transaction that is open or begins; raises where that cannot be committed."""
+        """Send all rows in the current or a new transaction; raises if that cannot be committed."""
         if not self.is_open:
             self._begin(outgoing)
         refused = super().send(outgoing, sequence)
         if refused is not None and np.isin(refused.error, (ERR_STATE, ERR_FATAL)).any():
-            self._ask("commit_transaction", 0)  # which says why there is none
+            self._ask("commit_transaction", 0)  # raises the reason
         return refused
 
     def send_offsets(self, offsets: Sequence[Outgoing]) -> None:
-        """Send rows about which nobody is told: the commit fails where one of them does."""
+        """Send rows without delivery reports: the commit fails if one of them does."""
         if not self.is_open:
             self._begin(offsets[0])
         self._offsets = offsets
@@ -77,34 +81,34 @@ class TransactionalProducer(Producer):
             self.send(outgoing, np.full(len(outgoing.value), _NO_NUMBER))
 
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
-        """Collect what was delivered of the rows that have numbers."""
+        """Return the delivery reports of numbered rows."""
         found = super().poll(wait_ms)
         if found and self.in_flight == 0 and not any(each.error.any() for each in found):
             self._met.update(self._topics)
         return found if not self._offsets else [each for each in map(_numbered, found) if len(each.sequence)]
 
     def commit(self, on_end: Callable[[], None]) -> Future[None]:
-        """Commit what was sent; ``on_end`` is called, on another thread, when that is decided.
+        """Commit what was sent; ``on_end`` is called, on another thread, when the result is known.
 
-        The answer raises ``TransactionFailed``. ``poll`` has to be called meanwhile.
+        The future may raise ``TransactionFailed``. ``poll`` must be called meanwhile.
         """
         commit = self._ends.submit(self._end, "commit_transaction", lambda: self._is_given_up, SLICE_MS)
         commit.add_done_callback(lambda _: on_end())
         return commit
 
     def abort(self) -> None:
-        """Drop what was sent since the transaction began; raises ``TransactionFailed``."""
+        """Abort the transaction; raises ``TransactionFailed``."""
         deadline = time.monotonic() + ABORT_SECONDS
 
         def is_over() -> bool:
             with contextlib.suppress(KafkaError):
-                super(TransactionalProducer, self).poll(0)  # what is dropped is reported, and waited for
+                super(TransactionalProducer, self).poll(0)  # the abort waits for reports of dropped rows
             return time.monotonic() >= deadline
 
         self._end("abort_transaction", is_over, _SERVED_MS)
 
     def close(self) -> None:
-        """Abort what is not committed, and free the client; a commit that is under way is given up."""
+        """Abort an open transaction, and free the client; a commit in progress is abandoned."""
         self._is_given_up = True
         self._ends.shutdown()
         if self._client is not None and self.is_open:
@@ -121,14 +125,14 @@ class TransactionalProducer(Producer):
 
     def _open(self) -> None:
         self._is_claimed = False
-        self._met: set[str] = set()  # topics whose partitions the client knows for certain: it has written there
+        self._met: set[str] = set()  # topics whose partitions the client knows, because it has written to them
         super()._open()
 
     def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
-        """Hand rows over one by one where they have partitions of a topic that the client may not know yet.
+        """Send rows one by one if they have partitions of a topic that the client may not know yet.
 
-        A batch of such rows waits in a partition without a number, which librdkafka has its transaction register as
-        well: the broker refuses that, and the transaction fails.
+        Rows of a batch would wait in a partition without a number, which librdkafka also adds to its transaction: the
+        broker refuses that, and the transaction fails.
         """
         if outgoing.partition is None or outgoing.topic in self._met:
             return super()._send_batch(outgoing, sequence)
@@ -139,7 +143,7 @@ class TransactionalProducer(Producer):
             super()._adapt(outgoing)
 
     def _must_write_zero(self, outgoing: Outgoing) -> bool:
-        """Return whether another client is needed: there is none within a transaction, so timestamps are enough."""
+        """Return whether another client is needed; that is impossible in a transaction, so any timestamps count."""
         return not (self._writes_zero or self.is_open or outgoing.timestamp is None) and can_write_zero()
 
     def _end(self, request: str, is_over: Callable[[], bool], slice_ms: int) -> None:
@@ -147,7 +151,7 @@ class TransactionalProducer(Producer):
         self.is_open = False
 
     def _repeat(self, request: str, is_over: Callable[[], bool], slice_ms: int = SLICE_MS) -> None:
-        """Ask for something until it is done, is refused for good, or ``is_over``."""
+        """Repeat a request until it succeeds, fails permanently, or ``is_over``."""
         while True:
             try:
                 return self._ask(request, slice_ms)
@@ -171,7 +175,7 @@ class TransactionalProducer(Producer):
 
 
 def _numbered(report: DeliveryReport) -> DeliveryReport:
-    """Return a report of the rows that have numbers."""
+    """Return the report of numbered rows only."""
     kept = report.sequence != _NO_NUMBER
     if kept.all():
         return report

@@ -1,4 +1,4 @@
-"""A record as it was consumed: what a report says of it, and what becomes a dead letter."""
+"""Consumed records, as error reports and dead letters need them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hearth_api.batch import Batch
 
 @dataclass(frozen=True)
 class Consumed:
-    """A record as it was consumed, for a report."""
+    """One consumed record, for a report: a row of a fetched batch."""
 
     incoming: Incoming
     row: int
 
     @classmethod
     def of(cls, batch: Batch) -> Consumed:
-        """Return the record in a batch of one row that a stage sent back (see ``as_consumed``)."""
+        """Return the record in a one-row batch that a stage sent back (see ``as_consumed``)."""
         data = {name: batch.column(name) for name in batch.data.schema.names}
         times = data.get("timestamp")
         incoming = Incoming(
@@ -66,9 +66,9 @@ class Consumed:
 
 
 def as_consumed(incoming: Incoming) -> Batch:
-    """Return records as they were consumed, to go along with what was made of them: bytes, times and headers.
+    """Return the consumed records as a batch (bytes, times, headers), to send along with the converted ones.
 
-    A task may report a record long after its put; what becomes a dead letter then is what the task's stage kept.
+    A task may report a record long after its put. Its dead letter is then made from what the task's stage kept.
     """
     columns = {
         "partition": pa.array(incoming.partition),

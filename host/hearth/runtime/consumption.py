@@ -1,8 +1,8 @@
-"""Positions of a sink task: what was read, what the task has, which offsets may be committed, and their commits.
+"""Positions of a sink task: records read, records put, committable offsets, and their commits.
 
-``ConsumedPositions`` is the one place that keeps invariant 2 for sinks: an offset is committable only when the put of
-every record before it was accepted, and what was taken away, read elsewhere or refused meanwhile is nowhere forgotten
-and nowhere counted.
+``ConsumedPositions`` is the only place that keeps invariant 2 for sinks: an offset is committable only when the task
+accepted the put of every record before it. Records that were revoked, sought past or refused are neither lost nor
+counted.
 """
 
 from __future__ import annotations
@@ -18,41 +18,40 @@ from hearth.runtime.observer import TaskObserver
 from hearth_api import TopicPartition
 
 COMMIT_SECONDS = 120.0
-"""How long the answer to a commit is waited for before another is sent.
+"""How many seconds to wait for the answer to a commit before sending another.
 
-librdkafka keeps a commit while its coordinator is away and answers it when the session is over. A second one beside it
-would be sent after that, by a static member that does not know itself any more: the broker fences it, and all that it
-read and put since its last commit comes again.
+librdkafka keeps a commit while its coordinator is unavailable, and answers it when the session ends. It would send a
+second commit after that, as a static member with an outdated identity: the broker fences it, and everything read and
+put since its last commit is delivered again.
 """
 
 
 @dataclass
 class _Position:
-    """One assigned partition; both offsets are unknown until something was read or a commit was found."""
+    """One assigned partition. Both offsets are unknown until a record was read or a commit was found."""
 
     put: int | None
-    """Every record before it, from where reading began, was put, filtered or skipped (Java's ``currentOffsets``)."""
+    """Every record before it, from the first one read, was put, filtered or skipped (Java's ``currentOffsets``)."""
     kept: int | None
-    """Where to go back to: the last confirmed commit, before it where reading began (``lastCommittedOffsets``)."""
+    """Offset to rewind to: the last confirmed commit, or where reading started (``lastCommittedOffsets``)."""
     is_certain: bool = True
-    """Whether the group has no later commit than that: of one that was sent, and not confirmed, nobody knows."""
+    """Whether the group has no later commit than ``kept``. False while a sent commit is unconfirmed."""
 
 
 @dataclass
 class ConsumedPositions:
     """Everything a sink task has read and not yet committed, per assigned partition.
 
-    A record is *coming* when it was fetched and not read yet, because it is being converted, *ahead* when it was read
-    and not handed over, *putting* while the task has it or it waits behind that,
-    *refused* when the task asked for it again, and counts as done once its put was ``accept``-ed. Operations come in
-    any order: whatever an operator, the group or the task does between two of them, ``hand_over`` gives out refused
-    records before newer ones and none of a partition that is not assigned, and ``committable`` stays behind what was
-    not accepted.
+    A record is *coming* when it was fetched and is being converted, *ahead* when it was converted and not yet handed
+    over, *putting* while the task has it or it waits for an earlier put, *refused* when the task asked for it again,
+    and done once its put was ``accept``-ed. Operations come in any order. Whatever an operator, the group or the task
+    does between two of them, ``hand_over`` returns refused records before newer ones and none of an unassigned
+    partition, and ``committable`` never passes a record that was not accepted.
     """
 
     _positions: dict[TopicPartition, _Position] = field(default_factory=dict)
     _coming: deque[Offsets] = field(default_factory=deque)
-    """Where each piece that is coming begins, in the partitions of which it is still wanted."""
+    """Start offsets of each fetched batch that is being converted, without partitions dropped since."""
     _ahead: deque[Delivery] = field(default_factory=deque)
     _put_loop: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
@@ -61,27 +60,27 @@ class ConsumedPositions:
 
     @property
     def assigned(self) -> set[TopicPartition]:
-        """Return the partitions that are assigned."""
+        """Return the assigned partitions."""
         return set(self._positions)
 
-    # Partitions come and go -----------------------------------------------------------------------------------
+    # Assignment -------------------------------------------------------------------------------------------------
 
     def assign(self, partitions: Iterable[TopicPartition], committed: Mapping[TopicPartition, int]) -> None:
-        """Begin anew with these partitions, at their committed offsets where they have some."""
+        """Start over with these partitions, at their committed offsets where they have any."""
         for partition in partitions:
             self._forget({partition})
             self._positions[partition] = _Position(committed.get(partition), committed.get(partition))
 
     def revoke(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget all of these partitions: whoever has them next reads from their committed offsets."""
+        """Forget these partitions. Their next owner reads from their committed offsets."""
         self._forget(set(partitions))
         for partition in partitions:
             self._positions.pop(partition, None)
 
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> Offsets:
-        """Go on elsewhere in the assigned ones of these partitions, as the task or its runtime wants; returns where.
+        """Move the assigned ones of these partitions to other offsets; return those to seek to.
 
-        What was read and not accepted is dropped with it: it is read again, or not wanted.
+        Records that were read and not accepted are dropped: they are read again, or no longer requested.
         """
         wanted = {partition: offset for partition, offset in offsets.items() if partition in self._positions}
         self._forget(set(wanted))
@@ -90,13 +89,13 @@ class ConsumedPositions:
         return wanted
 
     def go_back(self) -> Offsets:
-        """Return to the last confirmed commits, for a flush that failed; returns where to read on."""
+        """Rewind to the last confirmed commits after a failed flush; return the offsets to seek to."""
         return self.rewind(
             {each: position.kept for each, position in self._positions.items() if position.kept is not None}
         )
 
     def withdraw(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Take back what of these partitions was fetched and not handed over; returns where to read on."""
+        """Drop records of these partitions that were fetched and not handed over; return the offsets to seek to."""
         starts: Offsets = {}
         for own in reversed([*(delivery.starts for delivery in self._ahead), *self._coming]):
             starts.update({each: offset for each, offset in own.items() if each in partitions})
@@ -106,9 +105,9 @@ class ConsumedPositions:
     # Records --------------------------------------------------------------------------------------------------
 
     def fetch(self, starts: Offsets) -> None:
-        """Take note of a piece that was fetched and begins here; ``read`` takes it in, in this order.
+        """Register a fetched batch by its start offsets. ``read`` is called for each batch in the same order.
 
-        What it holds of partitions that are not assigned (any more) is not wanted.
+        Its records of partitions that are not assigned (any more) are ignored.
         """
         starts = {each: start for each, start in starts.items() if each in self._positions}
         for partition, start in starts.items():
@@ -118,7 +117,7 @@ class ConsumedPositions:
         self._coming.append(starts)
 
     def read(self, delivery: Delivery) -> None:
-        """Take in what became of the piece that was fetched first, as far as it is wanted still."""
+        """Add the converted records of the earliest fetched batch, without those dropped since."""
         strange = delivery.starts.keys() - self._coming.popleft().keys()
         delivery = delivery.without(strange) if strange else delivery
         if delivery.offsets:
@@ -126,12 +125,12 @@ class ConsumedPositions:
 
     @property
     def is_ahead(self) -> bool:
-        """Return whether there are records that were read and not handed over."""
+        """Return whether any converted records were not handed over yet."""
         return bool(self._ahead)
 
     @property
     def is_refused(self) -> bool:
-        """Return whether there are records that the task wants to be given again."""
+        """Return whether the task asked for records again."""
         return self._refused is not None
 
     @property
@@ -141,18 +140,18 @@ class ConsumedPositions:
 
     @property
     def next(self) -> Delivery | None:
-        """Return what is handed over next of what was read ahead."""
+        """Return the next delivery of those read ahead."""
         return self._ahead[0] if self._ahead else None
 
     @property
     def put_loop(self) -> Delivery | None:
-        """Return what the task has and has not answered for, as it was handed over; the first where others follow."""
+        """Return the first delivery that was handed over and not answered."""
         return self._put_loop[0] if self._put_loop else None
 
     def hand_over(self, count: int) -> Delivery:
-        """Return what the task is given next: what it refused, else what was read first, else nothing at all.
+        """Return the next delivery: refused records first, then the oldest read, else an empty one.
 
-        That is of at most so many records that were read.
+        It covers at most ``count`` of the records that were read.
         """
         assert not (self._put_loop and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
@@ -165,16 +164,16 @@ class ConsumedPositions:
         return delivery
 
     def accept(self, count: int | None = None) -> Delivery:
-        """Note that the task took what it was handed over first, or of that only what so many read records became."""
+        """Mark the first delivery, or the part made from its first ``count`` read records, as accepted."""
         taken = self._first_putting(count)
         for partition, offset in taken.offsets.items():
             self._positions[partition].put = offset
         return taken
 
     def refuse(self, count: int | None = None) -> Delivery:
-        """Note that the task wants what it was handed over first again, before anything newer; returns that.
+        """Mark the first delivery as refused, to be put again before newer records; return it.
 
-        With ``count`` that is only what so many of the records that were read became; others come behind it.
+        With ``count``, only the part made from that many read records; the rest follows it.
         """
         self._refused = refused = self._first_putting(count)
         self._drop_empty()
@@ -182,25 +181,25 @@ class ConsumedPositions:
         return refused
 
     def take_back(self) -> None:
-        """Note that what was handed over to follow was not given to the task."""
+        """Return the deliveries that were not given to the task to those read ahead."""
         while self._put_loop:
             self._give_back(self._put_loop.pop())
 
     # Commits --------------------------------------------------------------------------------------------------
 
     def hold_back(self, partition: TopicPartition, offset: int) -> None:
-        """Let no commit pass a record that turned out to be neither taken nor tolerated, however long ago its put."""
+        """Keep commits from passing a record that was neither accepted nor tolerated, however long ago its put was."""
         position = self._positions.get(partition)
         if position is not None and position.put is not None:
             position.put = min(position.put, offset)
 
     def done(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Return how far each of these partitions is put."""
+        """Return the offset up to which each of these partitions was put."""
         found = ((each, self._positions[each].put) for each in partitions if each in self._positions)
         return {partition: offset for partition, offset in found if offset is not None}
 
     def committable(self, agreed: Mapping[TopicPartition, int]) -> Offsets:
-        """Return what of the offsets the task agreed to may be committed, and is not committed yet (Invariant 2)."""
+        """Return the offsets among ``agreed`` that may be committed and are not committed yet (Invariant 2)."""
         return {
             partition: offset
             for partition, offset in agreed.items()
@@ -211,7 +210,7 @@ class ConsumedPositions:
         }
 
     def send(self, offsets: Mapping[TopicPartition, int]) -> int:
-        """Note that a commit is on its way, the only one that counts from now on; returns its number."""
+        """Register a sent commit, which replaces any earlier one; return its number."""
         assert all(offset <= self.done([each]).get(each, -1) for each, offset in offsets.items())
         for partition in offsets:
             self._positions[partition].is_certain = False
@@ -221,11 +220,11 @@ class ConsumedPositions:
 
     @property
     def is_committing(self) -> bool:
-        """Return whether a commit is on its way."""
+        """Return whether a commit is in flight."""
         return bool(self._sent)
 
     def confirm(self, commit: int, refused: Collection[TopicPartition] = ()) -> None:
-        """Note the broker's answer to a commit; one that was given up, or of partitions that moved, is no news."""
+        """Apply the broker's answer to a commit; ignore it for abandoned commits and partitions that moved."""
         if commit != self._commit:
             return
         for partition, offset in self._sent.items():
@@ -235,13 +234,13 @@ class ConsumedPositions:
         self._sent = {}
 
     def give_up_commit(self) -> None:
-        """Wait no longer for the answer to a commit; its offsets are committed again with the next."""
+        """Stop waiting for the answer to a commit. The next commit includes its offsets."""
         self._sent = {}
 
     # ----------------------------------------------------------------------------------------------------------
 
     def _forget(self, partitions: set[TopicPartition]) -> None:
-        """Drop every record of these partitions, and what is on its way for them."""
+        """Drop every record of these partitions, and their commit in flight."""
         self._drop_ahead(partitions)
         self._put_loop = deque(delivery.without(partitions) for delivery in self._put_loop)
         if self._refused is not None:
@@ -259,7 +258,7 @@ class ConsumedPositions:
         self._ahead = deque(delivery for delivery in left if delivery.offsets)
 
     def _first_putting(self, count: int | None) -> Delivery:
-        """Take what was handed over first, or what so many of its records became, out of what is being put."""
+        """Remove the first delivery, or the part made from its first ``count`` read records, from those being put."""
         delivery, rest = self._put_loop.popleft(), None
         if count is not None:
             delivery, rest = delivery.split(count)
@@ -277,7 +276,7 @@ class ConsumedPositions:
 
 
 class Commits:
-    """Sends what may be committed to the group, one commit at a time, and takes in what became of it."""
+    """Sends committable offsets to the group, one commit at a time, and applies the answers."""
 
     def __init__(
         self,
@@ -290,14 +289,14 @@ class Commits:
         self._sent_at = 0.0
 
     def send(self, offsets: Offsets) -> None:
-        """Send a commit, if there is something to commit; its answer counts, when it comes."""
+        """Send a commit unless ``offsets`` is empty; its answer is taken later."""
         if offsets:
             number = self._positions.send(offsets)
             self._sent_at = self._clock()
             self._consumer.commit(offsets, number)
 
     def are_under_way(self) -> bool:
-        """Take in the answers that came, and return whether one is waited for; not for ever."""
+        """Apply the answers that arrived; return whether a commit is still unanswered (after a timeout: no longer)."""
         self._take_answers(0)
         if self._positions.is_committing and self._clock() >= self._sent_at + COMMIT_SECONDS:
             self._observer.commit_failed("a commit was not answered, they are committed again")
@@ -306,7 +305,7 @@ class Commits:
         return self._positions.is_committing
 
     def await_answer(self, seconds: float) -> None:
-        """Wait for the answer to a commit that is under way, at most so long after it was sent."""
+        """Wait for the answer to the commit in flight, at most ``seconds`` after it was sent."""
         give_up_at = self._sent_at + seconds
         while self._positions.is_committing and (left := give_up_at - self._clock()) > 0:
             self._take_answers(left)

@@ -1,4 +1,4 @@
-"""What a sink task asks of its context and reports to it, from its stage to the loop."""
+"""Requests and reports that a sink task makes through its context, from its stage to the loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_stage.task_call import ContextRequest, ReportRecord
 
 
 def answer_sink(event_queue: EventQueue, tolerance: Tolerance, request: Request) -> None:
-    """Take what the stage of a sink sends, on the stage's reader thread: the loop may wait for that very put."""
+    """Handle a request from a sink's stage, on the stage's reader thread: the loop may be waiting for that put."""
     message = request.message
     if isinstance(message, ContextRequest):
         event_queue.put(message)
@@ -27,18 +27,18 @@ def answer_sink(event_queue: EventQueue, tolerance: Tolerance, request: Request)
 
 @dataclass
 class ContextRequests:
-    """What the task asked of its context and has not been given yet."""
+    """Requests of the task that were not carried out yet."""
 
     timeout: float | None = None
     rewind: Offsets = field(default_factory=dict)
     paused: set[TopicPartition] = field(default_factory=set)
-    """These rest until the task resumes them, or they go."""
+    """Partitions paused by the task, until it resumes them or loses them."""
     commit: bool = False
     heard: int = 0
-    """How many requests there were."""
+    """Number of requests so far."""
 
     def add(self, request: ContextRequest) -> None:
-        """Take in one more request."""
+        """Add a request."""
         self.heard += 1
         self.rewind |= request.rewind
         self.timeout = self.timeout if request.timeout is None else request.timeout / 1000
@@ -46,12 +46,12 @@ class ContextRequests:
         self.commit = self.commit or request.commit
 
     def take_timeout(self) -> float | None:
-        """Return how long the task wants to be left alone, once."""
+        """Return the delay in seconds before the next put that the task requested, and clear it."""
         timeout, self.timeout = self.timeout, None
         return timeout
 
     def take_rewind(self, of: Collection[TopicPartition] | None = None) -> Offsets:
-        """Return where the task wants to read on, once; of these partitions only, where some are named."""
+        """Return and clear the offsets that the task wants to seek to; with ``of``, only those of these partitions."""
         taken = {partition: offset for partition, offset in self.rewind.items() if of is None or partition in of}
         self.rewind = {partition: offset for partition, offset in self.rewind.items() if partition not in taken}
         return taken

@@ -1,4 +1,4 @@
-"""Conversion of records beside the loop of their task."""
+"""Conversion of records on threads next to the task's loop."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 QUICK_SECONDS = 0.05
-"""How long the loop may be held up by converting; what takes longer is done beside it."""
+"""How many seconds the loop may spend on converting. What takes longer runs on another thread."""
 HANDED_SECONDS = 0.001
-"""How long it may be held up by waiting for stages: no longer than it takes to hand this over to another thread."""
+"""How many seconds the loop may wait for stages: about what handing the work to a thread costs."""
 FEW = 1_000
-"""Fewer records than this take hardly less time than so many."""
+"""Smaller batches take hardly less time than this many records."""
 THREAD_NAME = "conversion"
 MOST_WAITING = 1
-"""How many pieces may be under way beside those that are converted: what came meanwhile."""
+"""How many batches may wait in addition to those being converted."""
 
 
 class Conversion(Generic[R]):
-    """Makes something of pieces of records in two steps, in the order they came.
+    """Converts batches of records in two steps, in the order they came.
 
-    What is quickly done here, judging by the two pieces before, is done at once, by who brings it: two threads of one
-    interpreter take a quarter more of the processor for it. What takes longer is done on one other thread, which
-    begins with the first such piece; what stages do, on whose processors it is, is not waited for long in any case.
-    Where stages can work on several pieces at once each step has a thread of its own (``Pipeline.is_apart``). Used by
-    the loop's thread; ``wake`` is called on another one when a piece is done.
+    A batch that is quick to convert, judging by the two before it, is converted at once by the calling thread: two
+    threads of one interpreter need a quarter more processor time. Slower ones go to a second thread, which starts with
+    the first of them. Waits for stages, which use their own processors, always count as slow. Where stages can work on
+    several batches at once each step has its own thread (``Pipeline.is_apart``). Used by the loop's thread; ``wake``
+    is called on another thread when a batch is done.
     """
 
     def __init__(
@@ -45,33 +45,33 @@ class Conversion(Generic[R]):
         quick: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """``quick`` is how many seconds of converting hold up the loop; by default it depends on who does it."""
+        """``quick`` is how many seconds of converting may hold up the loop; the default depends on who converts."""
         self._wake, self._clock = wake, clock
         self._quick = quick if quick is not None else HANDED_SECONDS if pipeline.has_stages else QUICK_SECONDS
         steps = 2 if pipeline.is_apart else 1
         self._executors = [executor or ThreadPoolExecutor(1, THREAD_NAME) for _ in range(steps)]
         self._coming: deque[Future[R]] = deque()
         self._paces: tuple[float, ...] = ()
-        """Seconds that a record took in the last two pieces: the very first waits for modules that are loaded."""
+        """Seconds per record of the last two batches: the first ever includes the import of modules."""
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a piece is under way."""
+        """Return whether a batch is in progress."""
         return bool(self._coming)
 
     @property
     def is_full(self) -> bool:
-        """Return whether enough is under way, and nothing more should be brought for now."""
+        """Return whether no further batch should be added for now."""
         return len(self._coming) >= len(self._executors) + MOST_WAITING
 
     @property
     def quick_rows(self) -> int:
-        """Return how many records would hold up the loop no longer than it may be, if it converted them."""
+        """Return how many records the loop could convert itself without being held up for too long."""
         pace = max(self._paces, default=math.inf)
         return int(QUICK_SECONDS / pace) if pace else sys.maxsize
 
     def begin(self, count: int, first: Callable[[], A], then: Callable[[A], R]) -> None:
-        """Convert a piece of so many records: ``then`` what comes of ``first``."""
+        """Convert a batch of ``count`` records: apply ``then`` to the result of ``first``."""
 
         def start() -> tuple[A, float]:
             began = self._clock()
@@ -96,12 +96,12 @@ class Conversion(Generic[R]):
             self._coming.append(self._submit(1, lambda: end(*begun.result())))
 
     def _submit(self, step: int, work: Callable[[], A]) -> Future[A]:
-        """Have another thread do it; in a process that may have no more threads it is done here."""
+        """Run work on the step's thread, or here where the process may have no more threads."""
         try:
-            # what it logs is about whom this thread works for
+            # keep the task's label in its log lines
             done = self._executors[step].submit(copy_context().run, work)
         except RuntimeError:
-            self._executors[step].shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
+            self._executors[step].shutdown(wait=False, cancel_futures=True)  # else it runs this once it gets a thread
             self._executors[step] = ThreadPoolExecutor(1, THREAD_NAME)
             return _now(work)
         if step == len(self._executors) - 1:
@@ -110,15 +110,15 @@ class Conversion(Generic[R]):
 
     @property
     def is_next_done(self) -> bool:
-        """Return whether the piece that came first is converted."""
+        """Return whether the earliest batch is converted."""
         return bool(self._coming) and self._coming[0].done()
 
     def take(self) -> R:
-        """Return what the piece that came first was converted to; raises what converting it raised."""
+        """Return the result of the earliest batch; raise what converting it raised."""
         return self._coming.popleft().result()
 
     def close(self) -> None:
-        """Wait for what is converted just now, which nobody wants any more, and end the threads."""
+        """Wait for the running conversions, discard their results, and end the threads."""
         for executor in self._executors:
             executor.shutdown(cancel_futures=True)
 
@@ -127,6 +127,6 @@ def _now(work: Callable[[], A]) -> Future[A]:
     done: Future[A] = Future()
     try:
         done.set_result(work())
-    except Exception as error:  # told where the piece is taken
+    except Exception as error:  # raised by ``take``
         done.set_exception(error)
     return done

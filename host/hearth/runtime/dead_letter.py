@@ -31,17 +31,18 @@ POLL_SECONDS = 0.05
 
 
 class DeadLetterRefused(ConnectError):
-    """A dead letter cannot be written, so its record is nowhere: the task fails rather than pass it by."""
+    """A dead letter cannot be written, so its record would be lost: the task fails instead of passing it."""
 
     code = "task.dead_letter"
 
 
 class DeadLetterReporter:
-    """Writes failed records to the dead letter topic: their bytes and headers as consumed, then what went wrong.
+    """Writes failed records to the dead letter topic: bytes and headers as consumed, plus the error.
 
-    ``report`` may be called from any thread and never waits: a task that finds more bad records than the producer may
-    hold (``buffer.memory``) sees ``is_full`` and lets no further records come. A letter counts when the broker has it;
-    one that it refuses for good fails the task, where Kafka Connect only logs it and goes on (Invariant 3).
+    ``report`` may be called from any thread and never waits. When more letters are in flight than the producer may
+    hold (``buffer.memory``), ``is_full`` is true and the loop stops reading records. A letter counts once the broker
+    has it. One that the broker refuses permanently fails the task, where Kafka Connect only logs it and continues
+    (Invariant 3).
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class DeadLetterReporter:
         self._ensure_topic(TopicAdmin(admin), letters.replication_factor)
         config = dict(producer)
         self._most_bytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES)) * 1024
-        # The bound is kept here, where nobody has to wait for it while holding up the stage's reader thread.
+        # The limit is kept here: librdkafka's own would block the stage's reader thread.
         self._producer = Producer(
             authorized({**config, "queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2097151})
         )
@@ -64,7 +65,7 @@ class DeadLetterReporter:
 
     @property
     def is_full(self) -> bool:
-        """Return whether letters of ``buffer.memory`` bytes or more are under way."""
+        """Return whether letters of ``buffer.memory`` bytes or more are in flight."""
         return self._bytes >= self._most_bytes
 
     def report(self, failure: Failure, record: Consumed) -> Future[None]:
@@ -83,7 +84,7 @@ class DeadLetterReporter:
         return sent.done
 
     def close(self) -> None:
-        """Write what is left, for a moment; offsets have not passed what cannot be written any more."""
+        """Flush for a few seconds. Offsets have not passed the records whose letters cannot be written any more."""
         self._closing.set()
         self._poller.join()
         if left := self._producer.flush(CLOSE_SECONDS):
@@ -92,7 +93,7 @@ class DeadLetterReporter:
             self._producer.poll(0)
 
     def _ensure_topic(self, admin: TopicAdmin, replication: int) -> None:
-        """Create the topic with one partition unless it is there."""
+        """Create the topic with one partition unless it exists."""
         try:
             if not admin.exists(self._topic):
                 admin.create(self._topic, 1, replication)
@@ -110,7 +111,7 @@ class DeadLetterReporter:
         where = f"{sent.record.partition}@{sent.record.offset}"
         refused = DeadLetterRefused(
             f"the dead letter of {where} was not taken by topic {self._topic!r}: {error}",
-            hint="its record is not committed; mend the topic (its access, max.message.bytes), then restart the task",
+            hint="its record is not committed; fix the topic (its access, max.message.bytes), then restart the task",
         )
         log.error("%s: %s", self._plan.name, refused)
         sent.done.set_exception(refused)
@@ -126,9 +127,9 @@ class DeadLetterReporter:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """What the topic is to keep of a record: bytes, time and headers as consumed, then what went wrong.
+    """A record for the dead letter topic: bytes, time and headers as consumed, plus the error.
 
-    Where ``timestamp`` is None the letter has the time at which it is sent.
+    With ``timestamp`` None the letter gets the time at which it is sent.
     """
 
     key: bytes | None
@@ -137,17 +138,17 @@ class DeadLetter:
     headers: list[tuple[str, bytes | None]]
 
     @classmethod
-    def of(cls, failure: Failure, record: Consumed, told_by: TaskPlan | None) -> DeadLetter:
-        """Return the letter of a record; what went wrong is in it where it says which task tells so."""
+    def of(cls, failure: Failure, record: Consumed, plan: TaskPlan | None) -> DeadLetter:
+        """Return the letter of a record, with headers about the error if ``plan`` is given."""
         part, row = record.incoming, record.row
         stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
-        context = [] if told_by is None else _context(failure, record, told_by)
+        context = [] if plan is None else _context(failure, record, plan)
         own = [] if part.headers is None else raw_rows(part.headers[row : row + 1])[0]
         return cls(part.key[row].as_py(), part.value[row].as_py(), stamp if stamp >= 0 else None, [*own, *context])
 
     @property
     def size(self) -> int:
-        """Return how many bytes it has, names of headers apart."""
+        """Return its size in bytes, without the names of headers."""
         return sum(len(each or b"") for each in (self.key, self.value, *(own for _, own in self.headers)))
 
 
@@ -169,13 +170,13 @@ def _context(failure: Failure, record: Consumed, plan: TaskPlan) -> list[tuple[s
 
 
 def _bytes(text: str) -> bytes:
-    """Return a header's text; what UTF-8 cannot hold is a question mark, as in Java, and loses no letter."""
+    """Encode a header's text. What UTF-8 cannot hold becomes a question mark, as in Java; no letter is lost."""
     return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """A letter on its way."""
+    """A letter in flight."""
 
     record: Consumed
     size: int

@@ -1,4 +1,4 @@
-"""What a sink loop holds between the consumer and the task: records read and converted, and puts."""
+"""Records between the consumer and the task of a sink: converted deliveries, and puts that were sent."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from hearth_stage.task_call import Put, PutDone
 Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
-"""How many partitions are named in an error."""
+"""How many partitions an error names."""
 MOST_PUTS = 10
-"""How many puts go to a stage with one call at most; as much is read and converted at once."""
+"""Most puts that one call sends to a stage. As much is read and converted at once."""
 MOST_CALLS = 3
-"""How many calls are with a stage at most."""
+"""Most calls that a stage may have at once."""
 CALL_BYTES = 2 << 20
-"""What goes with one call at most, unless one put has more: about as much as is read at once."""
+"""Most bytes that one call sends, unless a single put has more: about as much as one read."""
 AHEAD_BYTES = 1 << 20
-"""With so many bytes in the stage one call that waits is enough: more of large ones would fill its memory."""
+"""With this many bytes in the stage one waiting call is enough: more large ones would fill its memory."""
 QUICK_SECONDS = 0.05
-"""How long the task may be at the puts of a call, by what those before took."""
+"""Target duration in seconds for the puts of one call, estimated from earlier puts."""
 
 
 @dataclass
 class Delivery:
-    """Records read and converted: what is put next, and the offsets that are done once it is put.
+    """Converted records: what is put next, and the offsets that are done once it is put.
 
-    They are what was read at once, or a part of that. ``failures`` are those that could not be converted; they are
-    judged once: before the others of their put are put, or when a put that followed another was taken.
+    They come from one read, or from a part of one. ``failures`` are records that could not be converted. They are
+    judged once: before the others of their put are put, or, for a put that followed another, when it was accepted.
     """
 
     batches: list[Batch] = field(default_factory=list)
@@ -51,28 +51,28 @@ class Delivery:
     starts: Offsets = field(default_factory=dict)
     offsets: Offsets = field(default_factory=dict)
     topics: set[str] = field(default_factory=set)
-    """Where records came from that could be converted, also of those that transformations dropped."""
+    """Topics of the records that could be converted, including those that transformations dropped."""
     failures: list[Failure] = field(default_factory=list)
     record_size: float = 0.0
-    """Bytes of a record, on average of those that were converted with these."""
+    """Average bytes per record of those converted together."""
 
     @property
     def count(self) -> int:
-        """Return how many records there are to be put."""
+        """Return the number of records to put."""
         return sum(batch.num_rows for batch in self.batches)
 
     @property
     def size(self) -> float:
-        """Return how many bytes they have, more or less: to count them costs more than to send them."""
+        """Return the estimated size in bytes: counting exactly costs more than sending them."""
         return self.count * self.record_size
 
     @property
     def read(self) -> int:
-        """Return of how many records that were read this is what is left to be put."""
+        """Return the number of read records that this delivery covers."""
         return sum(len(source.offset) for source in self.sources)
 
     def place(self) -> str:
-        """Say which records these are: how many, and their offsets in each partition, or in some of many."""
+        """Describe the records: how many, and their offsets per partition (for some, where there are many)."""
         ends = [f"{each} from offset {first} to {self.offsets[each] - 1}" for each, first in self.starts.items()]
         more = [f"and those of {len(ends) - MOST_SHOWN} more partitions"] if len(ends) > MOST_SHOWN else []
         return ", ".join([f"{self.count}", *ends[:MOST_SHOWN], *more])
@@ -80,9 +80,9 @@ class Delivery:
     def to_put(
         self, columns: Sequence[str] | None, most: int, *, are_consumed_wanted: bool, heard: int | None = None
     ) -> Put:
-        """Return what gives the records to a task, with each put at most so many that were read.
+        """Return the call that gives the records to a task, each put made from at most ``most`` read records.
 
-        Of them it has these columns, and behind them how they were consumed.
+        It has the requested columns, followed by the records as consumed.
         """
         batches, read = self.batches, self.read
         ends = [*range(most, read, most), read] if read > most else []
@@ -92,7 +92,7 @@ class Delivery:
         return Put([*batches, *consumed], len(consumed), heard, ends)
 
     def without(self, partitions: set[TopicPartition]) -> Delivery:
-        """Return what remains when partitions are taken away (by where the records came from)."""
+        """Return the delivery without the records of some (original) partitions."""
         kept = [batch.filter(_not_from(batch, partitions)) for batch in self.batches]
         starts, offsets = (
             {partition: offset for partition, offset in each.items() if partition not in partitions}
@@ -105,12 +105,12 @@ class Delivery:
         return Delivery(batches, self.sources, starts, offsets, self.topics, failures, self.record_size)
 
     def split(self, count: int) -> tuple[Delivery, Delivery | None]:
-        """Return what is left of the first so many records that were read, and of the others, if there are any."""
+        """Return the part made from the first ``count`` read records, and the part from the others, if any."""
         read = self.read
         return (self, None) if read <= count else (self._cut(0, count), self._cut(count, read))
 
     def _cut(self, start: int, end: int) -> Delivery:
-        """Return the delivery of the records read from number ``start`` up to ``end``, which are numbered from 0."""
+        """Return the part made from read records ``start`` to ``end`` (exclusive), renumbered from 0."""
         sources, first = [], 0
         for source in self.sources:
             sources.append(source.slice(max(start - first, 0), max(end - first, 0)))
@@ -129,7 +129,7 @@ class Delivery:
         return piece
 
     def record(self, row: int) -> Consumed | None:
-        """Return the record that a row number stands for: rows are numbered through all sources."""
+        """Return the consumed record of a row number; rows are numbered through all sources."""
         for source in self.sources:
             if row < len(source.offset):
                 return Consumed(source, row)
@@ -138,7 +138,10 @@ class Delivery:
 
 
 class PutFailed(ConnectError):
-    """The task did not take records, for good, or its process ended meanwhile; its trace says first which records."""
+    """The task refused records with an error that is not retriable, or its process ended.
+
+    The trace names the records.
+    """
 
     code = "task.put"
     java_name = ConnectError.java_name
@@ -153,7 +156,7 @@ class PutFailed(ConnectError):
 
 @dataclass(frozen=True)
 class SentPut:
-    """A put that was sent, or several; ``follows`` says that they count only if all before them ended as was hoped."""
+    """One or several puts that were sent. With ``follows`` they count only if all before them succeeded."""
 
     delivery: Delivery
     answer: Future[PutDone]
@@ -163,47 +166,47 @@ class SentPut:
 class SentPuts:
     """The puts that were sent and are not settled, in order.
 
-    The first is, or was, the task's; those that follow wait in the stage, which need not wait for them then. What
-    follows is one put to begin with, and twice as many with each call that was taken behind another, as far as the
-    task is quick. Where one is left out it is one again, so what is sent in vain to a task that says something in
-    every put is no more than what it is given.
+    The first is with the task. Others wait in the stage, which so starts them without a round trip. A call holds one
+    put at first, and twice as many with each following call that was accepted, while the task is quick. After a
+    skipped put it holds one again. So a task that uses its context in every put is sent at most as much without effect
+    as it is given.
     """
 
     def __init__(self, takes_next: bool) -> None:
-        """``takes_next`` says that the stage knows of puts that follow."""
+        """``takes_next``: the stage accepts puts that follow others."""
         self._takes_next = takes_next
         self._puts: deque[SentPut] = deque()
         self._most = 1
         self._quick = MOST_PUTS
-        """How many puts a task does in the time that there is for those of a call."""
+        """How many puts the task can do in the target duration of a call."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of calls."""
         return len(self._puts)
 
     @property
     def first(self) -> SentPut:
-        """Return the one that is answered next."""
+        """Return the call that is answered next."""
         return self._puts[0]
 
     @property
     def is_more_than_one(self) -> bool:
-        """Return whether there are more puts than one, so that some may not have begun."""
+        """Return whether several puts are sent, so that some may not have started."""
         return any(put.follows for put in self._puts)
 
     @property
     def may_be_followed(self) -> bool:
-        """Return whether there is a put, and the next may be sent behind it."""
+        """Return whether a put is sent and another may follow it."""
         count = len(self._puts)
         if not self._takes_next or not 0 < count < MOST_CALLS:
             return False
         return count == 1 or sum(put.delivery.size for put in self._puts) < AHEAD_BYTES
 
     def most_to_follow(self, delivery: Delivery, most: int, *, is_tolerant: bool) -> int:
-        """Return how many records that were read may follow with one call, of which a put has ``most``.
+        """Return how many read records the next call may hold; one put has ``most``.
 
-        Unless failures are tolerated none follows with or behind a record that could not be converted: that one ends
-        the task when its turn has come.
+        Unless failures are tolerated, no record follows together with or after one that could not be converted: that
+        one fails the task when it is reached.
         """
         small = int(CALL_BYTES / max(1.0, most * delivery.record_size))
         plain = delivery.read
@@ -212,23 +215,23 @@ class SentPuts:
         return min(plain, most * max(1, min(self._most, self._quick, small)))
 
     def add(self, put: SentPut) -> None:
-        """Note that a put was sent."""
+        """Add a sent put."""
         self._puts.append(put)
 
     def settle(self, seconds: float) -> None:
-        """Note that the task took the first, and how long a put of it took."""
+        """Remove the first call, which was accepted; ``seconds`` is how long one put of it took."""
         self._quick = int(min(MOST_PUTS, QUICK_SECONDS / max(seconds, 1e-6)))
         if self._puts.popleft().follows:
             self._most = min(self._most * 2, MOST_PUTS)
 
     def forget(self) -> None:
-        """Note that the first was not taken or not given to the task; nor is what follows it."""
+        """Drop all calls: the first was refused or not given to the task, and so are those that follow it."""
         self._puts.clear()
         self._most = 1
 
 
 def deserializing(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Callable[[], Outcome]]:
-    """Have what was read deserialized, its rows numbered through all parts."""
+    """Start to deserialize what was read, with rows numbered through all parts."""
     firsts = accumulate((len(part.offset) for part in incoming), initial=0)
     return [pipeline.deserializing(part, first) for part, first in zip(incoming, firsts)]
 
@@ -240,9 +243,9 @@ def delivered(
     *,
     skip: Callable[[int], None] | None = None,
 ) -> Delivery:
-    """Wait for what was read, and transform it; ``skip`` is told how many failed where nobody wants to hear more.
+    """Wait for deserialized records, and transform them; ``skip`` is called with counts of unreported failures.
 
-    To convert much at once costs little more than to convert a few, however few the task is given at once.
+    Converting many records at once costs little more than a few, however few one put takes.
     """
     starts, offsets = bounds(incoming)
     delivery = Delivery(sources=tuple(incoming), starts=starts, offsets=offsets)
@@ -261,12 +264,12 @@ def delivered(
 
 
 def _counted_from(start: int, batch: Batch) -> Batch:
-    """Return a batch whose rows have numbers that are smaller by ``start``."""
+    """Return a batch with row numbers reduced by ``start``."""
     return batch.with_columns(row=pa.array(rows_of(batch) - np.int32(start))) if start else batch
 
 
 def bounds(parts: Iterable[Incoming]) -> tuple[Offsets, Offsets]:
-    """Return the first offset of each partition, and the one after its last; parts may be of one topic."""
+    """Return the first offset of each partition, and the one after its last. Several parts may be of one topic."""
     starts: Offsets = {}
     ends: Offsets = {}
     for part in parts:

@@ -1,4 +1,4 @@
-"""What ends a run from outside: a command of its host, or that the host is gone."""
+"""Ends a run from outside: on a command of its host, or when the host is lost."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from hearth_stage.plugin_call import Stopping
 log = logging.getLogger(__name__)
 
 HANGING_SECONDS = 5.0
-"""How much longer than it may take to drain a task that was told to stop may hang."""
+"""Extra seconds, beyond the time for draining, before a task that was told to stop is killed."""
 
 
 class RunEnd:
-    """Tells a run that it is to end, and sees to it that it does, whatever it is held up by.
+    """Tells a run to end, and enforces it when a plugin blocks.
 
-    It works on threads of its own while the run's waits for a plugin; the link's is never held up.
+    It works on its own threads while the run's thread waits for a plugin; the link's thread is never blocked.
     """
 
     def __init__(self, task: str, event_queue: EventQueue) -> None:
         self._task, self.event_queue = task, event_queue
         self._label = current_label()
         self.begun = threading.Event()
-        """Set when the run is to end: no record is tried again from then on."""
+        """Set when the run should end: no record is retried from then on."""
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._stages: list[Stage] = []
@@ -44,32 +44,32 @@ class RunEnd:
         return self._over.is_set()
 
     def watch(self, stage: Stage) -> None:
-        """Have this stage hear of the end, too; one that comes late hears at once that the host is gone."""
+        """Notify this stage of the end too; immediately, if the host is already lost."""
         with self._lock:
             self._stages.append(stage)
             if self._lost is not None:
                 stage.let_go(self._lost)
 
     def guard(self, drain_seconds: float) -> None:
-        """From now on end by force what hangs for longer than a task may take to drain."""
+        """Start the thread that kills what hangs for longer than a task may take to drain."""
         threading.Thread(target=self._guard, args=(drain_seconds,), name="stop", daemon=True).start()
 
     def complete(self) -> None:
-        """Note that the run has ended; its process may carry another from now on."""
+        """Mark the run as ended; its process may run another from now on."""
         self._over.set()
         self.begun.set()
 
     def on_command(self, command: Command) -> None:
-        """Pass a command on to the loop, and begin the end where it is one."""
+        """Pass a command to the loop, and start the end if it is a stop."""
         self.event_queue.put(command)
         if isinstance(command, ENDS):
             self.begun.set()
 
     def on_lost(self, reason: str = "the link to the host is gone") -> None:
-        """End this run: by its own doing if that takes a moment, else by force, and its process with it.
+        """End this run because its host is lost: gracefully if that is quick, else by killing the process.
 
-        Whoever waits for a plugin, or to try a record again, hears at once. The stages die with the process. Runs that
-        share it begin anew then: another run of this one's task may have begun elsewhere (invariant 4).
+        Waits for a plugin or a retry end at once. The stages die with the process. Other runs in the process restart
+        then: another run of this task may have started elsewhere (invariant 4).
         """
         self.begun.set()
         self._let_go(HostLost(reason))
@@ -78,7 +78,7 @@ class RunEnd:
     def _last_resort(self) -> None:
         if not self._over.wait(LAST_RESORT_SECONDS):
             with about(self._label):
-                log.error("%s is ended by force, it did not end within %g s after its host was lost",
+                log.error("the process of %s is killed: the run did not end within %g s after its host was lost",
                           self._task, LAST_RESORT_SECONDS)  # fmt: skip
             os._exit(1)
 
@@ -90,7 +90,7 @@ class RunEnd:
                 stage.let_go(lost)
 
     def _guard(self, drain_seconds: float) -> None:
-        """End waits before the next attempt at a record, and in the end what hangs."""
+        """End waits for the next retry, and kill what hangs after the timeout."""
         self.begun.wait()
         if self._over.is_set():
             return
@@ -99,7 +99,7 @@ class RunEnd:
                 stage.notify(Stopping())
         if not self._over.wait(drain_seconds + HANGING_SECONDS):
             with about(self._label):
-                log.warning("the stage process of %s is ended by force: the task did not stop in time", self._task)
+                log.warning("the stage process of %s is killed: the task did not stop in time", self._task)
             for stage in self._watched():
                 stage.kill()
 

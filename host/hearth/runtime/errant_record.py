@@ -1,4 +1,4 @@
-"""Records that a sink's task itself found bad (KIP-610), as the runtime takes its reports."""
+"""Reports by a sink task of records it found bad (KIP-610)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hearth_stage.task_call import ReportRecord
 
 
 def take_report(tolerance: Tolerance, event_queue: EventQueue, request: Request, report: ReportRecord) -> None:
-    """Report a record that the task itself found bad, and answer when its dead letter is kept.
+    """Report a record that the task found bad, and answer the request when its dead letter is written.
 
-    Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
+    Where nothing is tolerated the task fails even if it ignores the answer: its loop is notified before it is
+    answered.
     """
     if report.made:
         event_queue.put(MadeRecord(request, report))
@@ -26,7 +27,7 @@ def take_report(tolerance: Tolerance, event_queue: EventQueue, request: Request,
 def report_errant(
     tolerance: Tolerance, event_queue: EventQueue, request: Request, error: ErrorInfo, record: Consumed
 ) -> None:
-    """Report a record as it was read, or as it would have been."""
+    """Report a record in its consumed form."""
     try:
         letter = tolerance.report(reported_by_task(error), record)
     except ConnectError as exceeded:

@@ -1,6 +1,6 @@
-"""The event queue of a running task: what its host, its stages and its own context tell it, from whatever thread.
+"""The event queue of a running task: commands and messages of its host, stages and context, from any thread.
 
-It is the first thing a run has, so nothing is told too early: what arrives before there is a loop waits for it.
+It is created first, so that events which arrive before the loop exists wait for it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hearth_stage.task_call import ContextRequest, ReportRecord
 
 @dataclass(frozen=True)
 class StageEnded:
-    """A stage process is gone, or said what the protocol does not know."""
+    """A stage process ended, or sent a message that the protocol does not know."""
 
     stage: Stage
 
 
 @dataclass(frozen=True)
 class Errant:
-    """A record the task reported although nothing is tolerated: what it belongs to must not count as done."""
+    """A record the task reported although nothing is tolerated: its offset must not be committed."""
 
     partition: TopicPartition
     offset: int
@@ -37,21 +37,21 @@ class Errant:
 
 @dataclass(frozen=True)
 class MadeRecord:
-    """A record the task made and reported: it has to be converted first, which only the loop may ask for."""
+    """A record the task created and reported. It must be converted first, which only the loop may do."""
 
     request: Request
     report: ReportRecord
 
 
 Item = Command | Said | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
-"""An error is what the task raised in a poll, or that the host is lost."""
+"""An error is one that the task raised in a poll, or the loss of the host."""
 
 
 class EventQueue:
-    """What was told and not taken yet, in the order it came.
+    """Events that were not taken yet, in order of arrival.
 
-    A loop waits in one place for everything: here, while a task works, or where its client waits for a broker, from
-    which it is then ``fetched``.
+    A loop waits in one place for everything: here, while a task works, or in its Kafka client, which ``fetched`` wakes
+    when an event arrives.
     """
 
     def __init__(self) -> None:
@@ -61,22 +61,22 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to take."""
+        """Return whether the queue is empty."""
         return self._items.empty()
 
     def put(self, item: Item) -> None:
-        """Tell the task something; may be called from any thread."""
+        """Add an event; may be called from any thread."""
         self._put(item)
 
     def wake(self) -> None:
-        """End a wait for the event queue: something has come that is looked for elsewhere."""
+        """End a wait for the queue without an event: something arrived elsewhere."""
         self._put(None)
 
     @contextmanager
     def fetched(self, fetch: Callable[[], None]) -> Iterator[None]:
-        """Call ``fetch`` when something comes during this block, or is there: the loop waits elsewhere meanwhile.
+        """Call ``fetch`` when an event is present or arrives during this block, while the loop waits elsewhere.
 
-        It is called on any thread, once for each item, and must not block.
+        It is called on any thread, once per event, and must not block.
         """
         with self._fetching:
             self._fetch = fetch
@@ -96,7 +96,7 @@ class EventQueue:
                 self._fetch()
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
-        """Yield what is there, waiting at most so long for the first of it."""
+        """Yield the events present, waiting at most ``seconds`` for the first."""
         try:
             item = self._items.get(timeout=seconds) if seconds > 0 else self._items.get_nowait()
             while True:

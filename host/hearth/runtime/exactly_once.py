@@ -1,4 +1,4 @@
-"""Records and the offsets they were read up to in one transaction: a source that repeats nothing (KIP-618)."""
+"""Exactly-once sources: records and their source offsets in one transaction (KIP-618)."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from hearth_api import ConnectError, TransactionBoundary
 log = logging.getLogger(__name__)
 
 COMMIT_SHARE = 8
-"""While more waits a transaction goes on for so many times as long as its predecessor's commit took."""
+"""A transaction lasts this many times as long as the previous commit, while more records wait."""
 LONGEST_SECONDS = 1.0
-"""Who reads committed records sees those of a poll within this time, whatever waits."""
+"""Consumers that read committed records see those of a poll within this time, whatever waits."""
 
 _COMMIT, _ABORT = "commit", "abort"
 _FENCED = (ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED)
 
 
 class TransactionExpired(ConnectError):
-    """The producer of a task may write no more: brokers have ended its transaction, or another run has begun."""
+    """The task's producer may not write any more: its transaction expired, or another run of the task started."""
 
     code = "task.transaction"
 
     def __init__(self, task: str) -> None:
         super().__init__(
-            f"the transaction of task {task} expired before it was committed, or another run of the task has begun",
-            hint="let producer.override.transaction.timeout.ms be longer than a transaction lasts, or end each "
-            "earlier: by transaction.boundary=poll, or by a shorter transaction.boundary.interval.ms",
+            f"the transaction of task {task} expired before it was committed, or another run of the task has started",
+            hint="set producer.override.transaction.timeout.ms to more than a transaction takes, or make transactions "
+            "shorter: transaction.boundary=poll, or a shorter transaction.boundary.interval.ms",
         )
 
 
 class ExactlyOnce(Guarantee):
-    """Ends transactions where their boundary says, with the offsets of all that was polled in them (invariants 1, 2).
+    """Commits a transaction at each boundary, with the offsets of everything polled in it (invariants 1, 2).
 
-    A boundary lies between polls, or where the task has said. At ``poll`` a transaction ends with each, unless others
-    wait already: then they join it for a while, for a commit takes longer than a poll. Nothing is sent while one is
-    committed; what was polled meanwhile is made ready.
+    A boundary lies between polls, or where the task requests it. With ``poll`` a transaction ends after each poll. If
+    other polls already wait, they join it for a while, because a commit takes longer than a poll. Nothing is sent
+    during a commit; what was polled meanwhile is prepared.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ExactlyOnce(Guarantee):
         wake: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """``is_calm`` says that nothing waits that was polled, ``wake`` ends a wait of the loop, from any thread."""
+        """``is_calm``: no polled records wait. ``wake`` ends a wait of the loop, from any thread."""
         self._plan, self._transaction = plan, transaction
         self._send_buffer, self._producer = send_buffer, producer
         self._observer, self._tell, self._tell_commit = observer, tell, tell_commit
@@ -84,23 +84,23 @@ class ExactlyOnce(Guarantee):
 
     @property
     def may_take(self) -> bool:  # type: ignore[override]
-        """Return whether what is polled next belongs to this transaction, or may be made ready for the next."""
+        """Return whether the next poll belongs to this transaction, or may be prepared for the next."""
         return self._ending is None
 
     @property
     def may_send(self) -> bool:  # type: ignore[override]
-        """Return whether no commit is under way."""
+        """Return whether no commit is in progress."""
         return self._commit is None
 
     @property
     def is_settled(self) -> bool:  # type: ignore[override]
-        """Return whether no transaction is to end; one without a boundary is dropped with its producer."""
+        """Return whether no transaction has to end. One without a boundary is aborted when the producer closes."""
         is_due = self._has_taken and not self._transaction.is_bound_by_task
         return self._commit is None and self._ending is None and not is_due
 
     @property
     def due(self) -> float:  # type: ignore[override]
-        """Return when the transaction is to end, unless that waits for the broker, or its end is to be looked at."""
+        """Return when to end the transaction or check its commit; infinite while that waits for the broker."""
         if self._commit is not None:
             return -math.inf if self._commit.done() else math.inf
         if self._ending is not None or self._is_due():
@@ -108,34 +108,34 @@ class ExactlyOnce(Guarantee):
         return self._next if self._has_taken and self._is_timed else math.inf
 
     def admit(self, prepared: Prepared) -> None:
-        """Refuse records for the task's own offsets topic: who reads that would wait for their transaction."""
+        """Refuse records for the task's own offsets topic: its readers would wait for their transaction."""
         topics = [topic for outgoing, _ in prepared.outgoing for topic, _, _ in outgoing.by_topic]
         if not set(topics).isdisjoint(self._transaction.topics):
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled",
-                hint="let the connector write to another topic, or name another one by offsets.storage.topic",
+                hint="write to another topic, or set offsets.storage.topic to another one",
             )
 
     def taken(self, *, is_whole: bool) -> None:
-        """Count records to the transaction."""
+        """Add records to the transaction."""
         if not self._has_taken:
             self._has_taken, self._begin = True, self._clock()
         self._is_whole = is_whole
 
     def rest(self, *, is_resting: bool) -> None:
-        """Let no transaction stay open while the task rests: it would expire."""
+        """Keep no transaction open while the task is not polled: it would expire."""
         self._is_resting = is_resting
 
     def end_transaction(self, *, aborts: bool) -> None:
-        """End it behind what was taken."""
+        """End the transaction after the records taken so far."""
         self._ending = _ABORT if aborts else _COMMIT
 
     def tell(self, records: list[list[Any]]) -> None:
-        """Keep it until the transaction is committed."""
+        """Keep the records until the transaction is committed."""
         self._told += records
 
     def step(self) -> None:
-        """End the transaction when that is due and all of it is answered for, and see how a commit has ended."""
+        """End the transaction when that is due and all its records are acknowledged; check a running commit."""
         if self._commit is not None:
             if not self._commit.done():
                 return
@@ -146,11 +146,11 @@ class ExactlyOnce(Guarantee):
             self._end()
 
     def finish(self) -> None:
-        """Drop what has no boundary, or did not come to it in time: it is read again."""
+        """Abort a transaction that has not reached its boundary: its records are read again."""
         self._producer.close()
 
     def save(self) -> None:
-        """Commit nothing but what is being committed, and drop the rest at once."""
+        """Wait for a commit in progress, and abort everything else."""
         commit, deadline = self._commit, self._clock() + self._plan.settings.flush_timeout
         with suppress(Exception):
             while commit is not None and not commit.done() and self._clock() < deadline:
@@ -160,7 +160,7 @@ class ExactlyOnce(Guarantee):
         self._producer.close()
 
     def reason(self, error: Exception) -> Exception:
-        """Return why the producer was fenced, where that is what happened."""
+        """Return ``TransactionExpired`` if the producer was fenced, else the error."""
         is_fenced = isinstance(error, KafkaError) and error.number in _FENCED
         return TransactionExpired(self._plan.name) if is_fenced else error
 
@@ -169,7 +169,7 @@ class ExactlyOnce(Guarantee):
         return self._transaction.boundary == TransactionBoundary.INTERVAL
 
     def _is_due(self) -> bool:
-        """Return whether the transaction is to end here, between two polls."""
+        """Return whether the transaction should end here, between two polls."""
         if not (self._has_taken and self._is_whole) or self._transaction.is_bound_by_task:
             return False
         if self._is_timed:
@@ -178,13 +178,13 @@ class ExactlyOnce(Guarantee):
         return self._is_calm() or self._clock() - self._begin >= together
 
     def _end(self) -> None:
-        """Commit what was taken, or only its offsets where the task wants the records dropped."""
+        """Commit what was taken, or only its offsets if the task aborts the transaction."""
         ending, self._ending, self._has_taken = self._ending, None, False
         self._next = self._clock() + self._transaction.interval
         if ending == _ABORT and not self._producer.is_open:
-            log.warning("the task wants its transaction aborted, which has no records")
+            log.warning("the task requested the abort of a transaction that has no records")
         elif ending == _ABORT:
-            log.info("the transaction is aborted, as the task wants it")
+            log.info("the transaction is aborted, as the task requested")
             self._producer.abort()
         if offsets := self._send_buffer.positions.committable():
             self._producer.send_offsets(self._rows(offsets))

@@ -1,4 +1,4 @@
-"""What the executor in which a task runs takes of its machine's processors: all of its processes together."""
+"""Processor time of the task's executor: the sum of all its processes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from hearth.link.link_call import ExecutorUsage
 
 EXECUTOR = "HEARTH_EXECUTOR"
-"""The variable in which Spark's daemon leaves the process id of its executor to all that is forked from it."""
+"""Environment variable with the process id of the executor, set by Spark's daemon for the processes it forks."""
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def executor_usage() -> ExecutorUsage:
-    """Measure the executor; it takes some ten milliseconds where it has hundreds of processes.
+    """Measure the executor; takes about 10 ms with hundreds of processes.
 
-    On systems without ``/proc`` nothing is known.
+    Systems without ``/proc`` report nothing.
     """
     root = int(os.environ.get(EXECUTOR) or os.getpid())
     found = dict(_processes())
@@ -29,14 +29,14 @@ def executor_usage() -> ExecutorUsage:
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in found.items():
         children.setdefault(parent, []).append(pid)
-    for pid in tree:  # grows while it is gone through
+    for pid in tree:  # grows during the iteration
         tree += children.get(pid, [])
     seconds = sum(found[pid][1] for pid in tree) / _TICKS
     return ExecutorUsage(seconds, float(_processors()), time.monotonic())
 
 
 def _processes() -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield of each process its parent and its CPU, with that of its children that have ended, in ticks."""
+    """Yield each process with its parent and its CPU ticks, including those of its ended children."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(_PROC):
             if entry.name.isdigit():
@@ -47,5 +47,5 @@ def _processes() -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _processors() -> int:
-    """Return how many processors this process may use, as far as the kernel says so by its affinity."""
+    """Return how many processors this process may use, by its CPU affinity."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What a source is promised of its records: how those that are sent become durable, and its positions move on."""
+"""Delivery guarantees of a source: how sent records become durable and when positions are committed."""
 
 from __future__ import annotations
 
@@ -21,73 +21,73 @@ from hearth_stage.channel import CallTimeout
 log = logging.getLogger(__name__)
 
 WAIT_MS = 50
-"""So long a loop that ends waits for its broker before it looks for other news."""
+"""Milliseconds that a stopping loop waits for its broker before it checks for other events."""
 
 LISTEN_SECONDS = 1.0
-"""How often it is looked whether a host that was silent has said something."""
+"""How often to check whether a silent host has sent something."""
 
 Tell = Callable[[list[list[Any]]], None]
 
 
 class Guarantee(ABC):
-    """Says when positions are committed, and with what; its loop asks it in every round.
+    """Decides when positions are committed and with what; the loop calls it in every round.
 
-    All is called by the loop. After ``finish`` and ``save`` the producer is closed.
+    All methods are called by the loop's thread. After ``finish`` and ``save`` the producer is closed.
     """
 
     may_take = True
-    """Whether the loop may deal with what was polled next."""
+    """Whether the loop may process the next poll."""
     may_send = True
     """Whether records may go to the producer."""
     is_settled = True
-    """Whether all that is done is committed, as far as it will be."""
+    """Whether everything that can be committed is committed."""
     due = 0.0
-    """When there is something to do next, by the loop's clock."""
+    """When ``step`` has something to do next, by the loop's clock."""
 
     @abstractmethod
     def admit(self, prepared: Prepared) -> None:
-        """Raise ``ConnectError`` for records that may not be sent so."""
+        """Raise ``ConnectError`` for records that may not be sent."""
 
     @abstractmethod
     def taken(self, *, is_whole: bool) -> None:
-        """Note that records were submitted; ``is_whole`` where they are all that was polled together, or its end."""
+        """Note that records were submitted; ``is_whole`` if they are all of a poll, or its end."""
 
     @abstractmethod
     def rest(self, *, is_resting: bool) -> None:
-        """Note that the task is not polled any more, because it is paused or stops, or that it is again."""
+        """Note whether polling stopped, because the task is paused or stops."""
 
     @abstractmethod
     def end_transaction(self, *, aborts: bool) -> None:
-        """Do what the task asked for: to end its transaction here."""
+        """End the transaction here, as the task requested."""
 
     @abstractmethod
     def tell(self, records: list[list[Any]]) -> None:
-        """Let the task know which records are done."""
+        """Notify the task which records are done."""
 
     @abstractmethod
     def step(self) -> None:
-        """Commit where that is due, without waiting for a broker."""
+        """Commit if that is due, without waiting for a broker."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Commit for the last time: the task has drained, or its time for that is over."""
+        """Commit for the last time: the task has drained, or its time for draining is over."""
 
     @abstractmethod
     def save(self) -> None:
-        """Commit what may be when the task has failed; what else goes wrong is only noted, but for ``HostLost``."""
+        """Commit what is possible after the task failed; log further errors, but raise ``HostLost``."""
 
     @abstractmethod
     def reason(self, error: Exception) -> Exception:
-        """Return what a task fails with: the error, or one that says more."""
+        """Return the error that the task fails with: this one, or one that explains it."""
 
 
 class AtLeastOnce(Guarantee):
-    """Positions of records that brokers have are stored by the host, every so often (invariants 1 and 2).
+    """Has the host store the positions of acknowledged records at intervals (invariants 1 and 2).
 
-    A host that does not answer may have died, and another run have begun that reads again what is not stored: nothing
-    is taken until the host is heard again. One that is there and cannot store holds up nobody, as in Kafka Connect.
-    Who stood still, maybe with its host, takes nothing until that could store a position, which it stores again where
-    there is no other: brokers refuse what comes from a host that another follows.
+    A host that does not answer may have died, and another run may have started and read again what is not stored: no
+    records are taken until the host is heard again. A host that answers and cannot store does not block the task, as
+    in Kafka Connect. A task that was suspended, maybe with its host, takes nothing until the host has stored a
+    position (the last one again if there is no new one): brokers refuse writes of a host that was replaced.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class AtLeastOnce(Guarantee):
         tell_commit: Callable[[], None] | None,
         clock: Callable[[], float],
     ) -> None:
-        """``tell_commit`` is called after each commit, where somebody wants to hear of it."""
+        """``tell_commit``, if given, is called after each commit."""
         self._link, self._send_buffer, self._producer = link, send_buffer, producer
         self._event_queue, self._observer, self._settings = event_queue, observer, settings
         self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
@@ -115,37 +115,37 @@ class AtLeastOnce(Guarantee):
 
     @property
     def may_take(self) -> bool:  # type: ignore[override]
-        """Return whether this run counts for all that is known, so that what it sends does not come again."""
+        """Return whether this run is current as far as is known, so that what it sends is not sent by another too."""
         return self._silent_since is None and not self._link.pause_detector.look()
 
     @property
     def due(self) -> float:  # type: ignore[override]
-        """Return when a commit is due: none is where nothing has come since the last, and nobody hears of it."""
+        """Return when the next commit is due; never, if there is nothing new to commit and nobody to notify."""
         if self._link.pause_detector.is_open:
             return self._next if self._is_asking else 0.0
         is_needless = self._tell_commit is None and not self._unstored and self._send_buffer.positions.is_told
         return math.inf if is_needless else self._next
 
     def admit(self, prepared: Prepared) -> None:
-        """Admit all: whatever is sent, its position follows."""
+        """Admit everything."""
 
     def taken(self, *, is_whole: bool) -> None:
-        """Do nothing: what becomes of each record counts."""
+        """Do nothing: positions follow the acknowledgements of records."""
 
     def rest(self, *, is_resting: bool) -> None:
-        """Do nothing: time goes on for a task that rests."""
+        """Do nothing: commits continue while the task is not polled."""
 
     def end_transaction(self, *, aborts: bool) -> None:
-        """Do nothing: a task without transactions has no end of them."""
+        """Do nothing: there are no transactions."""
 
     def tell(self, records: list[list[Any]]) -> None:
-        """Tell at once."""
+        """Notify the task at once."""
         self._tell(records)
 
     def step(self) -> None:
-        """Commit every so often, and at once where a host that was silent is heard, as by the command to stop.
+        """Commit at intervals, and at once when a silent host is heard again, for example by a command to stop.
 
-        After a standstill it commits at once as well, and until that is done.
+        After a suspension it commits at once as well, and repeats that until it succeeds.
         """
         if self._link.pause_detector.look() and not self._is_asking:
             self._is_asking, self._next = True, self._clock()
@@ -166,26 +166,26 @@ class AtLeastOnce(Guarantee):
         self._commit()
 
     def save(self) -> None:
-        """Wait for what is on its way, at most as long as a commit may take, and commit what is acknowledged."""
+        """Wait for records in flight, at most as long as a commit may take, and commit what is acknowledged."""
         try:
             self._await_acknowledgements()
         except HostLost:
             raise
         except Exception as error:
-            log.warning("its last records are not waited for: %s", error)
+            log.warning("stopped waiting for the acknowledgement of the last records: %s", error)
         finally:
             self._producer.close()
         try:
             self._commit()
         except Exception as error:
-            log.warning("its last commit: %s", error)
+            log.warning("the last commit failed: %s", error)
 
     def reason(self, error: Exception) -> Exception:
         """Return the error."""
         return error
 
     def _commit(self) -> None:
-        """Store what is committable; what cannot be stored now is kept for the next time."""
+        """Store committable positions; keep what cannot be stored now for the next commit."""
         self._unstored += self._send_buffer.positions.committable()
         began = self._link.heard_at
         try:
@@ -198,7 +198,7 @@ class AtLeastOnce(Guarantee):
             self._silent_since = began if is_silent else None
             if is_silent or self._is_asking:
                 self._next = self._clock() + LISTEN_SECONDS
-            self._observer.commit_failed(f"they are kept: {error}")
+            self._observer.commit_failed(f"they are kept for the next commit: {error}")
             return
         self._silent_since = None
         if self._is_asking:

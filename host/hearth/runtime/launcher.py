@@ -1,4 +1,4 @@
-"""The launcher: what puts a task somewhere to run. Spark is one; tests bring another."""
+"""The launcher places tasks where they run. Spark is one implementation; tests have another."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hearth.runtime.plan import TaskPlan
 
 @dataclass(frozen=True)
 class RunLoss:
-    """Why a run ended although nobody stopped it and its task did not fail, so that it is to begin anew.
+    """Why a run ended without being stopped and without a failure of its task, so that it restarts.
 
-    ``was_shared`` where a process has ended that it shared with others, nobody knows by whose doing; ``is_suspect``
-    where such a process let this run down, which may be its own doing.
+    ``was_shared``: a process that it shared with other tasks ended, and any of them may be the cause. ``is_suspect``:
+    such a process failed during this run, which may be the cause.
     """
 
     reason: str
@@ -35,10 +35,10 @@ class RunLoss:
 
 @dataclass(frozen=True)
 class TaskLaunch:
-    """What a launcher carries to where a task runs: which run it is, and how it finds and enters its host.
+    """What a launcher sends to the executor: which run to start, and how to reach and authenticate to the host.
 
-    Everything else, settings and secrets above all, the host tells whom it has let in. ``shares`` is with whom it
-    shares its processes: all on an executor that say the same; nobody where it says nothing.
+    The host sends everything else, secrets included, after authentication. ``shares`` names the group of tasks that
+    share a process on an executor; empty for none.
     """
 
     connector: str
@@ -65,7 +65,7 @@ class TaskLaunch:
 
 @dataclass(frozen=True)
 class TaskEnd:
-    """A task's run is over; ``loss`` says why when it was not the task's own end."""
+    """A task's run ended; ``loss`` is set when neither a stop nor the task itself ended it."""
 
     connector: str
     task: int
@@ -82,19 +82,19 @@ class Launcher(Protocol):
     """Runs tasks. Every method may be called from any thread and returns at once."""
 
     def start(self) -> None:
-        """Begin to warm up; tasks launched before it is done wait."""
+        """Start to warm up; tasks launched before that is done wait."""
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
-        """Run a task; ``on_end`` is called once, on another thread, when its run is over.
+        """Run a task; ``on_end`` is called once, on another thread, when its run ends.
 
-        The plan stays here, but for the environments that it names.
+        Only the environments that the plan names are sent to the executor.
         """
 
     def has_begun(self, connector: str, task: int) -> None:
-        """Take note that a task's run has begun, as it has said itself."""
+        """Note that a task's run has started, as the task reported."""
 
     def cancel(self, connector: str, task: int) -> None:
-        """End a task's run by force; does nothing when it is not running."""
+        """Kill a task's run; does nothing when it is not running."""
 
     def stop(self) -> None:
-        """End everything that runs and free what it runs on."""
+        """Stop all tasks and release their resources."""

@@ -1,10 +1,10 @@
-"""A task's end of the link to its host: commands out; states and source offsets back.
+"""A task's end of the link to its host: receives commands, sends states and source offsets.
 
-A task makes one encrypted connection, to nobody but the holder of the certificate it was given, then shows the token
-of its generation and is told its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
+A task opens one encrypted connection, only to the holder of the certificate it was given, authenticates with the token
+of its generation and receives its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
 operations: ``hello``, ``status``, ``log``, ``topics.add``, ``offsets.read``, ``offsets.write`` and ``tokens.get`` from
-the task, commands to it and the levels of its log, and ``alive`` both ways. Who hears nothing for a while takes the
-other for lost.
+the task, commands and log levels to the task, and ``alive`` in both directions. Either side takes the other for lost
+after a period of silence.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ from hearth_stage.token_call import GivenToken
 R = TypeVar("R")
 
 TOKEN_SECONDS = 35.0
-"""How long a task waits for a token; its host waits a little less for the provider."""
+"""Seconds that a task waits for a token; its host waits a little less for the provider."""
 CONNECT_SECONDS = 5.0
-"""How long a task tries to connect: a network that lets nothing through does not say so."""
+"""Connect timeout in seconds: a firewall may drop packets silently."""
 
 
 class HostLost(ChannelClosed):
-    """The link to the host broke, so the task stops: another run of it may have begun elsewhere."""
+    """The link to the host broke, so the task stops: another run of it may have started elsewhere."""
 
     code = "task.host_lost"
 
 
 class HostUnreachable(ConnectError):
-    """The host is not where the task was told it would be."""
+    """The host cannot be reached at the address that the task was given."""
 
     code = "task.host_unreachable"
 
@@ -73,18 +73,18 @@ class HostUnreachable(ConnectError):
 
 @dataclass(frozen=True)
 class Welcome:
-    """What a host tells a task it has let in: its plan, and whether it is to rest at first."""
+    """The host's answer to an admitted task: its plan, and whether it starts paused."""
 
     plan: TaskPlan
     is_paused: bool
 
 
 class TaskLink:
-    """The task's end, connected and admitted: commands arrive as calls of ``on_command`` on the link's thread.
+    """The task's end of the link, connected and admitted; calls ``on_command`` for each command on the link's thread.
 
-    ``on_lost`` is called on that thread when the host is gone, also where it does not let the task in; the task then
-    stops itself. Neither may block. Raises ``HostUnreachable`` where the host is not found at the address, and another
-    ``ConnectError`` when it does not expect this task any more.
+    ``on_lost`` is called on that thread when the host is lost, or does not admit the task; the task then stops.
+    Neither may block. Raises ``HostUnreachable`` if the host cannot be reached, and another ``ConnectError`` if it no
+    longer expects this task.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class TaskLink:
     ) -> None:
         self._on_command = on_command
         self.heard_at = time.monotonic()
-        """When the host has last said something of itself, that it is there at least."""
+        """When the host last sent anything, at least a heartbeat."""
         self.pause_detector = PauseDetector()
         try:
             connection = _reach(address)
@@ -115,15 +115,15 @@ class TaskLink:
             on_command(COMMANDS[told.command]())
 
     def status(self, state: str, trace: str | None = None) -> None:
-        """Report a state; returns when the host has it."""
+        """Report a state; returns when the host has received it."""
         self._call(TellStatus(state, trace))
 
     def say(self, line: LogLine) -> None:
-        """Have the host log a line; raises ``ChannelClosed`` when it is gone."""
+        """Send a log line to the host; raises ``ChannelClosed`` when it is lost."""
         self._channel.notify(line)
 
     def add_topics(self, topics: list[str]) -> None:
-        """Tell the host which topics the task touches; a host that is gone is told of otherwise."""
+        """Report the topics that the task uses; a lost host is detected elsewhere."""
         with contextlib.suppress(ChannelClosed):
             self._channel.notify(AddTopics(topics))
 
@@ -134,20 +134,20 @@ class TaskLink:
     def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
         """Store offsets; they are durable when this returns.
 
-        Raises ``CallTimeout`` when the host is there and its store takes longer, which may be tried again, and
-        ``HostLost`` when there is nobody to try it with.
+        Raises ``CallTimeout`` when the host is alive and its store takes longer, which may be retried, and
+        ``HostLost`` when the link is closed.
         """
         self._call(WriteOffsets(offsets), timeout)
 
     def token(self, source: str) -> GivenToken:
-        """Return a token for a client of the task; raises ``ConnectError`` where the host has none now."""
+        """Return a token for a client of the task; raises ``ConnectError`` if the host has none now."""
         try:
             return self._call(GetToken(source), TOKEN_SECONDS)
         except RemoteError as error:
             raise NoToken(error.info.message) from error
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._channel.close()
 
     def _call(self, call: Call[R], timeout: float = 60) -> R:
@@ -165,7 +165,7 @@ class TaskLink:
         elif isinstance(message, Alive):
             say_alive(self._channel)
         elif isinstance(message, AskUsage):
-            from hearth.runtime.executor_usage import executor_usage  # which few hosts ask for
+            from hearth.runtime.executor_usage import executor_usage  # few hosts ask for it
 
             request.answer(lambda _: executor_usage())
         elif isinstance(message, SetLevels):
@@ -173,7 +173,7 @@ class TaskLink:
 
 
 def _reach(address: LinkAddress) -> EncryptedSocket:
-    """Connect to the host and make sure that it is the host."""
+    """Connect to the host and verify its certificate."""
     connection = socket.create_connection((address.host, address.port), timeout=CONNECT_SECONDS)
     encrypted = EncryptedSocket(connection, client_context(address.certificate), is_server=False)
     try:

@@ -1,4 +1,4 @@
-"""The observer of a running task: what becomes of its records, batch by batch, and who wants to know that."""
+"""The observer of a running task: receives what happens to records, batch by batch, and reports it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Counts:
-    """How many records came so far in a run: one that is sent or put again counts again.
+    """Record counts of a run; a record that is sent or put again counts again.
 
-    What was polled and neither failed nor went on was dropped by a transformation.
+    Polled records that neither failed nor were sent were dropped by a transformation.
     """
 
     polled: int = 0
@@ -37,15 +37,14 @@ class Counts:
     skipped: int = 0
     dead_lettered: int = 0
     commits: int = 0
-    """Commits that are done, not records."""
+    """Number of completed commits, not records."""
 
 
 class TaskObserver(FailureLog):
-    """Hears from the loops what they do, and passes it on: statuses and topics to the host, lines to the log.
+    """Receives events from the loops; reports states and topics to the host, and writes the log.
 
-    It is told of batches, never of a single record that nothing is wrong with, and nothing waits for it but a status,
-    which the host has when the call returns. ``failed``, ``failed_unseen`` and ``dead_lettered`` may be called from
-    any thread, the others by the loop.
+    It receives batches, and single records only if they failed. Only a state blocks the caller, until the host has it.
+    ``failed``, ``failed_unseen`` and ``dead_lettered`` may be called from any thread, the others by the loop.
     """
 
     def __init__(self, task: str, link: TaskLink, settings: TaskSettings) -> None:
@@ -58,12 +57,12 @@ class TaskObserver(FailureLog):
     # What the task is -----------------------------------------------------------------------------------------
 
     def runs(self, *, is_paused: bool) -> None:
-        """The task runs, or rests, from now on."""
-        log.info("the task %s in process %d of %s", "rests" if is_paused else "runs", os.getpid(), platform.node())
+        """The task runs, or is paused, from now on."""
+        log.info("the task %s in process %d of %s", "is paused" if is_paused else "runs", os.getpid(), platform.node())
         self._link.status("PAUSED" if is_paused else "RUNNING")
 
     def ended(self, error: Exception | None) -> None:
-        """The run is over; with an error it failed, unless that is the loss of its host or of a process it shares."""
+        """The run ended; an error is a failure, unless its host or a shared process was lost."""
         state, trace = "UNASSIGNED", None
         if error is None:
             log.info("the task has stopped")
@@ -76,21 +75,21 @@ class TaskObserver(FailureLog):
             self._link.status(state, trace)
 
     def assigned(self, partitions: Collection[TopicPartition]) -> None:
-        """Partitions are the task's from now on."""
-        log.info("partitions are assigned: %s", _named(partitions))
+        """Partitions were assigned to the task."""
+        log.info("partitions assigned: %s", _named(partitions))
 
     def revoked(self, partitions: Collection[TopicPartition], *, are_lost: bool) -> None:
-        """Partitions are the task's no longer; of those that are lost nothing was committed."""
+        """Partitions were revoked; nothing was committed for lost ones."""
         if partitions:
             log.log(
                 logging.WARNING if are_lost else logging.INFO,
-                "partitions are %s: %s", "lost" if are_lost else "given back", _named(partitions),
+                "partitions %s: %s", "lost" if are_lost else "revoked", _named(partitions),
             )  # fmt: skip
 
     # Good records ---------------------------------------------------------------------------------------------
 
     def polled(self, count: int) -> None:
-        """The task returned records, or they were read for it."""
+        """The task returned records, or the consumer read them."""
         self.counts.polled += count
 
     def sent(self, count: int) -> None:
@@ -98,17 +97,17 @@ class TaskObserver(FailureLog):
         self.counts.sent += count
 
     def acknowledged(self, count: int, topics: Iterable[str]) -> None:
-        """The broker has records; ``topics`` are among theirs, all of which nothing was acknowledged before."""
+        """The broker acknowledged records; ``topics`` are those with their first acknowledged record."""
         self.counts.acknowledged += count
         self._touched(topics)
 
     def put(self, count: int, topics: Iterable[str]) -> None:
-        """Records, of these topics, were handed to the task."""
+        """Records of these topics were put."""
         self.counts.put += count
         self._touched(topics)
 
     def committed(self) -> None:
-        """A commit of offsets is done."""
+        """Offsets were committed."""
         self.counts.commits += 1
 
     # What went wrong ------------------------------------------------------------------------------------------
@@ -120,40 +119,40 @@ class TaskObserver(FailureLog):
         super().failed(failure, record)
 
     def failed_unseen(self, count: int) -> None:
-        """So many records failed, of which nobody wants to hear more."""
+        """``count`` records failed whose details nobody requested."""
         with self._lock:
             self.counts.failed += count
 
     def dead_lettered(self) -> None:
-        """A record that failed is in the dead letter topic."""
+        """The broker has the dead letter of a failed record."""
         with self._lock:
             self.counts.dead_lettered += 1
 
     def skipped(self, count: int, error: Exception) -> None:
-        """The broker did not take records for their own sake, and that is tolerated."""
+        """The broker refused records, and that is tolerated."""
         self.counts.skipped += count
-        log.error("%d records skipped, the broker did not take them: %s", count, error)
+        log.error("%d records skipped, the broker refused them: %s", count, error)
 
     def sent_again(self, count: int) -> None:
-        """Records go to the producer once more, because others of their requests were refused."""
+        """Records are sent again because others of their requests were refused."""
         self.counts.retried += count
-        log.info("%d records are sent again, because of others that were refused", count)
+        log.info("%d records are sent again because others in their requests were refused", count)
 
     def put_again(self, count: int, error: Exception) -> None:
         """The task asked for records again."""
         self.counts.retried += count
-        log.warning("put is tried again: %s", error)
+        log.warning("the put is retried: %s", error)
 
     def commit_failed(self, reason: object) -> None:
-        """Offsets are not committed; those of the next commit include them, or their records come again."""
-        log.error("offsets are not committed: %s", reason)
+        """A commit failed: the next one includes its offsets, or their records are read again."""
+        log.error("offsets were not committed: %s", reason)
 
     def forget_topics(self) -> None:
-        """Users had the topics forgotten: those that are touched from now on are told again."""
+        """A user reset the active topics: report topics again as they are used."""
         self._topics.clear()
 
     def _touched(self, topics: Iterable[str]) -> None:
-        """Tell the host of topics that it was not told in this run, or had forgotten since (KIP-558)."""
+        """Report topics that were not reported in this run, or were reset since (KIP-558)."""
         new = [topic for topic in topics if topic not in self._topics]
         if new and self._settings.tracks_topics:
             self._topics.update(new)
@@ -161,7 +160,7 @@ class TaskObserver(FailureLog):
 
 
 def _named(partitions: Collection[TopicPartition]) -> str:
-    """Name partitions by their topics: `orders 0, 1, 7; returns 1`."""
+    """Format partitions by topic: `orders 0, 1, 7; returns 1`."""
     numbers: dict[str, list[int]] = {}
     for each in sorted(partitions):
         numbers.setdefault(each.topic, []).append(each.partition)

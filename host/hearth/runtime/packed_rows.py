@@ -1,4 +1,4 @@
-"""Packed records of a source as rows to send: written row by row, each by what its kind is written by."""
+"""Serializes packed records of a source row by row, each with the writer of its kind."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hearth_api.layout import packed_texts
 def written(
     packed: PackedRecords, keys: Sequence[Any], values: Sequence[Any], partition: Any, timestamp: Any
 ) -> tuple[Outgoing, Any] | None:
-    """Return rows for all topics, with their numbers; None where a value or a key cannot be written.
+    """Return rows for all topics, with their numbers; None if a key or value cannot be written.
 
-    ``keys`` and ``values`` are what converters write those of each kind by; the others are what ``Outgoing`` wants of
-    the records, in their order.
+    ``keys`` and ``values`` hold each kind's writers, from the converters. ``partition`` and ``timestamp`` are columns
+    for ``Outgoing``, in record order.
     """
     topics: dict[str | None, int] = {}
     topic_of = np.array([topics.setdefault(kind.topic, len(topics)) for kind in packed.kinds])

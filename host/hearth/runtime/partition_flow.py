@@ -1,4 +1,4 @@
-"""Which of a sink's partitions flow, and from where: what operator and task want, and what a refused put needs."""
+"""Pause and seek state of a sink's partitions, as operator, task and refused puts require."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from hearth_api import TopicPartition
 
 
 class PartitionFlow:
-    """Has the consumer rest in partitions, and read on elsewhere."""
+    """Pauses, resumes and seeks the consumer's partitions."""
 
     def __init__(
         self, consumer: Consumer, positions: ConsumedPositions, requests: ContextRequests, *, is_paused: bool
     ) -> None:
         self._consumer, self._positions, self._requests = consumer, positions, requests
         self.is_paused = is_paused
-        """Whether the operator wants nothing for now."""
+        """Whether the operator paused the task."""
         self.is_holding = False
-        """Whether all rest: records are to be put again, too many dead letters are on their way, or it stood still."""
+        """Whether all are paused: records must be put again, dead letters are full, or the task was suspended."""
 
     def pause(self, is_paused: bool) -> None:
-        """Let the operator's word count."""
+        """Apply the operator's pause or resume."""
         self.is_paused = is_paused
         self.apply()
 
     def hold(self, is_holding: bool) -> None:
-        """Let all rest, or no more."""
+        """Pause all partitions, or end that."""
         if is_holding is not self.is_holding:
             self.is_holding = is_holding
             self.apply()
 
     def apply(self) -> None:
-        """Let flow what the operator and the task want to flow, and nothing while records are to be put again."""
+        """Pause and resume partitions as operator and task request; pause all while ``is_holding``."""
         assigned = self._positions.assigned
-        rests = assigned if self.is_holding else self.resting
-        self._consumer.pause(rests)
-        self._consumer.resume(assigned - rests)
+        paused = assigned if self.is_holding else self.resting
+        self._consumer.pause(paused)
+        self._consumer.resume(assigned - paused)
 
     @property
     def resting(self) -> set[TopicPartition]:
-        """Return the partitions of which the operator or the task wants nothing for now."""
+        """Return the partitions paused by the operator or the task."""
         assigned = self._positions.assigned
         return assigned if self.is_paused else assigned & self._requests.paused
 
     def rewind_when_asked(self) -> None:
-        """Read where the task wants; what was read ahead of partitions that are to rest is read again later."""
+        """Seek where the task requested; drop what was read ahead of paused partitions, to read it again later."""
         if self._requests.rewind:
             self.seek(self._positions.rewind(self._requests.take_rewind()))
         self.seek(self._positions.withdraw(self.resting))
 
     def seek(self, offsets: Offsets) -> None:
-        """Read on elsewhere."""
+        """Continue reading at these offsets."""
         if offsets:
             self._consumer.seek(offsets)

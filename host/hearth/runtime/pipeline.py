@@ -41,15 +41,15 @@ from hearth_stage.conversion_call import (
 )
 
 _REMEMBERED = 4096
-"""Kinds of packed records that are remembered."""
+"""How many kinds of packed records are cached."""
 
 WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
-"""Who sends, in Kafka Connect's reports."""
+"""The class named by Kafka Connect's reports about sending."""
 
 
 @dataclass
 class Prepared:
-    """What the pipeline made of what was polled together: rows to send and their numbers, which go up for each topic.
+    """Rows to send from one poll, with their row numbers, which ascend within each topic.
 
     ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first that fails the task whatever is tolerated.
     """
@@ -59,7 +59,7 @@ class Prepared:
     end: Failure | None = None
 
     def __iadd__(self, other: Prepared) -> Prepared:
-        """Take in what was made of another part of what was polled."""
+        """Add the rows of another part of the poll."""
         self.outgoing += other.outgoing
         self.failures += other.failures
         ends = [each for each in (self.end, other.end) if each is not None]
@@ -67,7 +67,7 @@ class Prepared:
         return self
 
     def before(self, row: int) -> Prepared:
-        """Return what comes before a row."""
+        """Return what precedes a row."""
         earlier = ((outgoing, rows, int(np.searchsorted(rows, row))) for outgoing, rows in apart(self.outgoing))
         return Prepared(
             [(outgoing.slice(0, count), rows[:count]) for outgoing, rows, count in earlier if count],
@@ -76,7 +76,7 @@ class Prepared:
 
 
 class Pipeline:
-    """The part of a task's pipeline between its stage process and Kafka (``split`` says which part that is)."""
+    """The part of a task's pipeline between its stage process and Kafka (see ``split``)."""
 
     def __init__(
         self, plan: PluginPlan, places: Mapping[str | None, Place], transformations: Sequence[PluginSpec]
@@ -88,35 +88,35 @@ class Pipeline:
         self._chain = Chain(plan, places, transformations)
         converters = {self._places[role] for role in ("key.converter", "value.converter", "header.converter")}
         self.has_stages = any(isinstance(each, StagePlace) for each in self._chain.places | converters)
-        """Whether converters or transformations are in stages, which work while others do."""
+        """Whether converters or transformations run in stages, in parallel with this process."""
         self.is_apart = self.has_stages and self._chain.places.isdisjoint(converters)
-        """Whether there are stages, and none with both converters and transformations: these work at once."""
+        """Whether there are stages and none has both converters and transformations, so that these run in parallel."""
         self.wants_headers = True
-        """Whether what follows the converters may look at the headers of consumed records."""
+        """Whether the task or transformations may read the headers of consumed records."""
         self._reading = threading.Lock()
         self._writers: dict[bytes, tuple[Any, Any]] = {}
-        """What writes keys and values of packed records, by their kinds' texts."""
+        """Key and value writers of packed records, by the encoded kind."""
 
     @property
     def hops(self) -> list[Hop]:
-        """Return the transformations of this part, those together that run in one place."""
+        """Return the transformations of this part, grouped by the place where they run."""
         return self._chain.hops
 
     @property
     def takes_packed(self) -> bool:
-        """Return whether records may come packed: nothing is made of them before they are written here."""
+        """Return whether records may be packed: no transformation runs here, and both converters write rows."""
         return not self.hops and None not in [self._row_writer(side, "", None) for side in ("key", "value")]
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
-        """Run batches, their rows numbered, through the chain; rows of one may come between those of another."""
+        """Run batches with numbered rows through the transformations; rows of different batches may interleave."""
         return self._chain.transform(batches)
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
     def preparing(self, batches: Sequence[Batch]) -> Callable[[], Prepared]:
-        """Transform what was polled together, and have it serialized; what is returned waits for that.
+        """Transform a poll and start to serialize it; the returned function waits for the result.
 
-        A row that failed is named and not among the outgoing.
+        Failed rows are in ``failures`` and not among the outgoing.
         """
         if isinstance(batches, PackedRecords) and (prepared := self._written(batches)) is not None:
             return lambda: prepared
@@ -125,7 +125,7 @@ class Pipeline:
         return partial(_prepared, outcome.failures, [self._serializing(part) for part in parts])
 
     def _written(self, packed: PackedRecords) -> Prepared | None:
-        """Return packed records as they are sent; None where columns are needed of some, as for one that fails."""
+        """Return packed records serialized row by row; None if some need columns, for example one that fails."""
         if not self.takes_packed:
             return None
         keys, values = zip(*map(self._row_writers, packed.texts, packed.kinds))
@@ -135,7 +135,7 @@ class Pipeline:
         return None if sent is None else Prepared([sent], end=_invalid_timestamp(*sent))
 
     def _row_writers(self, text: bytes, kind: RecordKind) -> tuple[Any, Any]:
-        """Return what writes keys and values of a kind."""
+        """Return the writers of a kind's keys and values."""
         if (found := self._writers.get(text)) is None:
             if len(self._writers) >= _REMEMBERED:
                 self._writers.clear()
@@ -152,7 +152,7 @@ class Pipeline:
         return self._places[role].row_writer(role, topic, schema)
 
     def _serializing(self, batch: Batch) -> Callable[[], Prepared]:
-        """Have a batch serialized; a converter is asked when it is known what those before it made of the headers."""
+        """Start to serialize a batch. Each converter gets the headers as the converters before it left them."""
         made = _Serialization.of(batch)
         if batch.column("headers") is not None:
             (part,) = numbered([batch])
@@ -171,9 +171,9 @@ class Pipeline:
     # From Kafka -----------------------------------------------------------------------------------------------
 
     def deserializing(self, incoming: Incoming, first: int = 0) -> Callable[[], Outcome]:
-        """Have consumed rows deserialized; what is returned waits for that.
+        """Start to deserialize consumed rows; the returned function waits for the result.
 
-        It returns a batch of each pair of schemas, rows numbered from ``first`` as they came.
+        That is a batch for each pair of schemas, with rows numbered from ``first`` in order.
         """
         rows = _numbered_from(first, incoming)
         data = {"key": incoming.key, "value": incoming.value}
@@ -191,10 +191,10 @@ class Pipeline:
         return partial(_deserialized, incoming, first, reads, headers)
 
     def unread(self, batch: Batch) -> Incoming:
-        """Return a record of a sink as it would have been read; raises what a converter raises.
+        """Return a record of a sink in its consumed form; raises what a converter raises.
 
-        While others are read on another thread it waits: converters serve one at a time. It does not wait for
-        transformations, which may be behind the very put of the task that made the record, in one stage with it.
+        It waits while another thread reads records: converters serve one call at a time. It does not wait for
+        transformations, which may share a stage with the task and be queued after the put that created the record.
         """
         with self._reading:
             prepared = self._serializing(batch)()
@@ -215,7 +215,7 @@ class Pipeline:
 
 @dataclass
 class _Serialization:
-    """A batch of a source on its way to bytes: what converters made of it by now."""
+    """A batch of a source being serialized: the converters' results so far."""
 
     batch: Batch
     topic: str
@@ -226,29 +226,29 @@ class _Serialization:
 
     @classmethod
     def of(cls, batch: Batch) -> _Serialization:
-        """Begin with a batch; raises ``ConnectError`` for one that goes nowhere."""
+        """Start with a batch; raises ``ConnectError`` if it has no topic."""
         if batch.topic is None:
-            raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
+            raise ConnectError("a source record has no topic", hint="the connector must set one on each record")
         return cls(batch, batch.topic, rows_of(batch))
 
     def call(self, roles: list[str]) -> Serialize:
-        """Return the call of these converters."""
+        """Return the call for these converters."""
         sides = {side: _side(self.batch, side) for side in map(side_of, roles)}
         return Serialize(roles, self.topic, Cells(sides, self.rows, self.headers))
 
     def take_headers(self, written: SerializedHeaders) -> None:
-        """Take in the headers, before any converter is called."""
+        """Add the serialized headers, before any converter is called."""
         self.headers = written.column
         self.failures += written.failures
 
     def take(self, serialized: Serialized) -> None:
-        """Take in what converters answered."""
+        """Add the answer of converters."""
         self.columns |= serialized.columns
         self.headers = with_changes(self.headers, serialized.headers, len(self.rows))
         self.failures += serialized.failures
 
     def prepared(self) -> Prepared:
-        """Return what is to be sent, when all converters have answered."""
+        """Return the rows to send, after all converters have answered."""
         rows, headers = self.rows, self.headers
         outgoing = Outgoing(
             self.topic,
@@ -267,7 +267,7 @@ class _Serialization:
 
 
 def _prepared(failures: list[Failure], parts: Sequence[Callable[[], Prepared]]) -> Prepared:
-    """Wait for all parts of what was polled together, of which some rows failed already."""
+    """Wait for all parts of a poll; ``failures`` are of rows that failed before."""
     prepared = Prepared(failures=failures)
     for part in parts:
         prepared += part()
@@ -285,7 +285,7 @@ def _deserialized(
     reads: Sequence[Callable[[], Deserialized]],
     headers: Callable[[], DeserializedHeaders] | None,
 ) -> Outcome:
-    """Wait for what converters make of consumed rows, which are numbered from ``first``."""
+    """Wait for the converters' results for consumed rows, which are numbered from ``first``."""
     failures: list[Failure] = []
     runs: list[list[ColumnRun]] = []
     for read in (wait() for wait in reads):
@@ -317,7 +317,7 @@ def _common_columns(incoming: Incoming, first: int) -> dict[str, Any]:
 
 
 def _together(converters: Sequence[tuple[Place, str]]) -> list[tuple[Place, list[str]]]:
-    """Return places with the converters there: those of one place that follow each other are asked in one call."""
+    """Group consecutive converters of the same place, to call them together."""
     return [(place, [role for _, role in group]) for place, group in groupby(converters, itemgetter(0))]
 
 
@@ -328,7 +328,7 @@ def _side(batch: Batch, side: str) -> ColumnRun:
 
 
 def by_topic(parts: Sequence[tuple[Outgoing, Any]]) -> list[tuple[Outgoing, Any]]:
-    """Return rows to send such that those of one topic go up in their numbers, as Kafka Connect would send them."""
+    """Return rows to send with ascending numbers per topic, the order in which Kafka Connect sends them."""
     filled = sorted((part for part in parts if len(part[1])), key=lambda part: int(part[1][0]))
     topics: dict[str, list[tuple[Outgoing, Any]]] = {}
     for part in filled:
@@ -355,14 +355,14 @@ def _timestamps(records: Batch | PackedRecords) -> Any:
 
 
 def _numbers(column: Any, absent: int) -> Any:
-    """Return a column of numbers, or ``None`` where there is none, as a numpy array with a number for null."""
+    """Return a column of numbers as a numpy array with ``absent`` for null, or ``None`` if there is no column."""
     if column is None:
         return None
     return (column.fill_null(absent) if column.null_count else column).to_numpy(zero_copy_only=False)
 
 
 def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
-    """Return the first row whose timestamp Kafka knows no meaning for; Kafka Connect does not tolerate it."""
+    """Return the first row with a negative timestamp, which Kafka Connect does not tolerate."""
     if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < NO_TIMESTAMP)):
         return None
     first = wrong[rows[wrong].argmin()]
@@ -371,7 +371,7 @@ def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
 
 
 def _batch(incoming: Incoming, columns: dict[str, Any], rows: Any, key: ColumnRun, value: ColumnRun) -> Batch:
-    """Return the records whose keys and values these are, at some places of what was read, or at all of them."""
+    """Return a batch of these keys and values, with the other columns at ``rows`` (``None``: all)."""
     own = columns if rows is None else {name: taken(column, rows) for name, column in columns.items()}
     own = {**own, "value": value.column}
     if key.column.null_count < len(key.column):

@@ -1,7 +1,7 @@
-"""What a task is told when it has joined its host: all that it needs, typed, and nothing else.
+"""The plan a task receives when it joins its host: everything it needs, typed, and nothing else.
 
-The plan is made on the host (``hearth.herder.planner``), where every setting is parsed and every default filled in,
-and comes to the task over the authenticated link. What is text here belongs to plugins and to librdkafka.
+The host makes it (``hearth.herder.planner``): it parses every setting, fills in the defaults and sends the plan over
+the authenticated link. Values that are still text belong to plugins and to librdkafka.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ class TransactionPlan:
     """How the tasks of a source write exactly once (KIP-618).
 
     A task's producer has the id ``ID-TASK``, and writes its offsets to all of ``topics``. ``boundary``, a value of
-    ``TransactionBoundary``, says where its transactions end, ``interval`` after how many seconds where that is by
-    time.
+    ``TransactionBoundary``, defines where transactions end; ``interval`` is in seconds, for the boundary by time.
     """
 
     id: str
@@ -33,15 +32,15 @@ class TransactionPlan:
 
     @property
     def is_bound_by_task(self) -> bool:
-        """Return whether the task says where its transactions end."""
+        """Return whether the task itself ends its transactions."""
         return self.boundary == TransactionBoundary.CONNECTOR
 
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """The clients of a source's tasks, and the topics they create; where they create none there is no ``admin``.
+    """Client settings of a source's tasks, and the topics they create; without topic creation ``admin`` is None.
 
-    Without a ``transaction`` its records are written at least once.
+    Without a ``transaction`` records are written at least once.
     """
 
     producer: dict[str, str] = field(repr=False)
@@ -52,7 +51,7 @@ class SourcePlan:
 
 @dataclass(frozen=True)
 class DeadLetterPlan:
-    """Where records go that a sink could not process."""
+    """Dead letter topic for records that a sink could not process."""
 
     topic: str
     replication_factor: int
@@ -63,11 +62,11 @@ class DeadLetterPlan:
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What the tasks of a sink read, and as whom.
+    """What the tasks of a sink read, and their group.
 
-    They read ``topics``, or where there are none all whose names match ``topics_regex`` and none of ``hidden_topics``,
-    looked for every ``metadata_age`` seconds. ``group`` is what the members are known by, of which there are
-    ``members``. ``max_poll_records`` is ``None`` where nobody said how many.
+    They read ``topics``, or, if there are none, all topics that match ``topics_regex`` and none of ``hidden_topics``,
+    checked every ``metadata_age`` seconds. ``group`` identifies the group's members, of which there are ``members``.
+    ``max_poll_records`` is ``None`` unless the user set it.
     """
 
     topics: tuple[str, ...]
@@ -83,10 +82,9 @@ class SinkPlan:
 
 @dataclass(frozen=True)
 class TaskPlan(PluginPlan):
-    """One task of a connector: its plugins, and what it has of Kafka.
+    """One task of a connector: its plugins and its Kafka clients.
 
-    ``shares`` is with whom tasks share their processes, on an executor all that say the same; nobody where it says
-    nothing.
+    ``shares`` names the group of tasks that share a process on an executor; empty for none.
     """
 
     source: SourcePlan | None = None
@@ -94,11 +92,11 @@ class TaskPlan(PluginPlan):
     shares: str = ""
 
     def named(self, client: str, config: Mapping[str, str]) -> dict[str, str]:
-        """Return the settings of a client of the task, with Kafka Connect's name for it unless the user named it."""
+        """Return the settings of a client, with Kafka Connect's ``client.id`` unless the user set one."""
         return {"client.id": f"connector-{client}-{self.name}", **config}
 
     def token_sources(self) -> set[str]:
-        """Return the sources of the tokens by which clients of the task log in."""
+        """Return the token sources with which clients of the task log in."""
         clients: list[Mapping[str, str] | None] = []
         if self.source is not None:
             clients += [self.source.producer, self.source.admin]
@@ -109,7 +107,7 @@ class TaskPlan(PluginPlan):
         return {each[SOURCE] for each in clients if each is not None and SOURCE in each}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as an object of JSON."""
+        """Return the plan as a JSON object."""
         return codec_of(TaskPlan).write(self)
 
     @classmethod

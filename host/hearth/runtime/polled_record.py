@@ -1,4 +1,4 @@
-"""Records of a source that failed, for reports: as they were polled, or as they were to be written."""
+"""Failed records of a source, for reports: as polled, or as serialized."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hearth_api.java import java_text, record_text
 from hearth_execution.failure import cut
 from hearth_execution.order import row_of
 
-if TYPE_CHECKING:  # who reads a source without Kafka names its records as well
+if TYPE_CHECKING:  # readers without Kafka use this module too
     from hearth.kafka.outgoing import Outgoing
 
 KEY_CHARACTERS = 100
-"""More of a record's key is left out: it is there to find the record by."""
+"""Longest part of a record's key in a report, enough to find the record."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class PolledRecord:
 
 @dataclass(frozen=True)
 class RefusedRecord:
-    """A record that a broker, or the producer on its behalf, did not take: one row, and where it was read.
+    """A record that the broker or the producer refused: one row, and its source position.
 
-    ``polled`` is the record as it was polled, where somebody wants to see that.
+    ``polled`` is the record as polled, if the log shows records.
     """
 
     outgoing: Outgoing
@@ -65,7 +65,7 @@ class RefusedRecord:
 
 
 def key_text(keys: Any) -> str:
-    """Return what there is to say of the key of one record, the first of a column of bytes."""
+    """Format the key of one record, the first of a column of bytes."""
     key = None if keys is None else keys[0].as_py()
     return "" if key is None else f", key {cut(key.decode(errors='replace'), KEY_CHARACTERS)!r}"
 

@@ -1,6 +1,6 @@
-"""Positions of a source task: which offsets may be committed, and what must be sent again for their sake.
+"""Positions of a source task: which offsets may be committed, and which records must be sent again.
 
-This is the one place that keeps invariant 2 for sources: a position never passes a record that is not acknowledged.
+This is the only place that keeps invariant 2 for sources: a position never passes a record that is not acknowledged.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import pyarrow as pa
 
 
 class SourceRows(NamedTuple):
-    """Rows of one source partition, in their order.
+    """Rows of one source partition, in order.
 
-    ``offsets`` is an Arrow array of JSON text, one per record; ``rows`` a numpy array of the place of each among the
-    records that are taken in with it.
+    ``offsets`` is an Arrow array of JSON text, one per record; ``rows`` is a numpy array of each record's row in its
+    poll.
     """
 
     partition: Any
@@ -30,36 +30,36 @@ class SourceRows(NamedTuple):
 
 @dataclass
 class _Span:
-    """What was taken in together, with what must stay in memory until the position of each record is known."""
+    """Records submitted together, with what stays in memory until the position of each is committable."""
 
     first: int
     done: Any
     over: Any
-    """Records that will not be sent, again or at all: dropped before, or given up."""
+    """Records that will not be sent (again): dropped by a transformation, or given up."""
     held: Any
     left: int = 0
     parts: list[_Part] = field(default_factory=list)
 
     def count(self) -> None:
-        """Count the records that are left; where none is, their queues may have come further."""
+        """Update the number of unfinished records; with none left, advance the queues."""
         self.left = len(self.done) - int(np.count_nonzero(self.done))
         if self.left == 0:
             for part in [*self.parts]:
                 part.queue.advance()
 
     def part_of(self, row: int) -> tuple[_Part, int]:
-        """Return the part that a record belongs to, and its place in there."""
+        """Return the part that contains a record, and the record's index in it."""
         places = ((part, np.flatnonzero(part.rows == row).tolist()) for part in self.parts)
         return next((part, place) for part, found in places for place in found)
 
     def release(self, part: _Part) -> None:
-        """Let go of a part, and of all that is held with the last: a batch shares the memory of its whole frame."""
+        """Drop a part, and the held data with the last one: a batch shares the memory of its whole frame."""
         self.parts.remove(part)
         if not self.parts:
             self.held = None
 
     def recall(self, lowest: dict[int, int], waiting: Any) -> Any:
-        """Take back what is done of some queues from a record on; return all to be sent, with what waits for it."""
+        """Mark records of some queues from a number on as unsent; return all to send, merged with ``waiting``."""
         again = np.zeros(len(self.done), np.bool_)
         for part in self.parts:
             if (number := lowest.get(id(part.queue))) is not None:
@@ -81,17 +81,17 @@ class _Part:
     rows: Any
     offsets: Any
     passed: int = 0
-    """Records whose position was told as committable."""
+    """Records whose position was already reported as committable."""
 
 
 @dataclass
 class _Queue:
-    """What was submitted of one source partition and is not committable to its end."""
+    """Submitted records of one source partition that are not yet committable to the end."""
 
     partition: Any
     parts: deque[_Part] = field(default_factory=deque)
     offset: str | None = None
-    """The last committable offset that was not told yet."""
+    """The last committable offset not yet reported."""
 
     def advance(self) -> None:
         """Drop finished parts from the front and note the last offset before the first gap."""
@@ -112,8 +112,8 @@ class _Queue:
 class SubmittedPositions:
     """Every record handed to the producer and not yet committed, in order per source partition.
 
-    Records carry sequence numbers that count up over the whole task. ``acknowledge`` may come in any order; a
-    source partition's committable offset is that of the last record before its first unacknowledged one (Kafka's
+    Records have sequence numbers that ascend over the whole task. ``acknowledge`` may come in any order; a source
+    partition's committable offset is that of the last record before its first unacknowledged one (Kafka's
     ``SubmittedRecords``). Records without a source partition or offset are tracked and never committed.
     """
 
@@ -123,20 +123,20 @@ class SubmittedPositions:
 
     @property
     def pending(self) -> int:
-        """Return the number of records that wait for their acknowledgement."""
+        """Return the number of unacknowledged records."""
         return sum(span.left for span in self._spans)
 
     @property
     def is_told(self) -> bool:
-        """Return whether ``committable`` has told the last offset of all that was submitted."""
+        """Return whether ``committable`` has returned the last offset of everything submitted."""
         return not self._queues
 
     def submit(self, records: Sequence[SourceRows], written: Any, held: Any = None) -> int:
-        """Take in records that were polled together and return the first's sequence number.
+        """Add the records of a poll and return the first's sequence number.
 
-        ``written`` marks, as a boolean numpy array, the records that will be acknowledged; the others were dropped and
-        count as done. ``held`` is kept until the positions of all are committable, because until then they may have to
-        be sent again.
+        ``written`` is a boolean numpy array of the records that will be acknowledged; the others were dropped and
+        count as done. ``held`` is kept until the positions of all are committable, because they may have to be sent
+        again until then.
         """
         span = _Span(self._next, ~written, ~written, held)
         self._next += len(written)
@@ -151,20 +151,20 @@ class SubmittedPositions:
         return span.first
 
     def acknowledge(self, sequences: Any) -> None:
-        """Mark records, given by their sequence numbers, as written; what is marked already stays so."""
+        """Mark records, given by their sequence numbers, as written; repeated calls have no effect."""
         self._mark(sequences, is_over=False)
 
     def give_up(self, sequences: Any) -> None:
-        """Mark records as skipped for their own sake: they count as done and are not sent again."""
+        """Mark refused records as skipped: they count as done and are not sent again."""
         self._mark(sequences, is_over=True)
 
     def recall(self, sequences: Any, waiting: Any) -> list[tuple[int, Any, Any]]:
-        """Return what to send so that these records come again in order: first number, ``held`` and numbers by span.
+        """Return what to send so that these records are written in order: first number, ``held`` and numbers per span.
 
-        To be asked while nothing is on its way. Of each source partition concerned that is everything from the first
-        of these records on, also what was acknowledged since: it counts as unacknowledged again, for only its next
-        acknowledgement comes in order (invariant 4). Between them, in their order, are those that are ``waiting`` to
-        be sent the first time, whatever they were read from.
+        To be called while nothing is in flight. For each affected source partition that is everything from its first
+        refused record on, including what was acknowledged since: that counts as unacknowledged again, because only its
+        next write is in order (invariant 4). Records that are ``waiting`` for their first send are merged in by
+        number, whatever their source partition.
         """
         lowest: dict[int, int] = {}
         for number, owner in zip(sequences.tolist(), self._owners(sequences).tolist()):
@@ -175,7 +175,7 @@ class SubmittedPositions:
         return [each for each in recalled if len(each[2])]
 
     def find(self, sequence: int) -> tuple[Any, int, Any, Any]:
-        """Return what is held for a record that is not acknowledged, its row in that, and where it was read."""
+        """Return what is held for an unacknowledged record, its row in that, and its source partition and offset."""
         span = self._spans[int(self._owners(np.array([sequence]))[0])]
         row = sequence - span.first
         part, place = span.part_of(row)
@@ -183,7 +183,7 @@ class SubmittedPositions:
         return span.held, row, part.queue.partition, None if offset is None else json.loads(offset)
 
     def committable(self) -> list[tuple[Any, Any]]:
-        """Return source partitions with offsets that became committable since the last call."""
+        """Return the source partitions with offsets that became committable since the last call."""
         found = []
         for key, queue in list(self._queues.items()):
             queue.advance()
@@ -218,13 +218,13 @@ class SubmittedPositions:
 
 
 def _by_partition(records: Sequence[SourceRows]) -> list[tuple[str, SourceRows]]:
-    """Return the rows of each source partition, in the order of their places, with a text that stands for it."""
+    """Return the rows of each source partition in order, with a text key for the partition."""
     groups: dict[str, list[SourceRows]] = {}
     keys: dict[str, str] = {}
     for each in records:
         written = repr(each.partition)
         if (key := keys.get(written)) is None:
-            # the same, in whatever order a record names its parts
+            # equal, whatever the order of the partition's fields
             key = keys[written] = json.dumps(each.partition, sort_keys=True)
         groups.setdefault(key, []).append(each)
     return [(key, _ordered(own) if len(own) > 1 else own[0]) for key, own in groups.items()]

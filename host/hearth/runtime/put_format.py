@@ -1,4 +1,4 @@
-"""What a sink task takes with a put."""
+"""What a sink task receives with a put."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ JAVA_MAX_POLL_RECORDS = 500
 
 @dataclass(frozen=True)
 class PutFormat:
-    """What a sink task takes with a put: these columns of a record (``None`` = all), and at most so many records.
+    """What a sink task receives with a put: columns of a record (``None`` = all), and the most records.
 
-    ``takes_next`` says that its stage may be sent further puts while it is at one.
+    ``takes_next``: its stage accepts further puts during a put.
     """
 
     columns: list[str] | None
@@ -22,11 +22,11 @@ class PutFormat:
     takes_next: bool = False
 
     def wants(self, column: str) -> bool:
-        """Return whether it takes a column."""
+        """Return whether the task reads a column."""
         return self.columns is None or column in self.columns
 
 
 def intake_of(started: SinkStarted, most: int | None) -> PutFormat:
-    """Return what a started task takes; ``most`` is how many records the user wants it to be given at most."""
+    """Return the put format of a started task; ``most`` is ``max.poll.records`` if the user set it."""
     default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
     return PutFormat(started.columns, default if most is None else most, started.takes_next)

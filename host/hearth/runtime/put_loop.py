@@ -1,4 +1,4 @@
-"""Giving a sink task its records: one put is on its way, others follow it, and what was refused comes again."""
+"""Delivers records to a sink task: pipelines puts and retries refused ones."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.task_call import Put, PutDone, SkipPuts
 
 IDLE_SECONDS = 3.0
-"""How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
+"""Most seconds between puts; without records the put is empty. Java sends one per ``offset.flush.interval.ms``."""
 HOLD_SECONDS = 1.0
-"""What keeps records from being put for longer has all partitions rest; to let them flow again takes a fetch."""
+"""All partitions are paused when puts are blocked for longer than this: resuming them costs a fetch."""
 FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 
 
 class PutLoop:
-    """Hands over what was read to the task, and settles what it answers: the one place that gives records to it.
+    """Puts read records to the task and settles its answers. Nothing else gives it records.
 
-    Each put is accepted, refused or left out in ``ConsumedPositions``, which says what comes next.
+    Each put is accepted, refused or skipped in ``ConsumedPositions``, which decides what comes next.
     """
 
     def __init__(
@@ -57,21 +57,21 @@ class PutLoop:
         self._stage, self._calls, self._conversion = stage, calls, conversion
         self._pause_detector = pause_detector
         self._sent = SentPuts(put_format.takes_next)
-        self._times_left_out = 0
+        self._times_skipped = 0
         self._retry_at = 0.0
         self._stuck_since: float | None = None
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._next_put = clock() + IDLE_SECONDS
 
     def put(self) -> None:
-        """Settle the put before, then hand over what comes next.
+        """Settle the previous put, then send the next.
 
-        With nothing to hand over the task is told that nothing came, from time to time. While it wants records again,
-        or while more dead letters are under way than may be, or after a standstill, all partitions rest; group and
-        operator are served all the same.
-        What the task asked of its context in one put counts before the next: what was read ahead of a partition that
-        it wants elsewhere, or not now, is not given to it. A record that could not be converted is reported when its
-        turn has come, and skipped where that is tolerated; where it is not, what was put before it still counts.
+        Without records the task gets an empty put from time to time. While a refused put waits for its retry, too many
+        dead letters are in flight, or the run must be confirmed after a suspension, all partitions are paused; the
+        group and the operator are still served. What the task requested of its context in one put applies before the
+        next: records read ahead of a partition that it seeks or pauses are not put. A record that could not be
+        converted is reported in its turn, and skipped where that is tolerated; otherwise the task fails, and the puts
+        before it still count.
         """
         if self._follow():
             return
@@ -98,7 +98,7 @@ class PutLoop:
             self._settle()
 
     def due(self, now: float) -> float | None:
-        """Return when the task is to be given something, or told that nothing came, whatever is read until then."""
+        """Return when the next put is due, with or without records; ``None`` while dead letters block."""
         if not self._sent and not self._positions.is_refused:
             self._note_timeout(now)
         if self._tolerance.is_full:
@@ -106,12 +106,12 @@ class PutLoop:
         return self._retry_at if self._positions.is_refused else self._next_put
 
     def _follow(self) -> bool:
-        """Send what comes next behind the puts that are under way, so that the stage need not wait for it.
+        """Send the next put while others are in progress, so that the stage need not wait for it.
 
-        It is not given to the task if that refuses what it has, or says anything that was not heard by now. Whatever
-        has to be done between two puts, or needs a look at their records, is done when none is under way.
+        The stage skips it if the task refuses an earlier put, or makes a request that was not known when it was sent.
+        Anything that has to happen between two puts, or depends on their records, is done when none is in progress.
         """
-        heard = self._tolerance.heard + self._times_left_out
+        heard = self._tolerance.heard + self._times_skipped
         self._calls.serve()
         self._hold_or_go_on()
         delivery = self._positions.next
@@ -125,17 +125,17 @@ class PutLoop:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether nothing may be put for now, though there may be something to put."""
+        """Return whether no put is allowed now, even if records are ready."""
         return self._tolerance.is_full or (self._positions.is_refused and self._clock() < self._retry_at)
 
     @property
     def _is_more_coming(self) -> bool:
-        """Return whether the end of a put can be waited for later: something to hand over is being converted."""
+        """Return whether to settle later, because records are still being converted."""
         return bool(self._sent) and not self._positions.is_ahead and self._conversion.is_busy
 
     @property
     def _is_held_up(self) -> bool:
-        """Return whether something has to be done before the task is given more."""
+        """Return whether something has to happen before the next put."""
         is_asked = bool(self._requests.rewind or self._flow.resting) or self._requests.commit
         is_stuck = self._pause_detector.look() or self._is_stuck or self._flow.is_holding
         return is_stuck or is_asked or self._calls.is_ending
@@ -145,7 +145,7 @@ class PutLoop:
         return self._positions.is_refused or self._tolerance.is_full
 
     def _hold_or_go_on(self) -> None:
-        """Have all partitions rest where nothing is put for long."""
+        """Pause all partitions if puts are blocked for long, and resume them after that."""
         self._tolerance.settle(0)  # raises when a dead letter was refused
         now = self._clock()
         if not self._is_stuck:
@@ -161,34 +161,34 @@ class PutLoop:
         put = delivery.to_put(wanted.columns, wanted.most, are_consumed_wanted=is_reporting, heard=heard)
         self._sent.add(SentPut(delivery, self._calls.begin(put), heard is not None))
 
-    # What became of puts --------------------------------------------------------------------------------------
+    # Results of puts ------------------------------------------------------------------------------------------
 
     def skip_puts(self) -> None:
-        """Have the task not be given what waits in the stage behind the put that it is at.
+        """Make the stage skip the puts that wait for the current one.
 
-        Both sides count that as something it said, so what was sent before and has not begun does not count.
+        Both sides count this as a request of the task, so puts sent before it and not started are skipped.
         """
         if self._sent.is_more_than_one:
-            self._times_left_out += 1
-            with suppress(PluginError):  # that the stage is gone is told by the puts
+            self._times_skipped += 1
+            with suppress(PluginError):  # the puts report that the stage is gone
                 self._stage.notify(SkipPuts())
 
     def settle_all(self) -> None:
-        """Wait until nothing is being put: for one that the task has been given, not for those that wait behind it."""
+        """Wait until no put is in progress; skip those that wait for the current one."""
         self.skip_puts()
         while self._sent:
             self._settle()
 
     def abandon(self) -> None:
-        """Count what is being put as not done, whatever becomes of it; what was to follow is not given to the task."""
+        """Count puts in progress as not done, whatever their result."""
         if self._sent:
             self._sent.forget()
             self._positions.refuse()
 
     def _settle(self) -> None:
-        """Wait until what was sent first was answered, and note it as done, as wanted again or as not given.
+        """Wait for the answer to the first call, and mark its puts as accepted, refused or skipped.
 
-        Of several puts some may be done, and the one behind them wanted again; the rest was not given.
+        Of several puts the first ones may be accepted and the next refused; the rest were skipped.
         """
         if not self._sent:
             return
@@ -213,21 +213,21 @@ class PutLoop:
         if done.begun * most >= sent.delivery.read:
             self._sent.settle(done.seconds / done.begun)
         else:
-            self._sent.forget()  # what was to follow it is left out as well
+            self._sent.forget()  # those that follow it are skipped as well
             self._positions.take_back()
         if done.begun:
             self._retry_seconds = FIRST_RETRY_SECONDS
             self._note_timeout(self._clock())
 
     def _note_timeout(self, now: float) -> None:
-        """Note when the task wants to be given something; in a put that it refuses it means that one."""
+        """Apply the delay that the task requested; in a refused put it applies to the retry."""
         if (timeout := self._requests.take_timeout()) is not None:
             self._next_put = min(self._next_put, now + timeout)
 
     def _done(self, sent: SentPut) -> PutDone:
-        """Wait for the answer to puts, and hear first what the task said before it.
+        """Wait for the answer to puts, after handling the requests that the task made before it.
 
-        Those that were to follow another are counted when it is known that they have begun.
+        Puts that followed others are counted once it is known that they started.
         """
         begun = sent.delivery
         try:
@@ -244,7 +244,7 @@ class PutLoop:
                 self._observer.put(begun.count, begun.topics)
 
     def _refused(self, sent: SentPut, count: int) -> Delivery:
-        """Have the task be given again what so many read records became, unless all was abandoned meanwhile."""
+        """Mark the part made from ``count`` read records for a retry, unless the puts were abandoned meanwhile."""
         if not self._sent:
             return sent.delivery
         self._sent.forget()

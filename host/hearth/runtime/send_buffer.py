@@ -1,4 +1,4 @@
-"""The way of a source's records from hand-over to acknowledgement."""
+"""The send buffer of a source: its records from submission to acknowledgement."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
 
 _AGAIN = (ERR_INVALID_DIFFERENT_RECORD, ERR_QUEUE_FULL)
-"""Errors of rows that nothing is wrong with: another row of their request was refused, or there was no room."""
+"""Errors of rows that are themselves fine: another row of their request was refused, or the queue was full."""
 
 _OVER = (ERR_FATAL, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT, ERR_DESTROY)
-"""Errors of rows that went down with their producer: nobody judged them."""
+"""Errors of rows lost with their producer: nothing is known about them."""
 
 _ABSENT = (ERR_UNKNOWN_TOPIC, ERR_UNKNOWN_PARTITION, ERR_UNKNOWN_TOPIC_OR_PART)
-"""Errors of rows whose topic or partition is not there: Java's producer waits for it, and skips none of them."""
+"""Errors of rows whose topic or partition does not exist: Java's producer waits for it, and skips no such row."""
 
-_CREATE = "create the topic, or let the connector do so with topic.creation.default.partitions and the like"
+_CREATE = "create the topic, or let the connector create it (topic.creation.default.partitions and others)"
 _HINTS = {
     "MSG_SIZE_TOO_LARGE": "raise producer.override.max.request.size, and max.message.bytes of the topic",
     "TOPIC_EXCEPTION": "a topic's name has at most 249 letters, digits, '.', '_' and '-'; RegexRouter can change it",
     "TOPIC_AUTHORIZATION_FAILED": "let the connector's principal write to the topic",
-    "INVALID_RECORD": "a compacted topic takes no record without a key; ValueToKey can give it one",
+    "INVALID_RECORD": "a compacted topic accepts no record without a key; ValueToKey can set one",
     "_UNKNOWN_TOPIC": _CREATE,
     "UNKNOWN_TOPIC_OR_PART": _CREATE,
     "_INVALID_DIFFERENT_RECORD": "nothing is sent again within a transaction; where its requests are too large for a "
     "topic lower producer.override.batch.size",
     "_UNKNOWN_PARTITION": "the record names a partition that its topic does not have",
 }
-"""What to do about what brokers refuse, by librdkafka's name of the error."""
+"""Hints for records that brokers refuse, by librdkafka's name of the error."""
 
 _UNRECOVERABLE = "Unrecoverable exception from producer send callback"
 _NONE = np.empty(0, np.int64)
@@ -66,18 +66,18 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass
 class _Held:
-    """The rows of a span as they were submitted, by topic, and those of them that were sent again last.
+    """The rows of a span as submitted, by topic, and the last of them that were sent again.
 
     The producer reads both in place.
     """
 
     submitted: list[tuple[Outgoing, Any]]
     polled: Sequence[Batch] | None = None
-    """The records as they were polled, where somebody wants to see those that are refused."""
+    """The records as polled, if the log shows refused records."""
     again: list[tuple[Outgoing, Any]] = field(default_factory=list)
 
     def pick(self, first: int, sequence: Any) -> list[tuple[Outgoing, Any]]:
-        """Return the rows that have these numbers, and hold them; nothing else of them is on its way."""
+        """Return the rows with these numbers, and keep them in memory; no other rows of the span are in flight."""
         numbered = ((outgoing, first + rows.astype(np.int64)) for outgoing, rows in apart(self.submitted))
         found = ((outgoing, numbers, np.flatnonzero(np.isin(numbers, sequence))) for outgoing, numbers in numbered)
         self.again = [
@@ -98,13 +98,13 @@ class _Held:
 
 
 class SendBuffer:
-    """Sends the records of a source in their order and knows when each is done.
+    """Sends the records of a source in order and tracks when each is done.
 
-    A record is done when the broker acknowledged it, or when it was refused for its own sake and that is tolerated.
-    One that the broker refused because of another record of its request is sent again, and its order holds
-    (invariant 4): nothing more is sent until all that is on its way is answered for; then everything of the same
-    source partition comes again from that record on, also what was written meanwhile. So whoever goes by a record's
-    last appearance reads each source partition in order, as after a restart of the task from there.
+    A record is done when the broker acknowledged it, or refused it and that is tolerated. A record that was refused
+    because of another record in its request is sent again, and order holds (invariant 4): sending pauses until
+    everything in flight is answered; then everything of the same source partition from that record on is sent again,
+    including what was written meanwhile. So a reader that goes by a record's last occurrence reads each source
+    partition in order, as after a restart of the task from there.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class SendBuffer:
         *,
         is_atomic: bool = False,
     ) -> None:
-        """``tell`` is called with records that are done, each as the stage's ``commit_record`` wants it.
+        """``tell`` is called with records that are done, in the form of the stage's ``commit_record``.
 
-        With ``is_atomic`` all records are written or none: one that is refused fails the task, whatever is tolerated,
-        as in Kafka Connect.
+        With ``is_atomic`` all records are written or none: a refused record fails the task whatever is tolerated, as
+        in Kafka Connect.
         """
         self._is_atomic = is_atomic
         self._producer, self._topics, self._observer = producer, topics, observer
@@ -131,24 +131,24 @@ class SendBuffer:
         self._tell = tell
         self._untold: dict[int, str] = {}
         self._known: dict[str, int] = {}
-        """Topics of which something was acknowledged, each with the number of the last record on its way there."""
+        """Topics with acknowledged records, each with the number of the last record in flight to it."""
         self._unheard: dict[str, Any] = {}
-        """Numbers of the records on their way to topics of which nothing was acknowledged yet."""
+        """Numbers of the records in flight to topics without acknowledged records."""
         if tell is not None:
             producer.wants_timestamps = True
 
     @property
     def is_blocked(self) -> bool:
-        """Return whether something waits to be sent."""
+        """Return whether records wait to be sent."""
         return bool(self._line or self._refused)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether everything was sent and answered for."""
+        """Return whether everything was sent and answered."""
         return not self.is_blocked and not self._producer.in_flight
 
     def submit(self, origins: Sequence[Batch], prepared: Prepared) -> None:
-        """Take in what was polled together, and what is to be sent of it; the other records are dropped."""
+        """Add a poll and the rows to send of it; its other records were dropped."""
         written = np.zeros(count_rows(origins), np.bool_)
         for _, rows in prepared.outgoing:
             written[rows] = True
@@ -160,7 +160,7 @@ class SendBuffer:
                 self._enqueue(outgoing, first + rows.astype(np.int64))
 
     def send(self) -> None:
-        """Send what waits, as far as there is room for it and its topic is there."""
+        """Send waiting rows while the producer has room and their topics exist."""
         if self._refused:
             if self._producer.in_flight:
                 return
@@ -173,20 +173,20 @@ class SendBuffer:
                 self._settle([refused])
 
     def collect(self, wait_ms: int) -> None:
-        """Take in what became of records, waiting so long for the first of it.
+        """Process delivery reports, waiting at most ``wait_ms`` for the first.
 
-        Raises ``ConnectError`` where the broker refused a record and nothing is tolerated, or where the producer
-        cannot go on; what it acknowledged is taken in before.
+        Raises ``ConnectError`` if the broker refused a record and nothing is tolerated, or if the producer cannot
+        continue; acknowledgements are processed first.
         """
         self._settle(self._producer.poll(wait_ms))
 
     def forget_topics(self) -> None:
-        """Name every topic again of which something is acknowledged from now on, be it on its way already."""
+        """Report every topic again on its next acknowledgement, including those of records already in flight."""
         self._unheard.update((topic, np.array([last])) for topic, last in self._known.items())
         self._known.clear()
 
     def _first_in_line(self) -> Outgoing:
-        """Return what is to be sent next: of several topics of which one may not be there those for the first."""
+        """Return the next rows; rows for several topics are split if one of the topics may not exist."""
         outgoing, _ = self._line[0]
         if outgoing.spans and self._topics is not None and not self._topics.has_all(outgoing.spans):
             self._line.extendleft(reversed([*apart([self._line.popleft()])]))
@@ -208,14 +208,14 @@ class SendBuffer:
                 self._untold.update(dict.fromkeys(own.tolist(), topic))
 
     def _turn_back(self) -> None:
-        """Put what must be sent again between what waits, each in the place it had."""
+        """Merge the rows that must be sent again with those that wait, in order."""
         waiting = np.concatenate([_NONE, *(sequence for _, sequence in self._line)])
         recalled = self.positions.recall(np.concatenate(self._refused), waiting)
         self._refused = []
         self._line = deque(part for first, held, sequence in recalled for part in held.pick(first, sequence))
         self._observer.sent_again(sum(len(sequence) for _, sequence in self._line) - len(waiting))
 
-    # What became of records ------------------------------------------------------------------------------------
+    # Results ---------------------------------------------------------------------------------------------------
 
     def _settle(self, reports: list[DeliveryReport]) -> None:
         for report in reports:
@@ -232,14 +232,14 @@ class SendBuffer:
         self._observer.acknowledged(len(done), self._topics_heard_of(done) if self._unheard else ())
 
     def _topics_heard_of(self, done: Any) -> list[str]:
-        """Return the topics to which these are the first records that were written."""
+        """Return the topics of which these are the first acknowledged records."""
         done = np.sort(done)
         heard = [topic for topic, numbers in self._unheard.items() if _have_common(done, numbers)]
         self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in heard)
         return heard
 
     def _judge(self, report: DeliveryReport) -> None:
-        """Decide about records that were not written (KIP-779)."""
+        """Process records that were not written (KIP-779)."""
         again = np.isin(report.error, _AGAIN)
         refused = (report.error != 0) & ~again
         if self._is_atomic and not refused.any():
@@ -288,7 +288,7 @@ class SendBuffer:
 
 
 def _have_common(one: Any, other: Any) -> bool:
-    """Tell whether a number is in two arrays, of which the first goes up."""
+    """Return whether two arrays share a number; the first is sorted."""
     return bool((np.searchsorted(one, other, "right") > np.searchsorted(one, other)).any())
 
 

@@ -1,4 +1,4 @@
-"""Calls of a task's stage that a loop waits for while it serves its event queue."""
+"""Calls to a task's stage during which the loop keeps serving its event queue."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hearth_stage.call import Call
 R = TypeVar("R")
 
 LEAST_SECONDS = 1.0
-"""What each step of an end has at least, however long the steps before it took."""
+"""Least seconds for each call after the stop, however long the calls before it took."""
 
 
 class ServedCalls:
-    """Has the stage do something, and hands what arrives in the event queue meanwhile to who deals with it.
+    """Calls the stage, and processes events that arrive during the call.
 
-    A stop is among that, and bounds even the wait for a task that hangs: once the end has begun all calls together
-    have no longer than ``task.shutdown.graceful.timeout.ms``.
+    A stop is such an event, and limits even the wait for a task that hangs: after it all calls together may take no
+    longer than ``task.shutdown.graceful.timeout.ms``.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class ServedCalls:
         settings: TaskSettings,
         clock: Callable[[], float],
     ) -> None:
-        """``take`` deals with what arrives, and may raise what ends the task."""
+        """``take`` processes an event, and may raise what ends the task."""
         self._stage, self._event_queue, self._take, self._settings, self._clock = (
             stage,
             event_queue,
@@ -42,19 +42,19 @@ class ServedCalls:
             clock,
         )
         self.end_by = math.inf
-        """When the end is to be over, on the clock; infinite before it has begun."""
+        """Deadline of the stop on the clock; infinite before it starts."""
 
     def serve(self, seconds: float = 0.0) -> None:
-        """Deal with what is in the event queue, waiting at most so long for the first of it."""
+        """Process the events in the queue, waiting at most ``seconds`` for the first."""
         for item in self._event_queue.take(seconds):
             self._take(item)
 
     def call(self, call: Call[R]) -> R:
-        """Have the stage do something, and wait until it has."""
+        """Call the stage and return the answer."""
         return self.result(self.begin(call), call.op)
 
     def begin(self, call: Call[R]) -> Future[R]:
-        """Have the stage do something, whose answer wakes who waits for the event queue."""
+        """Start a call; its answer wakes a wait for the event queue."""
         answer = self._stage.begin(call)
         answer.add_done_callback(lambda _: self._event_queue.wake())
         return answer
@@ -65,7 +65,7 @@ class ServedCalls:
         return self._stage.result(answer, op)
 
     def wait(self, answer: Future[Any], op: str) -> None:
-        """Wait for an answer; a task that hangs is killed, for it would do so again."""
+        """Wait for an answer; a task that hangs is killed, because it would hang again."""
         began = self._clock()
         give_up_at = began + self._settings.call_timeout
         while not answer.done():
@@ -77,18 +77,18 @@ class ServedCalls:
                 raise error
             self.serve(give_up_at - self._clock())
 
-    # The end --------------------------------------------------------------------------------------------------
+    # Stopping -------------------------------------------------------------------------------------------------
 
     def begin_end(self) -> None:
-        """Count from now on, where that has not begun, how long calls may take together."""
+        """Start the time limit for all further calls, unless it has started."""
         if not self.is_ending:
             self.end_by = self._clock() + self._settings.graceful_timeout
 
     @property
     def is_ending(self) -> bool:
-        """Return whether the end has begun."""
+        """Return whether the stop has started."""
         return self.end_by < math.inf
 
     def seconds_left(self) -> float | None:
-        """Return how long a call may take now that the end has begun; ``None`` before it has."""
+        """Return how many seconds a call may take during the stop; ``None`` before it."""
         return max(LEAST_SECONDS, self.end_by - self._clock()) if self.is_ending else None

@@ -36,21 +36,20 @@ from hearth_stage.task_call import ClosePartitions, ContextRequest, OpenPartitio
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 0.1
-"""How often answers are looked for that come in no queue a loop waits at: to commits, dead letters, questions."""
+"""Interval in seconds for checking answers that wake no queue: commits, dead letters, group queries."""
 LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
-"""How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
+"""How long to retry the lookup of committed offsets after an assignment (Java's ``default.api.timeout.ms``)."""
 POLL_SECONDS = 0.5
-"""How long the group is not looked after while records are put that were read before: it may be in a rebalance."""
+"""Longest pause in seconds between polls while earlier records are put: the group may be rebalancing."""
 
 
 class SinkLoop:
-    """Runs one sink task, started in its stage, between that and the consumer, whose group the loop joins.
+    """Runs one sink task between its started stage and the consumer, with which the loop joins the group.
 
-    One put is on its way, and others wait behind it in the stage, while the next records are read and converted. What
-    was read, what is being put, what is put and what is committed stands in ``ConsumedPositions`` and nowhere else.
-    Rebalances are served inside the consumer's poll, on the same thread; requests of other threads arrive in the event
-    queue.
+    One put is in progress and others wait in the stage, while the next records are read and converted.
+    ``ConsumedPositions`` alone holds what was read, is being put, was put and was committed. Rebalances run inside the
+    consumer's poll, on the same thread; requests of other threads arrive in the event queue.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class SinkLoop:
         self._next_commit = clock() + plan.settings.flush_interval
         self._next_poll = 0.0
         self._is_replaced = False
-        # Transformations may look at any column, so only a task right behind the converters does without some.
+        # Transformations may read any column: columns are left out only if the task follows the converters directly.
         consumer.wants_timestamps = bool(pipeline.hops) or tolerance.is_reporting or put_format.wants("timestamp")
         pipeline.wants_headers = bool(pipeline.hops) or put_format.wants("headers")
         consumer.listen(self)
@@ -109,7 +108,7 @@ class SinkLoop:
         self._calls.call(StopSink())
 
     def turn(self) -> None:
-        """Go once through everything a sink does."""
+        """Do one round of everything a sink does."""
         self._calls.serve()
         self._subscription.renew(self._consumer)
         self._read()
@@ -120,11 +119,10 @@ class SinkLoop:
     # Reading --------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Fetch what there is, or wait for it a moment; what comes is kept until it is handed over.
+        """Fetch records, waiting if there is nothing else to do, and start to convert them.
 
-        What some puts take is fetched and converted at once, beside this loop where it is much. As long as some of
-        that is to be put, the consumer is called for the group's sake only, and what it brings then is no more than a
-        put takes.
+        Several puts' worth is fetched and converted at once, on another thread if it is much. While such records
+        remain to be put, the consumer is polled only to stay in the group, and reads at most one put's worth.
         """
         self._take_converted()
         patience, is_waiting = self._patience(), self._put_loop.is_waiting and not self._flow.is_holding
@@ -145,10 +143,10 @@ class SinkLoop:
         self._take_converted()
 
     def _make_sure(self) -> None:
-        """Ask the group after a standstill whether this is its member still, or another run has its partitions.
+        """After a suspension, ask the group whether this member still owns its partitions.
 
-        Until it says so nothing is put, and nothing is read, behind which its answer would wait. A task that another
-        follows hears of that a moment later.
+        Until the group confirms, nothing is put, and nothing is read that would delay its answer. A task that was
+        replaced is fenced a moment later.
         """
         if self._pause_detector.look():
             self._flow.hold(True)
@@ -168,7 +166,7 @@ class SinkLoop:
             self._positions.read(self._conversion.take())
 
     def _patience(self) -> float:
-        """Return how long nothing needs to be done unless records come, or something is told."""
+        """Return how many seconds the loop may wait for records or events."""
         now = self._clock()
         due = [self._subscription.next_look]
         if self._pause_detector.is_open:
@@ -194,16 +192,16 @@ class SinkLoop:
         try:
             offsets = self._flush(self._positions.assigned)
         except RemoteError as error:
-            self._observer.commit_failed(f"they are read again from the last commit on: {error}")
+            self._observer.commit_failed(f"records since the last commit are read again: {error}")
             self._flow.seek(self._positions.go_back())
         else:
             self._commits.send(offsets)
 
     def _flush(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed.
+        """Have the task flush; return the offsets that may be committed, none while a dead letter is unconfirmed.
 
-        One that failed may have lost what was put, and so may one whose end nobody waits for, because something else
-        ends the task meanwhile: no later flush answers for that.
+        A failed flush may have lost what was put. So may one whose end is not awaited because something else ends the
+        task meanwhile: no later flush covers it.
         """
         done = self._positions.done(partitions)
         if not done or not self._settled():
@@ -218,17 +216,17 @@ class SinkLoop:
         return self._positions.committable(agreed) if self._settled() else {}
 
     def _settled(self) -> bool:
-        """Return whether all bad records are where they belong, after waiting for that (Invariant 3)."""
+        """Wait for the dead letters of failed records; return whether all are written (Invariant 3)."""
         if late := self._tolerance.settle(self._settings.flush_timeout):
-            self._observer.commit_failed(f"they wait for {late} dead letters that are not confirmed yet")
+            self._observer.commit_failed(f"{late} dead letters are not confirmed yet")
         return not late
 
-    # Partitions come and go -----------------------------------------------------------------------------------
+    # Rebalances -----------------------------------------------------------------------------------------------
 
     def on_assign(self, partitions: list[TopicPartition]) -> Offsets:
-        """Open partitions, and say where to read on: where the group was, or where the task wants.
+        """Open partitions, and return where to start: the group's offsets, or those the task requested.
 
-        What it wants of others has to be sought, which is done when nothing is being put.
+        Offsets it requested for other partitions are sought later, when no put is in progress.
         """
         self._put_loop.settle_all()
         committed = self._look_up(partitions)
@@ -239,14 +237,14 @@ class SinkLoop:
         return committed | self._positions.rewind(self._requests.take_rewind(partitions))
 
     def on_assigned(self) -> None:
-        """Let the new partitions rest or flow; librdkafka remembers pauses of partitions that come back."""
+        """Pause or resume the new partitions; librdkafka remembers pauses of returning partitions."""
         self._flow.apply()
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        """Finish, flush, close and commit, in this order; what is lost is closed without a commit.
+        """Finish puts, flush, close and commit, in this order; lost partitions are closed without a commit.
 
-        A put that the task refuses now is left to whoever reads these partitions next. A flush that fails may have
-        been that of others, too: those that stay are read again from their last commit.
+        A put that the task refuses now is left to the next owner of the partitions. A flush that fails may have
+        included other partitions: those that stay are read again from their last commit.
         """
         is_flushed = True
         self._observer.revoked(partitions, are_lost=lost)
@@ -261,9 +259,9 @@ class SinkLoop:
             self._flow.seek(self._positions.go_back())
 
     def _give_back(self, partitions: list[TopicPartition], lost: bool) -> bool:
-        """Flush, close and commit; returns whether the flush, where there was one, came to its end.
+        """Flush, close and commit; return whether the flush, if any, succeeded.
 
-        A record that the task finds bad only as it closes is not passed by the commit either (Invariant 3).
+        A record that the task reports as bad only during the close is not committed either (Invariant 3).
         """
         offsets: Offsets = {}
         is_flushed = True
@@ -271,18 +269,18 @@ class SinkLoop:
             offsets = {} if lost else self._flush(partitions)
         except RemoteError as error:
             is_flushed = False
-            self._observer.commit_failed(f"their partitions go: {error}")
+            self._observer.commit_failed(f"the flush before the revocation failed: {error}")
         finally:
             if self._stage.is_alive:
                 self._calls.call(ClosePartitions(partitions))
-        self._calls.serve()  # what the task reported as it closed them came before its answer
+        self._calls.serve()  # reports made during the close arrive before its answer
         if offsets and self._settled():
             self._commits.send(offsets)
         self._commits.await_answer(self._settings.flush_timeout)
         return is_flushed
 
     def _look_up(self, partitions: list[TopicPartition]) -> Offsets:
-        """Return the group's offsets; asked again while its coordinator moves or is away."""
+        """Return the group's offsets; retry while its coordinator moves or is unavailable."""
         give_up_at = self._clock() + LOOK_UP_SECONDS
         while True:
             try:
@@ -290,15 +288,15 @@ class SinkLoop:
             except KafkaError as error:
                 if not error.is_passing or self._clock() >= give_up_at:
                     raise
-                log.warning("committed offsets are looked for again: %s", error)
+                log.warning("the lookup of committed offsets is retried: %s", error)
             self._calls.serve()
             if self._calls.is_ending:
                 return {}
 
-    # The end --------------------------------------------------------------------------------------------------
+    # Stopping -------------------------------------------------------------------------------------------------
 
     def _close(self) -> None:
-        """Give everything back: what is put is committed; what was refused or only read is the next run's."""
+        """Leave the group: what is put is committed; what was refused or only read is left to the next run."""
         try:
             if self._stage.is_alive:
                 self._put_loop.settle_all()
@@ -307,14 +305,14 @@ class SinkLoop:
             self._consumer.close(seconds, hands_over=self._is_replaced)
 
     def _close_after_failure(self) -> None:
-        """Give the partitions back after a failure; what else fails then must not hide what failed first."""
+        """Leave the group after a failure; log further errors, so that they do not hide the first."""
         self._calls.begin_end()
         try:
             self._close()
         except Exception as later:
-            log.warning("while it was closed after a failure: %s", later)
+            log.warning("closing the task after a failure: %s", later)
 
-    # What others want -----------------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------------------
 
     def _take(self, item: Item) -> None:
         if isinstance(item, Command):
@@ -327,12 +325,12 @@ class SinkLoop:
             self._report_made(item)
         else:
             if isinstance(item, StageEnded) and item.stage is self._stage:
-                self._put_loop.settle_all()  # one of them ended with it, and says of which records it was
+                self._put_loop.settle_all()  # the put in progress fails, and names its records
             self._put_loop.abandon()
             self._fail(item)
 
     def _report_made(self, made: MadeRecord) -> None:
-        """Report a record that the task made, as it would have been read."""
+        """Report a record that the task created, in its consumed form."""
         try:
             record = Consumed(self._pipeline.unread(made.report.record), 0)
         except ConnectError as error:
@@ -341,13 +339,13 @@ class SinkLoop:
             report_errant(self._tolerance, self._event_queue, made.request, made.report.error, record)
 
     def _fail(self, item: Item) -> None:
-        """Raise what ends the task; a record it reported as bad is committed by no run."""
+        """Raise what ends the task; the offset of a record it reported as bad is not committed."""
         if isinstance(item, Errant):
             self._positions.hold_back(item.partition, item.offset)
             raise item.error
         if isinstance(item, StageEnded):
             raise item.stage.died()
-        assert isinstance(item, ConnectError), f"a sink is not told {item!r}"
+        assert isinstance(item, ConnectError), f"a sink receives no {item!r}"
         raise item
 
     def _command(self, command: Command) -> None:

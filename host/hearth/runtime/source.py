@@ -50,38 +50,37 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JOINED_ROWS = 4000
-"""Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
+"""Rows that are processed together if they wait: the overhead of a batch equals a few hundred rows."""
 LARGER = 3
-"""How many times more where they are quick: a batch costs 1 ms, in stages 2 ms, however few rows it has."""
+"""Factor for quick rows: a batch costs 1 ms, in stages 2 ms, however few rows it has."""
 
 IDLE_SECONDS = 60.0
-"""How long a loop waits at most to which nothing happens: all that can happen to it ends its wait."""
+"""Longest wait in seconds without events: all events end the wait."""
 FULL_WAIT_SECONDS = 0.05
 
 EARLY_BYTES = 4 << 20
-"""As long as all that is being converted holds no more than this, the stage need not wait for it."""
+"""While the batches being converted hold no more than this, the stage need not wait for them."""
 
 
 @dataclass
 class _End:
-    """Stands behind the records of one hand-over, and knows whether the stage has its credit for it."""
+    """Marks the end of one hand-over, and whether the stage got its credit."""
 
     has_credit: bool = False
 
 
 @dataclass(frozen=True)
 class _Converted:
-    """What was polled and is being converted, or has been: the first of these gets what the conversion has next."""
+    """A poll that is being or was converted; the first one matches the next result of the conversion."""
 
     polled: Polled
     memory: int
 
 
 class SourceLoop:
-    """Runs one source task, started in its stage, between that and the producer, which ends with it.
+    """Runs one source task between its started stage and the producer, which it closes.
 
-    What others want arrives in the event queue from other threads; everything else happens on the thread that calls
-    ``execute``.
+    Requests of other threads arrive in the event queue; everything else happens on the thread that calls ``execute``.
     """
 
     def __init__(
@@ -108,9 +107,9 @@ class SourceLoop:
         self._stage, self._pipeline, self._conversion, self._producer = stage, pipeline, conversion, producer
         self._wants_commits = started.wants_commits
         self._waiting: deque[Any] = deque()
-        """What the stage said, as it said it."""
+        """Messages of the stage in order."""
         self._begun: deque[Any] = deque()
-        """What it said before that, of which the records are being converted."""
+        """Earlier messages, whose records are being converted."""
         tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
         self._transaction = None if plan.source is None else plan.source.transaction
         is_atomic = self._transaction is not None
@@ -129,7 +128,7 @@ class SourceLoop:
                 tell=self._tell_done, tell_commit=self._tell_commit if self._wants_commits else None,
                 clock=self._clock,
             )  # fmt: skip
-        from hearth.runtime.exactly_once import ExactlyOnce  # which loads what tasks without transactions never need
+        from hearth.runtime.exactly_once import ExactlyOnce  # loads modules that only transactions need
 
         return ExactlyOnce(
             self._plan, self._transaction, self._send_buffer, cast("TransactionalProducer", self._producer),
@@ -143,8 +142,8 @@ class SourceLoop:
 
         The order of the calls is the guarantee: a position is committed only when every record up to it was
         acknowledged, so a crash on any line repeats records and never loses one (invariants 1, 2 and 8). However the
-        loop ends, its producer is closed before the task's end is told: what was not acknowledged by then is not
-        sent later, when another run may have begun (invariant 4).
+        loop ends, its producer is closed before the task's end is reported: what was not acknowledged by then is not
+        sent later, when another run may have started (invariant 4).
         """
         try:
             while self.turn():
@@ -154,7 +153,7 @@ class SourceLoop:
         self._stop_task()
 
     def turn(self) -> bool:
-        """Do what can be done now, and return whether there will be more; raises what ends the task.
+        """Do one round; return whether there will be more, raise what ends the task.
 
         Nothing in here waits longer than one call of a plugin or of the store may take.
         """
@@ -165,7 +164,7 @@ class SourceLoop:
             self._work()
             return True
         except HostLost:
-            self._producer.close()  # another run may have begun, so nothing more is this one's to store
+            self._producer.close()  # another run may have started, so this one stores nothing more
             raise
         except Exception as error:
             self._guarantee.save()
@@ -181,13 +180,13 @@ class SourceLoop:
         self._guarantee.step()
         self._watch.step()
 
-    # What arrives ---------------------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------------------
 
     def _take(self, item: Item) -> None:
-        """Take what was in the event queue.
+        """Process an event.
 
-        A command and the end of the host count at once, also while records wait to be sent; what the stage says
-        keeps its order.
+        A command and the loss of the host apply at once, even while records wait to be sent; messages of the stage
+        keep their order.
         """
         if isinstance(item, HandedOver):
             self._waiting += [*item.polled, _End()]
@@ -199,12 +198,12 @@ class SourceLoop:
             self._waiting.append(item)
 
     def _await_answers(self) -> None:
-        """Take the broker's answers; while there is nothing to do, wait for one or for the event queue."""
+        """Process delivery reports; if there is nothing else to do, wait for one or for an event."""
         with self._event_queue.fetched(self._producer.wake):
             self._send_buffer.collect(math.ceil(self._patience() * 1000))
 
     def _patience(self) -> float:
-        """Return how long nothing needs to be done unless something arrives."""
+        """Return how many seconds the loop may wait for an event."""
         if self._send_buffer.is_blocked:
             return FULL_WAIT_SECONDS
         if (self._is_next_due and self._guarantee.may_take) or self._is_drained():
@@ -239,9 +238,9 @@ class SourceLoop:
             self._send_buffer.send()
 
     def _advance(self) -> None:
-        """Deal with the next thing the stage said, once everything before it is sent; credit is given with it.
+        """Process the stage's next message once everything before it is sent, and give credit.
 
-        Records that come behind it are converted meanwhile, where others than this process do that.
+        Records after it are converted meanwhile, if stages do that.
         """
         if self._send_buffer.is_blocked or not self._guarantee.may_take:
             return
@@ -266,9 +265,9 @@ class SourceLoop:
             self._begun.appendleft(item)
 
     def _convert_ahead(self) -> None:
-        """Begin to convert what waits, as far as somebody has time for it; behind another piece only what is one.
+        """Start to convert waiting polls, as far as there is capacity; a full batch only, if another is in progress.
 
-        The stage is given credit before, for it may be this thread that is busy with that.
+        The stage gets credit first, because the conversion may block this thread.
         """
         while self._waiting and (not self._begun or self._pipeline.has_stages):
             if not isinstance(self._waiting[0], Polled):
@@ -298,23 +297,23 @@ class SourceLoop:
 
     @property
     def _most_rows(self) -> int:
-        """Return how many rows may be dealt with together: more as long as they are quick."""
+        """Return how many rows to process together: more while they are quick."""
         return max(self._joined_rows, min(LARGER * self._joined_rows, self._conversion.quick_rows))
 
     @property
     def _has_heard_all(self) -> bool:
-        """Return whether everything is dealt with that the stage said."""
+        """Return whether all messages of the stage are processed."""
         return not self._waiting and not self._begun
 
     @property
     def _is_next_due(self) -> bool:
-        """Return whether there is something that the stage said and that need not be waited for."""
+        """Return whether a message of the stage can be processed now."""
         if not self._begun:
             return bool(self._waiting)
         return not isinstance(self._begun[0], _Converted) or self._conversion.is_next_done
 
     def _give_credit(self) -> None:
-        """Give the stage credit for the hand-overs it needs not wait for: in one word, for each wakes it."""
+        """Give the stage credit for finished hand-overs, in one message, because each wakes it."""
         due = [end for end in self._ends_not_waited_for() if not end.has_credit]
         for end in due:
             end.has_credit = True
@@ -324,9 +323,9 @@ class SourceLoop:
             self._begun.popleft()
 
     def _ends_not_waited_for(self) -> Iterator[_End]:
-        """Yield the ends of hand-overs that are dealt with, and of those being converted while these are small.
+        """Yield the ends of hand-overs that are processed, or being converted while these are small.
 
-        A stage that waited for those would poll only when the converters have little left to do.
+        A stage that waited for the conversion would poll only when the converters have little left to do.
         """
         held = 0
         for item in self._begun:
@@ -337,9 +336,9 @@ class SourceLoop:
                 yield item
 
     def _joined(self, polled: Polled) -> Polled:
-        """Return what was polled with what waits behind it, as if a single poll had returned all.
+        """Join a poll with those that wait, as if a single poll had returned all.
 
-        Of a hand-over that another has begun it is all or nothing: a transaction ends between two.
+        A hand-over is joined whole or not at all, except the first: a transaction ends between two.
         """
         groups, end, count, rows, is_own = [polled.origins], 0, 1, polled.num_rows, True
         most = self._most_rows
@@ -360,9 +359,9 @@ class SourceLoop:
         return Polled.join(groups[:count])
 
     def _hand_over(self, polled: Polled, prepared: Prepared) -> None:
-        """Submit what was polled, as it was converted; a record that is dropped or skipped counts as done.
+        """Submit a converted poll; a record that is dropped or skipped counts as done.
 
-        Where a record fails the task, those before it are sent, and the task ends there.
+        If a record fails the task, those before it are sent first.
         """
         self._observer.polled(polled.num_rows)
         prepared.failures = [*polled.failures, *prepared.failures]
@@ -398,10 +397,10 @@ class SourceLoop:
         if self._wants_commits and self._stage.is_alive:
             self._stage.notify(CommitSource())
 
-    # The end --------------------------------------------------------------------------------------------------
+    # Stopping -------------------------------------------------------------------------------------------------
 
     def _is_drained(self) -> bool:
-        """Return whether a stop is done with: all that was polled is acknowledged, or its time is over."""
+        """Return whether the stop is complete: everything polled is acknowledged, or its time is over."""
         if self._hold is None:
             return False
         if self._clock() >= self._calls.end_by:
@@ -410,17 +409,17 @@ class SourceLoop:
         return is_all_here and self._send_buffer.is_empty and self._guarantee.is_settled
 
     def _stop_task(self) -> None:
-        """Stop the task, unless it did not come back from its poll: what that would return was never taken."""
+        """Stop the task, unless its poll did not return in time: those records were never taken."""
         assert self._hold is not None
         if not self._hold.done():
-            log.warning("cut off, it did not come back from its poll in time")
+            log.warning("the task is killed: its poll did not return in time")
             return
         try:
             self._stage.call(StopSource(), self._calls.seconds_left())
         except ConnectError as error:
-            log.warning("stopped with an error: %s", error)
+            log.warning("the task stopped with an error: %s", error)
 
 
 def _may_join(polled: Polled, item: Any) -> bool:
-    """Tell whether something was polled as well, and may go with what was polled before it."""
+    """Return whether a message is a poll that may be joined with an earlier one."""
     return isinstance(item, Polled) and item.form == polled.form is not None

@@ -1,4 +1,4 @@
-"""What a sink task reads: the topics it names, or all whose names match its pattern."""
+"""Subscription of a sink task: the topics it names, or all that match its pattern."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LATE_WAIT_MS = 1_000
 
 
 class Subscription:
-    """Keeps a consumer subscribed to what a connector's configuration asks for.
+    """Keeps a consumer subscribed to the topics of a connector's configuration.
 
-    A pattern is Java's and matches a whole name (``KafkaConsumer.subscribe(Pattern)``). librdkafka knows POSIX's
-    patterns only, so topics are matched here, each time metadata grows old (``metadata.max.age.ms``). For a topic that
-    is named and not there Java's consumer asks again at once; librdkafka would wait for that age, five minutes.
+    A pattern is Java's and matches whole names (``KafkaConsumer.subscribe(Pattern)``). librdkafka supports only POSIX
+    patterns, so topics are matched here, whenever metadata expires (``metadata.max.age.ms``). Java's consumer looks
+    for a missing topic again at once; librdkafka would wait for the metadata's age, five minutes.
     """
 
     def __init__(self, sink: SinkPlan) -> None:
@@ -41,13 +41,13 @@ class Subscription:
 
     @property
     def next_look(self) -> float:
-        """Return the moment of the monotonic clock at which to renew it: never, where all that was named is there."""
+        """Return the monotonic time of the next check: never, if all named topics exist."""
         looks = [self._due] if self._pattern is not None else []
         looks += [self._next_look] if self._late else []
         return min(looks, default=math.inf)
 
     def renew(self, consumer: Consumer) -> bool:
-        """Subscribe once there is a topic, and anew when the pattern matches others; returns whether that happened."""
+        """Subscribe to the topics, and again when the pattern matches others; return whether that happened."""
         self._match_when_due(consumer)
         if self._topics == (self._subscribed or []):
             self._look_for_late(consumer)
@@ -63,22 +63,22 @@ class Subscription:
         self._due = time.monotonic() + self._seconds
         try:
             names = consumer.topic_names(_WAIT_MS)
-        except KafkaError as error:  # the broker is away: the next look may find it
-            log.warning("topics are not matched with %s now: %s", self._pattern.pattern, error)
+        except KafkaError as error:  # the broker may be back at the next check
+            log.warning("topics cannot be matched with %s now: %s", self._pattern.pattern, error)
             self._due = time.monotonic() + min(self._seconds, _WAIT_MS / 1000)
             return
         visible = (name for name in names if not any(hidden.match(name) for hidden in self._hidden))
         self._topics = sorted(name for name in visible if self._pattern.fullmatch(name))
 
     def _look_for_late(self, consumer: Consumer) -> None:
-        """Ask for all topics while a named one has not been seen: librdkafka takes notice of the answer by itself.
+        """Request the metadata of all topics while a named one is missing; librdkafka updates itself from it.
 
-        The broker may make a topic that is asked for by its name. One that was seen once is not asked for again, so
-        that nobody makes anew what somebody has deleted.
+        The broker may create a topic that is requested by name. A topic that was seen once is not requested again, so
+        that a deleted topic is not recreated.
         """
         if not self._late or time.monotonic() < self._next_look:
             return
-        with contextlib.suppress(KafkaError):  # the broker is away
+        with contextlib.suppress(KafkaError):  # the broker is unavailable
             self._late -= set(consumer.topic_names(_LATE_WAIT_MS))
             for topic in sorted(self._late):
                 consumer.ask_for(topic, _LATE_WAIT_MS)

@@ -60,14 +60,14 @@ def run_task(
     end: RunEnd | None = None,
     open_stage: OpenStage = OWN_STAGES,
 ) -> RunLoss | None:
-    """Join the host, and run the task it tells of until it is told to stop, fails, or loses its host.
+    """Join the host, and run its task until it is told to stop, fails, or loses its host.
 
-    ``found`` returns an environment of the host as this machine has it; ``task_log`` is what this process logs. Who
-    has made the ``end`` of the run may end it, too.
+    ``found`` maps an environment of the host to this machine; ``task_log`` is the log of this process. A caller that
+    passes ``end`` may end the run with it.
 
-    A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
-    whether a task restarts is the herder's to say. What cannot be reported, that the host was not found or that a
-    process ended which the task shared, is returned: Spark carries it to the host.
+    A failure of the task is reported to the host and ends the run normally, so that Spark does not retry it: the
+    herder decides on restarts. What cannot be reported over the link, that the host is unreachable or a shared process
+    ended, is returned, and Spark carries it to the host.
     """
     with ExitStack() as opened:
         opened.enter_context(about(label_of(launch.connector, launch.task)))
@@ -76,10 +76,10 @@ def run_task(
         try:
             link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
         except ConnectError as error:
-            log.warning("the task is not started: %s", error)
+            log.warning("the task was not started: %s", error)
             return RunLoss(str(error)) if isinstance(error, HostUnreachable) else None
-        opened.callback(link.close)  # behind everything, for by this the host sees that the run has ended
-        opened.callback(end.complete)  # before: a link that was closed on purpose is no lost host
+        opened.callback(link.close)  # last: this tells the host that the run ended
+        opened.callback(end.complete)  # before that: a link closed on purpose is no lost host
         opened.callback(desk.offer(link.token))
         if task_log is not None:
             opened.enter_context(task_log.through(link))
@@ -89,7 +89,7 @@ def run_task(
 
 
 class TaskRun:
-    """A run of a task that has joined its host: it opens what the task needs, lets it work, and closes everything."""
+    """A run of an admitted task: opens what the task needs, runs its loop, and closes everything."""
 
     def __init__(self, welcome: Welcome, end: RunEnd, link: TaskLink, open_stage: OpenStage) -> None:
         self._plan, self._is_paused = welcome.plan, welcome.is_paused
@@ -99,7 +99,7 @@ class TaskRun:
         self._observer = TaskObserver(self._plan.name, link, self._settings)
 
     def execute(self) -> RunLoss | None:
-        """Run the task and tell the host how it ended; returns why the task is to begin anew, where it is."""
+        """Run the task and report its end to the host; return the reason if it must restart."""
         collect_seldom()
         self._end.guard(self._settings.graceful_timeout)
         error = None
@@ -118,7 +118,7 @@ class TaskRun:
         plan = self._plan
         if plan.sink is not None:
             return self._open_sink(opened, plan.sink)
-        assert plan.source is not None, "a task is of a source or of a sink"
+        assert plan.source is not None, "a plan is for a source or for a sink"
         return self._open_source(opened, plan.source)
 
     def _open_source(self, opened: ExitStack, source: SourcePlan) -> SourceLoop:
@@ -188,7 +188,7 @@ class TaskRun:
     def _open_places(
         self, opened: ExitStack, answer: Callable[[Request], None]
     ) -> tuple[Stage, dict[str | None, Place]]:
-        """Start the stages of all environments and load the plugins; returns the task's own stage as well."""
+        """Start the stages of all environments and load the plugins; return the task's stage and the places."""
         settings, end = self._settings, self._end
         retry = Retry(
             settings.retry_timeout_ms, settings.retry_delay_max_ms, end.begun, is_strict=not settings.is_tolerant
@@ -200,7 +200,7 @@ class TaskRun:
         return PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
 
     def _open_producer(self, opened: ExitStack, source: SourcePlan) -> Producer:
-        """Open what the task writes with; with transactions it is the only one that does, before offsets are read."""
+        """Open the producer; a transactional one fences earlier runs, before offsets are read."""
         config = self._plan.named("producer", source.producer)
         if source.transaction is None:
             return opened.enter_context(closing(Producer(config)))
@@ -211,9 +211,9 @@ class TaskRun:
         return producer
 
     def _await_offsets(self) -> None:
-        """Wait until the host has all offsets that are committed by now, whatever others have left open meanwhile.
+        """Wait until the host has read all committed offsets, including those of transactions that were open.
 
-        Raises ``HostLost`` where another run of the task has begun, which may have claimed its transactions, too.
+        Raises ``HostLost`` if another run of the task has started, which may also have claimed the transactional id.
         """
         while True:
             try:
@@ -222,7 +222,7 @@ class TaskRun:
                 is_passing = not isinstance(error, RemoteError) or error.info.kind == "retriable"
                 if not is_passing or self._end.begun.is_set():
                     raise
-                log.warning("the task waits for the end of its topic of offsets: %s", error)
+                log.warning("the task waits until its offsets topic is read to the end: %s", error)
             else:
                 return
 
@@ -237,7 +237,7 @@ class TaskRun:
         return opened.enter_context(closing(DeadLetterReporter(self._plan, letters, producer, admin)))
 
     def _topic_creation(self, source: SourcePlan) -> TopicCreation | None:
-        """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
+        """Return the topic creation of the task, if worker and connector enable it (KIP-158)."""
         if source.admin is None:
             return None
         with load_lock:
@@ -248,15 +248,15 @@ class TaskRun:
 
 
 def _stage_lost(error: BaseException | None) -> StageLost | None:
-    """Return that a shared process let the run down, where that is why it failed: in a put, say, of some records."""
+    """Return the loss of a shared process among the causes of an error, for example of a failed put."""
     while error is not None and not isinstance(error, StageLost):
         error = error.__cause__
     return error
 
 
 def leave_signals_to_spark() -> None:
-    """Let what ends a host, by terminal or service manager, reach the host only; it tells the tasks to stop."""
-    with contextlib.suppress(ValueError):  # not on the main thread, where signals are not ours to set
+    """Ignore SIGINT and SIGTERM, from a terminal or service manager; the host tells the tasks to stop."""
+    with contextlib.suppress(ValueError):  # only the main thread may set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # it was blocked until now

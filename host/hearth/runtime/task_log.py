@@ -1,4 +1,4 @@
-"""The log of a task's process: its lines go to its host, and to its own error output while there is none."""
+"""The log of a task's process: lines go to its host, and to stderr while there is none."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 READ_BY_HOST = "HEARTH_LOG_IS_READ_BY_HOST"
-"""The variable of an executor whose error output the host reads line by line, as it reads a stage's."""
+"""Environment variable of an executor whose stderr the host reads line by line, as it reads a stage's."""
 
 
 class TaskLog(logging.Handler):
-    """Hands what is logged in this process to the host of the task that runs here, if one does.
+    """Sends the log lines of this process to the host of its task, if one runs.
 
-    Where several do each line goes by the link of the one that it is about.
+    With several tasks each line goes over the link of the task that it is about.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class TaskLog(logging.Handler):
 
     @contextlib.contextmanager
     def through(self, link: TaskLink) -> Iterator[None]:
-        """Let the lines of this block, and others about the same task, go to a host."""
+        """Send the lines of this block, and others about the same task, to a host."""
         label = current_label()
         self._links = {**self._links, label: link}
         try:
@@ -48,7 +48,7 @@ class TaskLog(logging.Handler):
             self._links = {each: other for each, other in self._links.items() if other is not link}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell the host, or this process's error output."""
+        """Send a line to the host, or to stderr."""
         links = self._links
         only = next(iter(links.values())) if len(links) == 1 else None
         if (link := links.get(label_of_record(record), only)) is not None:
@@ -59,7 +59,7 @@ class TaskLog(logging.Handler):
 
 
 class _WrittenFormat(logging.Formatter):
-    """Lines as a host reads them, which are not told whom they are about in any other way."""
+    """Lines in the form that a host reads, with their task as a prefix."""
 
     def format(self, record: logging.LogRecord) -> str:
         line, label = LogLine.of(record), label_of_record(record)
@@ -67,7 +67,7 @@ class _WrittenFormat(logging.Formatter):
 
 
 def begin_task_log() -> TaskLog:
-    """Return the log of this process, which begins once, however many tasks run here."""
+    """Return the log of this process, which is created once, however many tasks run here."""
     for handler in logging.root.handlers:
         if isinstance(handler, TaskLog):
             return handler

@@ -1,4 +1,4 @@
-"""Topics that a source finds or creates, each before its first record (KIP-158)."""
+"""Topics that a source looks up or creates, each before its first record (KIP-158)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 0.05
-"""How long a task waits for the answer about a topic before it looks after its other duties."""
+"""Seconds that a task waits for the answer about a topic before it does other work."""
 
 _AWAY = ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT")
 _NOT_ALLOWED = ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION")
 
 
 class TopicCreation:
-    """Creates the topics of a source task, each before its first record, as the first group says that takes it.
+    """Creates the topics of a source task, each before its first record, with the first matching group.
 
-    A broker that does not answer is asked again, as a record is sent again; whoever asks here never waits for it.
+    A broker that does not answer is asked again; the caller never waits for it.
     """
 
     def __init__(self, groups: Sequence[TopicGroup], admin: TopicAdmin) -> None:
@@ -35,13 +35,13 @@ class TopicCreation:
         self._making: dict[str, TopicGroup] = {}
 
     def has_all(self, spans: Sequence[tuple[str, int, int]]) -> bool:
-        """Return whether all topics are there, as far as was asked already."""
+        """Return whether all topics are known to exist."""
         return self._known.issuperset(topic for topic, _, _ in spans)
 
     def ensure(self, topic: str) -> bool:
-        """Return whether a topic is there, and see to it that it will be.
+        """Return whether a topic exists; start to create it if not.
 
-        Raises ``ConnectError`` where it can be neither found nor made.
+        Raises ``ConnectError`` if it can be neither found nor created.
         """
         if topic in self._known:
             return True
@@ -68,16 +68,16 @@ class TopicCreation:
         except KafkaException as error:
             if code_of(error) not in _AWAY:
                 raise
-            log.warning("topic %s is looked for again: %s", topic, error.args[0].str())
+            log.warning("the lookup of topic %s is retried: %s", topic, error.args[0].str())
         return False
 
     def _make(self, topic: str) -> Future[Any]:
         group = self._making[topic] = next(group for group in self._groups if group.takes(topic))
-        log.info("creates topic %s as the group %s says", topic, group.name)
+        log.info("creating topic %s with the settings of group %s", topic, group.name)
         return self._admin.make(topic, group.partitions, group.replication_factor, group.topic_config)
 
     def _failure(self, topic: str, error: KafkaException) -> ConnectError:
-        """Return what Kafka Connect says, and why."""
+        """Return Kafka Connect's error, with the reason."""
         why, group = error.args[0].str(), self._making.get(topic)
         if code_of(error) in _NOT_ALLOWED and group is None:
             return ConnectError(f"Not authorized to describe topic(s) '{topic}': {why}")

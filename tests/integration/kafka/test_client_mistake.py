@@ -162,7 +162,7 @@ CASES = {
     ),
     "another mechanism": (
         "SASL_SSL", {**SASL, "sasl.mechanism": "SCRAM-SHA-512"},
-        r"sasl\.mechanism='SCRAM-SHA-512': .* takes PLAIN$", "use one",
+        r"sasl\.mechanism='SCRAM-SHA-512': .* accepts PLAIN$", "use one",
     ),
     "wrong password": (
         "SASL_SSL", {**SASL, "sasl.jaas.config": USER.replace("right", "geheim")},
@@ -170,14 +170,14 @@ CASES = {
     ),
     "another authority": (
         "SSL", {**TLS, "ssl.truststore.location": "other.crt"},
-        r"ssl\.truststore\.location='\S+other\.crt': the certificate of the broker at \S+ does not come", "signed",
+        r"ssl\.truststore\.location='\S+other\.crt': the certificate of the broker at \S+ is not signed", "signed",
     ),
     "no truststore": (
         "SSL", {"security.protocol": "SSL"}, r"ssl\.truststore\.location: the certificate of the broker at", "signed",
     ),
     "another name": (
         "SSL", {**TLS, "host": "127.0.0.1"},
-        r"bootstrap\.servers='\S+': the certificate .* is not for '127\.0\.0\.1'$", "name it",
+        r"bootstrap\.servers='\S+': the certificate .* is not for '127\.0\.0\.1'$", "use a host name",
     ),
     "a certificate of tomorrow": (
         "EARLY", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker is not valid yet$", "clock",
@@ -185,10 +185,10 @@ CASES = {
     "a certificate of yesterday": (
         "LATE", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker has expired$", "clock",
     ),
-    "no certificate of its own": ("MUTUAL", TLS, r"ssl\.keystore\.location: brokers want a cert", "name a file"),
+    "no certificate of its own": ("MUTUAL", TLS, r"ssl\.keystore\.location: brokers require", "set it to a"),
     "a certificate of its own that nobody knows": (
         "MUTUAL", {**TLS, "ssl.keystore.location": "other.pem"},
-        r"ssl\.keystore\.location='\S+other\.pem': brokers do not take the client's certificate", "they trust",
+        r"ssl\.keystore\.location='\S+other\.pem': brokers refuse the client's certificate", "they trust",
     ),
 }  # fmt: skip
 GOOD = {
@@ -224,7 +224,7 @@ def test_an_address_that_cannot_be_reached_is_told_at_once(brokers: Brokers) -> 
     """The brokers answer, and send whoever asks to a place where nobody is: that is for who runs them to correct."""
     began = time.monotonic()
     nowhere = brokers.ports["NOWHERE"]
-    text = rf"^bootstrap\.servers='localhost:\d+' is answered, and its brokers advertise localhost:{nowhere}, where "
+    text = rf"^bootstrap\.servers='localhost:\d+' answers, but its brokers advertise localhost:{nowhere}, which "
     with pytest.raises(ConnectError, match=text) as caught:
         look_up(brokers.settings("ELSEWHERE", {}))
     assert time.monotonic() - began < SECONDS

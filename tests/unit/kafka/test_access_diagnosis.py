@@ -47,7 +47,7 @@ def test_brokers_that_are_away_are_no_mistake(asked: dict[tuple[str, int], Broke
         (
             {"security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN"},
             BrokerListener(False, True, ("SCRAM-SHA-256", "SCRAM-SHA-512")),
-            "x.sasl.mechanism='PLAIN': the listener at h:1 takes SCRAM-SHA-256, SCRAM-SHA-512",
+            "x.sasl.mechanism='PLAIN': the listener at h:1 accepts SCRAM-SHA-256, SCRAM-SHA-512",
         ),
     ],
 )
@@ -69,16 +69,16 @@ def test_another_protocol_is_named(
             "sasl.jaas.config: brokers refuse the user 'ann': SASL authentication error: Invalid username or password",
         ),
         ({}, REFUSED, "sasl.jaas.config: brokers refuse the client: SASL authentication error: Invalid username or"),
-        ({}, ALERT, "ssl.keystore.location: brokers want a certificate of the client, and it shows none (unknown ca)"),
+        ({}, ALERT, "ssl.keystore.location: brokers require a client certificate, and none is set (unknown ca)"),
         (
             {"ssl.keystore.location": "/a.p12", "ssl.keystore.password": "geheim"},
             ALERT,
-            "ssl.keystore.location='/a.p12': brokers do not take the client's certificate (unknown ca)",
+            "ssl.keystore.location='/a.p12': brokers refuse the client's certificate (unknown ca)",
         ),
         (
             {"ssl.certificate.pem": "geheim", "ssl.key.pem": "geheim"},
             ALERT,
-            "ssl.keystore.certificate.chain: brokers do not take the client's certificate (unknown ca)",
+            "ssl.keystore.certificate.chain: brokers refuse the client's certificate (unknown ca)",
         ),
     ],
 )

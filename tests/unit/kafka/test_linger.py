@@ -34,7 +34,7 @@ def test_rows_that_follow_go_together(clock: Clock) -> None:
     linger = Linger(5, clock)
     for _ in range(4):
         linger.sent()
-        linger.hurried()
+        linger.flushed()
         assert linger.left_ms == 10
         linger.sent()
         assert linger.left_ms == 5
@@ -48,14 +48,14 @@ def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
     """Where requests are full they come back all the time; rows for another partition are hurried now and then."""
     linger = Linger(5, clock)
     linger.sent()
-    linger.hurried()
+    linger.flushed()
     hurried = 0
     for _ in range(1000):
         linger.sent()
-        linger.told()
+        linger.returned()
         clock.now += 0.004
         if linger.left_ms == 0:
-            linger.hurried()
+            linger.flushed()
             hurried += 1
     assert 4 / 0.110 <= hurried <= 4 / 0.1
 
@@ -63,42 +63,42 @@ def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
 def test_a_full_request_is_a_reason_to_wait(clock: Clock) -> None:
     """It comes back by itself, if later than ``linger.ms``; rows for other partitions are hurried now and then."""
     linger = Linger(5, clock)
-    linger.hurried()
+    linger.flushed()
     linger.sent(is_full=True)
     assert linger.left_ms == 100
     clock.now += 0.05
-    linger.told(is_full=True)
+    linger.returned(is_full=True)
     assert linger.left_ms == 50
-    linger.told()
+    linger.returned()
     assert linger.left_ms == 5
     linger.sent(is_full=True)
     waits = []
     for _ in range(8):
         waits.append(linger.left_ms)
         clock.now += linger.left_ms / 1000
-        linger.hurried()
+        linger.flushed()
     assert waits == [50, 100, 100, 100, 100, 160, 320, 640]
 
 
-def test_rows_that_were_hurried_follow_each_other(clock: Clock) -> None:
+def test_rows_that_were_flushed_follow_each_other(clock: Clock) -> None:
     """librdkafka sends no more than five requests at once, one for each partition: the others need another word."""
     linger = Linger(5, clock)
     linger.sent()
-    linger.hurried(30)
+    linger.flushed(30)
     clock.now += 0.001
     assert (linger.left_ms, linger.is_late) == (9, False)
     for _ in range(2):
-        linger.told(10)
+        linger.returned(10)
         assert (linger.left_ms, linger.is_late) == (0, True)
         linger.sent()
         assert linger.left_ms == 0
-    linger.told(10)
+    linger.returned(10)
     assert linger.left_ms == 5
     clock.now += 0.001
-    linger.hurried(30)
+    linger.flushed(30)
     assert linger.left_ms == 10
     clock.now += 0.001
-    linger.told(10, is_full=True)
+    linger.returned(10, is_full=True)
     assert linger.left_ms == 99
 
 
@@ -115,13 +115,13 @@ def test_rows_wait_as_long_as_others_to_many_partitions_took(
     linger = Linger(5, clock, pauses=pauses)
     linger.sent()
     for count, is_enough in ((30, False), (60, True)):
-        linger.hurried(30)
+        linger.flushed(30)
         clock.now += took / 2
-        linger.told(count - 20)
+        linger.returned(count - 20)
         if not is_enough:
-            linger.hurried(50)
+            linger.flushed(50)
             clock.now += took / 2
-            linger.told(20)
+            linger.returned(20)
         linger.sent()
         assert linger.left_ms == (5 if is_enough else wait)
         linger.sent(is_crowded=True)
@@ -130,7 +130,7 @@ def test_rows_wait_as_long_as_others_to_many_partitions_took(
         clock.now += 0.1
 
 
-def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -> None:
+def test_while_nothing_comes_back_rows_are_flushed_less_and_less(clock: Clock) -> None:
     """A broker that is away for an hour is not asked for two hundred times a second, one that is back at once."""
     linger = Linger(5, clock)
     linger.sent()
@@ -138,23 +138,23 @@ def test_while_nothing_comes_back_rows_are_hurried_less_and_less(clock: Clock) -
     for _ in range(40):
         waits.append(linger.left_ms)
         clock.now += linger.left_ms / 1000
-        linger.hurried()
+        linger.flushed()
     assert waits[:5] == [0, 10, 20, 40, 80]
     assert waits[8:] == [1000] * 32
-    linger.told()
+    linger.returned()
     assert linger.left_ms == 5
 
 
 def test_who_does_not_wait_hurries_them_later(clock: Clock) -> None:
     """Whoever only looks what came back may have more to send, but not for long."""
     linger = Linger(5, clock)
-    linger.told()
+    linger.returned()
     linger.sent()
     clock.now += 0.1
     assert (linger.left_ms, linger.is_late) == (0, False)
     clock.now += 0.006
     assert linger.is_late
-    linger.hurried()
+    linger.flushed()
     assert not linger.is_late
 
 
@@ -162,7 +162,7 @@ def test_no_linger_at_all_is_a_millisecond(clock: Clock) -> None:
     """Each wait of the producer hurries then, but not without end."""
     linger = Linger.of({"linger.ms": "0"})
     assert Linger(0, clock).left_ms == 0
-    linger.hurried()
+    linger.flushed()
     assert linger.left_ms > 0
 
 

@@ -337,7 +337,7 @@ def test_setting_librdkafka_does_not_know_is_named() -> None:
 def test_a_topic_that_librdkafka_does_not_take_is_named(open_producer: Open) -> None:
     """It has no room for a name of more than 512 characters, and says so by an address that is none."""
     producer = open_producer()
-    with pytest.raises(KafkaError, match="takes no topic 'ttt"):
+    with pytest.raises(KafkaError, match="accepts no topic 'ttt"):
         send(producer, Outgoing("t" * 600, binary(b"a")), numbers(1))
     assert producer.in_flight == 0
 

@@ -102,7 +102,7 @@ def test_a_client_without_a_token_is_told_why(giver: Giver, caplog: pytest.LogCa
 def test_who_offers_last_is_asked_first() -> None:
     """And the others where it has none; the first error is told."""
     own = TokenDesk()
-    with pytest.raises(NoToken, match="nobody makes tokens here"):
+    with pytest.raises(NoToken, match="this process has no token provider"):
         own.token("s")
     first, second = Giver(), Giver()
     own.offer(first)
@@ -135,7 +135,7 @@ def test_it_is_known_when_the_last_token_has_ended() -> None:
 
 def test_a_token_that_has_ended_is_none() -> None:
     """By this machine's clock, which may be the one that is wrong."""
-    with pytest.raises(NoToken, match="the token ended 90 s ago by the clock of this machine") as caught:
+    with pytest.raises(NoToken, match="the token expired 90 s ago by the clock of this machine") as caught:
         checked(lasting(-90))
     assert "clock" in str(caught.value.hint)
     assert checked(lasting(5)).principal == "ann"

@@ -87,10 +87,8 @@ def others(before: set[threading.Thread]) -> list[threading.Thread]:
     return [each for each in found if each not in before]
 
 
-def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
-    pipe: Any, woken: threading.Semaphore
-) -> None:
-    """An idle connector has no such thread, and a single record does not wait for one to be awake."""
+def test_quick_batches_are_converted_on_the_loop_without_a_thread(pipe: Any, woken: threading.Semaphore) -> None:
+    """An idle connector has no such thread, and a single record does not wait for one to wake up."""
     before = set(threading.enumerate())
     with closing(Conversion[str](pipe, woken.release, quick=TIMEOUT)) as conversion:
         for _ in range(2):
@@ -100,8 +98,8 @@ def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
     assert (others(before), woken.acquire(blocking=False), conversion.is_busy) == ([], False, False)
 
 
-def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threading.Semaphore) -> None:
-    """How long a piece takes is judged by the pace of the two before."""
+def test_slow_batches_move_to_another_thread(pipe: Any, woken: threading.Semaphore) -> None:
+    """The pace of the two batches before decides."""
     with closing(Conversion[str](pipe, woken.release, quick=1e-12)) as conversion:
         for number in range(3):
             assert not conversion.is_busy
@@ -111,8 +109,8 @@ def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threa
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False, False]
 
 
-def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semaphore) -> None:
-    """The first may have loaded modules, and the machine may have had other things to do."""
+def test_one_slow_batch_does_not_count_as_slow_conversion(pipe: Any, woken: threading.Semaphore) -> None:
+    """The first may have imported modules, or the machine may have been busy."""
     now = iter([0.0, 9.0, *[9.0] * 10])
     with closing(Conversion[str](pipe, woken.release, quick=0.01, clock=lambda: next(now))) as conversion:
         for number in range(3):
@@ -123,8 +121,8 @@ def test_one_slow_piece_is_no_sign_of_others(pipe: Any, woken: threading.Semapho
 
 
 @pytest.mark.parametrize("is_apart", [False, True])
-def test_as_many_are_quick_as_the_slower_of_two_pieces_says(is_apart: bool, woken: threading.Semaphore) -> None:
-    """Whoever converts them: both steps count, and a wait between them does not."""
+def test_quick_rows_follow_the_slower_of_two_batches(is_apart: bool, woken: threading.Semaphore) -> None:
+    """Both steps count, and a wait between them does not."""
     pipe: Any = Pipe(is_apart=is_apart)
     steps = iter([0, 1, 5, 6, 10, 11, 20, 22])
     with closing(Conversion[str](pipe, woken.release, quick=0, clock=lambda: next(steps))) as conversion:
@@ -135,10 +133,10 @@ def test_as_many_are_quick_as_the_slower_of_two_pieces_says(is_apart: bool, woke
             assert conversion.quick_rows == int(QUICK_SECONDS * 4000 / seconds)
 
 
-def test_many_are_converted_beside_and_the_loop_is_woken(
+def test_large_batches_are_converted_on_a_thread_that_wakes_the_loop(
     conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore
 ) -> None:
-    """What that thread says is about the task that it works for."""
+    """The thread's log lines have the task's label."""
     with about("c|task-0"):
         begin(conversion, pipe, "abc")
     assert woken.acquire(timeout=TIMEOUT)
@@ -147,8 +145,10 @@ def test_many_are_converted_beside_and_the_loop_is_woken(
     assert (worker != threading.get_ident(), label) == (True, "c|task-0")
 
 
-def test_few_behind_many_come_behind_them(conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore) -> None:
-    """Order is kept: nothing is done, and nothing more wanted, before what came first is there."""
+def test_small_batches_wait_for_large_ones_before_them(
+    conversion: Conversion[str], pipe: Pipe, woken: threading.Semaphore
+) -> None:
+    """Order holds: nothing is done, and no more accepted, before the earlier batch is converted."""
     pipe.may_begin.clear()
     begin(conversion, pipe, "abc", "d")
     assert pipe.began.acquire(timeout=TIMEOUT)
@@ -160,8 +160,8 @@ def test_few_behind_many_come_behind_them(conversion: Conversion[str], pipe: Pip
     assert len(set(pipe.first_by)) == 1
 
 
-def test_a_piece_begins_while_the_one_before_is_elsewhere(woken: threading.Semaphore) -> None:
-    """Stages work side by side then, each on pieces in their order, for whom the threads wait in the log's words."""
+def test_steps_run_in_parallel_where_stages_are_apart(woken: threading.Semaphore) -> None:
+    """Each stage gets batches in order, and the threads log with the task's label."""
     pipe: Any = Pipe(is_apart=True)
     pipe.may_end.clear()
     with closing(Conversion[str](pipe, woken.release, quick=0)) as conversion:
@@ -180,8 +180,8 @@ def test_a_piece_begins_while_the_one_before_is_elsewhere(woken: threading.Semap
     assert {each for each, _ in pipe.first_by}.isdisjoint(each for each, _ in pipe.then_by)
 
 
-def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading.Semaphore) -> None:
-    """Also for a second step whose piece nobody wants any more."""
+def test_close_waits_for_both_threads_and_drops_the_rest(woken: threading.Semaphore) -> None:
+    """Also for a second step whose result is dropped."""
     before = set(threading.enumerate())
     pipe: Any = Pipe(is_apart=True)
     pipe.may_end.clear()
@@ -194,8 +194,8 @@ def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading
 
 
 @pytest.mark.parametrize("quick", [0, TIMEOUT])
-def test_an_error_is_raised_where_the_piece_is_taken(pipe: Any, woken: threading.Semaphore, quick: float) -> None:
-    """A stage that died ends the task, whoever waited for it; what was converted before it counts."""
+def test_a_conversion_error_is_raised_by_take(pipe: Any, woken: threading.Semaphore, quick: float) -> None:
+    """A stage that died ends the task, whichever thread waited for it; earlier batches still count."""
     with closing(Conversion[str](pipe, woken.release, quick=quick)) as conversion:
         begin(conversion, pipe, "a")
         assert quick or woken.acquire(timeout=TIMEOUT)
@@ -225,10 +225,10 @@ def test_without_another_thread_the_loop_converts(
     assert [worker == threading.get_ident() for worker, _ in pipe.first_by] == [True, False]
 
 
-def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
+def test_close_waits_for_running_conversions_and_drops_the_rest(
     pipe: Any, woken: threading.Semaphore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Behind it plugins are closed, so nobody may be in them; an error that nobody waits for any more is no news."""
+    """Plugins are closed after it, so no call may be in them; an error of a dropped batch is ignored."""
     before = set(threading.enumerate())
     conversion = Conversion[str](pipe, woken.release, quick=0)
     pipe.may_begin.clear()

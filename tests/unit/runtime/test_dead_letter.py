@@ -89,8 +89,8 @@ def test_record_is_kept_as_it_was_consumed(open_reporter: Open, topics: Topics, 
     ]
 
 
-def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic: str) -> None:
-    """Kafka Connect's ten headers follow the record's own, as text; what there is none of is null."""
+def test_context_headers_describe_the_failure(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """Kafka Connect's ten headers follow the record's own, as text; missing values are null."""
     reporter = open_reporter(context=True)
     silent = replace(FAILURE, error=ErrorInfo("data", "lib.BadError", "", ""))
     for failure in (FAILURE, silent):
@@ -118,16 +118,18 @@ def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic
     }
 
 
-def test_topic_is_made_with_one_partition_or_used_as_it_is(open_reporter: Open, topics: Topics, topic: str) -> None:
-    """A dead letter topic that exists keeps its shape."""
+def test_topic_is_created_with_one_partition_or_used_unchanged(
+    open_reporter: Open, topics: Topics, topic: str
+) -> None:
+    """A dead letter topic that exists keeps its settings."""
     assert topic not in topics.names()
     open_reporter()
     assert eventually(lambda: topic in topics.names(), TIMEOUT)  # a broker may tell of it a moment after it was made
     open_reporter(replication=3)
 
 
-def test_topic_that_cannot_be_made_fails_the_start(open_reporter: Open, topic: str) -> None:
-    """Three copies on one broker are Kafka Connect's classic; the error says what to do."""
+def test_topic_that_cannot_be_created_fails_the_start(open_reporter: Open, topic: str) -> None:
+    """Three replicas on one broker is Kafka Connect's classic mistake; the error has a remedy."""
     with pytest.raises(ConnectError, match=f"Could not initialize dead letter queue with topic={topic}") as caught:
         open_reporter(replication=3)
     assert "replication.factor" in str(caught.value.hint)
@@ -136,7 +138,7 @@ def test_topic_that_cannot_be_made_fails_the_start(open_reporter: Open, topic: s
 def test_letter_that_cannot_be_written_does_not_count_as_reported(
     open_reporter: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its record would be nowhere; the error names the record, the topic and what to do."""
+    """Its record would be lost; the error names the record, the topic and the remedy."""
     large = replace(consumed(), value=pa.array([b"x" * 5000] * 3, pa.binary()))
     report = open_reporter(message_max_bytes="2000").report(FAILURE, Consumed(large, 0))
     with pytest.raises(DeadLetterRefused, match="dead letter of orders-4@70 was not taken by topic") as caught:
@@ -145,10 +147,10 @@ def test_letter_that_cannot_be_written_does_not_count_as_reported(
     assert "orders-4@70" in caplog.text
 
 
-def test_more_letters_than_the_buffer_holds_are_taken_and_told(
+def test_letters_beyond_the_buffer_are_accepted_and_reported_by_is_full(
     open_reporter: Open, topics: Topics, topic: str
 ) -> None:
-    """A report never waits, so nothing is held up on the way; who asks ``is_full`` lets no more come."""
+    """A report never waits; a caller that checks ``is_full`` stops reading records."""
     reporter = open_reporter(queue_buffering_max_kbytes="1", linger_ms="200")
     large = replace(consumed(), value=pa.array([b"x" * 600] * 3, pa.binary()))
     was_full = reporter.is_full
@@ -160,10 +162,10 @@ def test_more_letters_than_the_buffer_holds_are_taken_and_told(
     assert topics.count(topic) == 9
 
 
-def test_closing_does_not_wait_for_a_broker_that_is_away(
+def test_close_does_not_wait_for_an_unavailable_broker(
     open_reporter: Open, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left is told and given up: no offset has passed it."""
+    """Unwritten letters are logged and dropped: no offset has passed them."""
     monkeypatch.setattr("hearth.runtime.dead_letter.CLOSE_SECONDS", 0.2)
     reporter = open_reporter()
     reporter._producer = ConfluentProducer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
@@ -173,15 +175,15 @@ def test_closing_does_not_wait_for_a_broker_that_is_away(
     assert "1 dead letters were not written, their records come again" in caplog.text
 
 
-def test_record_without_time_gets_one(open_reporter: Open, topics: Topics, topic: str) -> None:
-    """Where nobody read timestamps the letter is written all the same."""
+def test_record_without_timestamp_gets_the_current_time(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """Without timestamps from the consumer the letter is still written."""
     report = open_reporter().report(FAILURE, Consumed(consumed(timestamp=None), 0))
     report.result(TIMEOUT)
     assert topics.count(topic) == 1
 
 
-def test_closing_writes_what_is_left(open_reporter: Open, topics: Topics, topic: str) -> None:
-    """A letter that was reported is not lost with the end of its task."""
+def test_close_flushes_pending_letters(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """A reported letter is not lost at the end of its task."""
     reporter = open_reporter(linger_ms="2000")
     report = reporter.report(FAILURE, Consumed(consumed(), 0))
     reporter.close()

@@ -62,8 +62,8 @@ def partitions(delivery: Delivery) -> list[list[int]]:
     return [[int(value) for value in each.column("value").to_pylist()] for each in delivery.batches]
 
 
-def test_rows_of_partitions_that_went_are_taken_out() -> None:
-    """What is put again after a rebalance holds only what the task still has; empty batches vanish."""
+def test_rows_of_revoked_partitions_are_removed() -> None:
+    """A retry after a rebalance has only records of assigned partitions; empty batches vanish."""
     first, second = TopicPartition("t", 0), TopicPartition("t", 1)
     delivery = Delivery([batch(0, 1, 0), batch(1)], (), {first: 5, second: 7}, {first: 6, second: 9})
     left = delivery.without({second})
@@ -71,8 +71,8 @@ def test_rows_of_partitions_that_went_are_taken_out() -> None:
     assert (left.starts, left.offsets) == ({first: 5}, {first: 6})
 
 
-def test_what_transformations_made_is_put_with_the_numbers_it_was_consumed_by() -> None:
-    """They may leave batches whose rows lie between each other; the columns of a put then tell the order."""
+def test_transformed_records_keep_their_row_numbers() -> None:
+    """Transformations may interleave batches; the row column of a put restores the order."""
     whole = number_rows(batch(0, 1, 2, 3))
     odd = pa.array([False, True] * 2)
     pipeline: Any = SimpleNamespace(
@@ -84,8 +84,8 @@ def test_what_transformations_made_is_put_with_the_numbers_it_was_consumed_by() 
     assert [batch.column("row").to_pylist() for batch in batches] == [[0, 2], [1, 3]]
 
 
-def test_failures_that_nobody_wants_to_hear_of_are_counted_alone() -> None:
-    """A put of thousands of bad records would go through them once more for each piece that it is cut into."""
+def test_unreported_failures_are_only_counted() -> None:
+    """Splitting a delivery with thousands of bad records would copy their failures for each put."""
     whole, failed = number_rows(batch(0, 1)), [failure(1)]
     pipeline: Any = SimpleNamespace(transform=lambda batches: Outcome(batches, [failure(0)]))
     read = [incoming((0, 0), (1, 0))]
@@ -96,8 +96,8 @@ def test_failures_that_nobody_wants_to_hear_of_are_counted_alone() -> None:
     assert (delivery.failures, skipped) == ([], [2])
 
 
-def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together() -> None:
-    """Together they have all of them, whatever was taken out of one."""
+def test_split_deliveries_share_the_converted_bytes() -> None:
+    """Together they have all bytes, whatever was removed from one."""
     whole = number_rows(batch(0, 1, 2, 3))
     pipeline: Any = SimpleNamespace(transform=Outcome)
     delivery = delivered([incoming((0, 0), (1, 0), (2, 0), (3, 0))], [lambda: Outcome([whole])], pipeline)
@@ -107,8 +107,8 @@ def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together()
     assert first.without({TopicPartition("t", 0)}).size == whole.data.nbytes / 4
 
 
-def test_rows_are_known_by_where_they_came_from() -> None:
-    """A transformation may send a record to another topic or partition; that does not save it from being taken."""
+def test_rows_are_identified_by_their_original_partition() -> None:
+    """A transformation may change a record's topic or partition; a revocation still removes it."""
     moved = batch(9, 9, topic="u", original_partition=pa.array([0, 1], pa.int32()))
     left = Delivery([moved]).without({TopicPartition("t", 0), TopicPartition("u", 9)})
     assert left.batches[0].column("original_partition").to_pylist() == [1]
@@ -133,8 +133,8 @@ def failure(row: int) -> Failure:
     fates=st.lists(st.sampled_from(["put", "put", "dropped", "failed"]), min_size=18, max_size=18),
     cut=st.integers(0, 9),
 )
-def test_what_is_read_at_once_is_cut_into_puts(count: int, others: int, most: int, fates: list[str], cut: int) -> None:
-    """Each has the records, failures and offsets of its own rows, and knows them by their numbers in it."""
+def test_one_read_is_split_into_puts(count: int, others: int, most: int, fates: list[str], cut: int) -> None:
+    """Each has the records, failures and offsets of its own rows, renumbered."""
     sources = (incoming(*((0, at) for at in range(count))), incoming(*((0, at) for at in range(others)), topic="u"))
     kept = [row for row in range(count + others) if fates[row] == "put"]
     batches = [numbered(rows, rows) for rows in (kept[:cut], kept[cut:]) if rows]
@@ -162,8 +162,8 @@ def test_what_is_read_at_once_is_cut_into_puts(count: int, others: int, most: in
         assert piece.topics == {topic for topic, _ in read} & {"t"}
 
 
-def test_a_part_has_nothing_of_partitions_that_went() -> None:
-    """Their records stand among what was read, and are neither put nor counted."""
+def test_a_split_delivery_omits_revoked_partitions() -> None:
+    """Their records are in the sources, and are neither put nor counted."""
     sources = (incoming((0, 5), (1, 6), (0, 6), (1, 7)),)
     first, second = TopicPartition("t", 0), TopicPartition("t", 1)
     left = Delivery([number_rows(batch(0, 1, 0, 1))], sources, *bounds(sources)).without({second})
@@ -173,8 +173,8 @@ def test_a_part_has_nothing_of_partitions_that_went() -> None:
     assert [partitions(each) for each in (part, rest)] == [[[0]], [[0]]]
 
 
-def test_a_call_says_where_each_of_its_puts_ends() -> None:
-    """By the number of the first row behind it, for transformations may have dropped any."""
+def test_a_call_marks_the_end_of_each_put() -> None:
+    """By the number of the first row after it, because transformations may have dropped rows."""
     sources = (incoming(*((0, at) for at in range(5))),)
     kept = numbered([0, 1, 4], [0, 1, 4])
     put = Delivery([kept], sources, *bounds(sources)).to_put(["value"], 2, are_consumed_wanted=False)
@@ -186,8 +186,8 @@ def test_a_call_says_where_each_of_its_puts_ends() -> None:
     assert (whole.ends, [*whole.puts()], whole.batches[0].column("row")) == ([], [whole.batches], None)
 
 
-def test_a_failure_goes_with_its_partition() -> None:
-    """Whoever reads the partition next finds it again."""
+def test_a_revoked_partition_takes_its_failures_with_it() -> None:
+    """The next owner of the partition finds them again."""
     delivery = Delivery(sources=(incoming((0, 5), (1, 6)),), failures=[failure(0), failure(1)])
     assert [each.row for each in delivery.without({TopicPartition("t", 0)}).failures] == [1]
 
@@ -204,8 +204,8 @@ def test_record_is_found_by_number_through_all_sources() -> None:
     ]
 
 
-def test_put_that_failed_tells_which_records() -> None:
-    """Where they begin and end in each partition, and what the plugin said below; many partitions are not all told."""
+def test_failed_put_names_its_records() -> None:
+    """The trace has the offsets per partition and the plugin's error; of many partitions some are left out."""
     places = [TopicPartition("t", number) for number in range(12)]
     delivery = Delivery([batch(0, 0, 1)], (), dict.fromkeys(places, 5), dict.fromkeys(places, 9))
     error = ErrorInfo("plugin", "lib.Broken", "no disk", "lib.Broken: no disk\nTraceback")
@@ -221,7 +221,7 @@ def test_put_that_failed_tells_which_records() -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99)), max_size=20))
 def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> None:
-    """The next offset of a partition is one beyond its last record, wherever that stands among the rows."""
+    """A partition's next offset is one after its last record, wherever that is among the rows."""
     model: dict[TopicPartition, list[int]] = {}
     places = sorted(places, key=lambda place: place[1])
     for partition, offset in places:
@@ -264,18 +264,18 @@ def grown(seconds: float = 0.0) -> SentPuts:
     return puts
 
 
-def test_nothing_follows_in_a_stage_that_does_not_know_of_it() -> None:
-    """It is given one put at a time."""
+def test_a_stage_without_takes_next_gets_one_put_at_a_time() -> None:
+    """The stage does not support puts that follow others."""
     assert filled(SentPuts(takes_next=False)) == [1]
 
 
-def test_nothing_follows_where_nothing_is_put() -> None:
-    """The first put is sent when all that is asked was heard."""
+def test_the_first_put_follows_no_other() -> None:
+    """It is sent after all requests were handled."""
     assert not SentPuts(takes_next=True).may_be_followed
 
 
-def test_more_follow_the_longer_the_task_takes_them_in_silence() -> None:
-    """Up to as many puts with a call as are read and converted at once."""
+def test_more_puts_follow_while_the_task_accepts_without_requests() -> None:
+    """Up to as many puts per call as are read and converted at once."""
     puts = SentPuts(takes_next=True)
     assert filled(puts) == [1, 1, 1]
     for count in (1, 2, 4, 8, MOST_PUTS, MOST_PUTS):
@@ -283,16 +283,16 @@ def test_more_follow_the_longer_the_task_takes_them_in_silence() -> None:
         assert filled(puts) == [count]
 
 
-def test_one_follows_again_where_one_was_left_out() -> None:
-    """A task that says something in every put is sent few in vain."""
+def test_a_skipped_put_resets_the_pipeline_to_one() -> None:
+    """A task that uses its context in every put is sent few puts without effect."""
     puts = grown()
     puts.forget()
     assert filled(puts) == [1, 1, 1]
 
 
 @pytest.mark.parametrize(("seconds", "count"), [(QUICK_SECONDS / 4, 4), (QUICK_SECONDS, 1), (60.0, 1)])
-def test_as_many_follow_as_are_quickly_put(seconds: float, count: int) -> None:
-    """The time that a call may take is for one put, so several are for tasks that are far from it."""
+def test_slow_puts_limit_the_puts_per_call(seconds: float, count: int) -> None:
+    """A call's timeout is for one put, so several go only to tasks that are far below it."""
     assert filled(grown(seconds)) == [1, count, count]
 
 
@@ -300,14 +300,14 @@ def test_as_many_follow_as_are_quickly_put(seconds: float, count: int) -> None:
     ("size", "counts"),
     [(CALL_BYTES, [1, 1]), (CALL_BYTES // 4, [1, 2]), (CALL_BYTES // 16, [1, 8]), (10, [1, 10, 10])],
 )
-def test_large_puts_are_fewer(size: int, counts: list[int]) -> None:
-    """What follows has no more bytes than may wait, and more waits behind it only where both are small."""
+def test_large_puts_limit_the_puts_per_call(size: int, counts: list[int]) -> None:
+    """Calls are limited in bytes, and a second one waits only if both are small."""
     assert filled(grown(), size) == counts
 
 
 @pytest.mark.parametrize(("failed", "count"), [(0, 0), (1, 0), (2, 2), (5, 4), (49, 20)])
-def test_what_could_not_be_read_follows_nothing_if_it_ends_the_task(failed: int, count: int) -> None:
-    """It is judged when its turn has come, with its put: what is before that may go."""
+def test_an_intolerable_failure_does_not_follow_other_puts(failed: int, count: int) -> None:
+    """It is judged with its own put: earlier puts may be sent."""
     delivery = texts(50, failed=failed)
     assert grown().most_to_follow(delivery, 2, is_tolerant=False) == count
     assert grown().most_to_follow(delivery, 2, is_tolerant=True) == 20

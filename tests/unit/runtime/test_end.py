@@ -58,8 +58,8 @@ def await_guards() -> None:
             assert not thread.is_alive()
 
 
-def test_a_stage_that_hangs_when_its_run_is_to_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In whatever call of the plugin the loop waits, also in its start, where nobody looks at commands."""
+def test_a_stage_that_hangs_during_a_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any plugin call, also in its start, where commands are not checked."""
     monkeypatch.setattr(module, "HANGING_SECONDS", 0.05)
     stage = Stage()
     end = running(stage)
@@ -69,8 +69,8 @@ def test_a_stage_that_hangs_when_its_run_is_to_end_is_killed(monkeypatch: pytest
     assert stage.notices == ["stopping"]
 
 
-def test_a_stop_from_before_anybody_guards_the_run_is_seen_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host tells its last command with the welcome."""
+def test_a_stop_before_guard_is_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host sends its last command with the welcome."""
     monkeypatch.setattr(module, "HANGING_SECONDS", 0.05)
     end, stage = RunEnd("c-0", EventQueue()), Stage()
     end.on_command(Replace())
@@ -80,7 +80,7 @@ def test_a_stop_from_before_anybody_guards_the_run_is_seen_to(monkeypatch: pytes
 
 
 def test_a_run_that_has_ended_kills_nothing() -> None:
-    """The rule: who is through in time is left alone, and a second command changes nothing."""
+    """A run that ends in time is left alone, and a second command has no effect."""
     stage = Stage()
     end = running(stage)
     end.on_command(Stop())
@@ -90,8 +90,8 @@ def test_a_run_that_has_ended_kills_nothing() -> None:
     assert not stage.killed.is_set()
 
 
-def test_a_run_that_ends_by_itself_is_guarded_no_more() -> None:
-    """Its process may carry another run, and no thread is left of this one."""
+def test_a_completed_run_leaves_no_guard_thread() -> None:
+    """Its process may run another task."""
     stage = Stage()
     running(stage).complete()
     await_guards()
@@ -99,7 +99,7 @@ def test_a_run_that_ends_by_itself_is_guarded_no_more() -> None:
     assert stage.notices == []
 
 
-def test_pause_ends_nothing() -> None:
+def test_pause_does_not_end_the_run() -> None:
     """Only a stop does."""
     end = running(Stage())
     end.on_command(Pause())
@@ -116,8 +116,8 @@ def test_commands_wait_for_the_loop() -> None:
     assert list(event_queue.take()) == [Pause(), Stop()]
 
 
-def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: list[int]) -> None:
-    """Whatever holds it up: another run may have begun elsewhere (invariant 4)."""
+def test_run_that_hangs_after_its_host_was_lost_is_killed(exits: list[int]) -> None:
+    """Another run may have started elsewhere (invariant 4)."""
     event_queue = EventQueue()
     end = RunEnd("c-0", event_queue)
     end.on_lost()
@@ -128,7 +128,7 @@ def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: 
 
 
 def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its process may carry another run already."""
+    """Its process may already run another task."""
     monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
     end = RunEnd("c-0", EventQueue())
     end.on_lost()
@@ -137,8 +137,8 @@ def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pyte
     assert exits == []
 
 
-def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> None:
-    """A call that may take minutes ends at once, and so does one of a stage that is started later."""
+def test_lost_host_ends_waits_for_plugins(exits: list[int]) -> None:
+    """A call that may take minutes ends at once, and so does one of a stage started later."""
     gone: list[Exception] = []
     early, late = (SimpleNamespace(let_go=gone.append) for _ in range(2))
     end = RunEnd("c-0", EventQueue())

@@ -64,8 +64,8 @@ def bad_record() -> Batch:
     return Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=list(row)))
 
 
-def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
-    """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
+def test_intolerable_report_reaches_the_loop_before_its_answer() -> None:
+    """Even if the stage is gone and cannot be answered, the record is not committed."""
     event_queue = EventQueue()
     report = ReportRecord(failure(0).error, bad_record())
     with pytest.raises(ChannelClosed):
@@ -75,8 +75,8 @@ def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> Non
     assert (errant.partition, errant.offset) == (TopicPartition("t", 1), 7)
 
 
-def test_report_of_a_task_is_one_of_its_interface() -> None:
-    """Kafka Connect names ``SinkTask`` for it, whatever the task's class is, and the stage ``TASK_PUT``."""
+def test_reports_name_the_sink_task_interface() -> None:
+    """Kafka Connect names ``SinkTask``, whatever the task's class, and the stage ``TASK_PUT``."""
     letters = Letters()
     asked: Any = Asked()
     tolerance = Tolerance(replace(SETTINGS, is_tolerant=True), FailureLog("c-0", SETTINGS), letters)

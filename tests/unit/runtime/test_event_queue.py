@@ -9,8 +9,8 @@ from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime.event_queue import EventQueue
 
 
-def test_items_come_in_the_order_they_were_told() -> None:
-    """Those that are there, and those that come while they are taken."""
+def test_events_keep_their_order() -> None:
+    """Those present, and those that arrive while they are taken."""
     event_queue = EventQueue()
     event_queue.put(Pause())
     event_queue.put(Resume())
@@ -21,13 +21,13 @@ def test_items_come_in_the_order_they_were_told() -> None:
     assert event_queue.is_empty
 
 
-def test_nothing_is_waited_for_unless_that_is_wanted() -> None:
+def test_take_without_timeout_does_not_wait() -> None:
     """A loop has other things to do."""
     assert list(EventQueue().take()) == []
 
 
-def test_a_wait_ends_with_the_first_item() -> None:
-    """However long it may be."""
+def test_a_wait_ends_with_the_first_event() -> None:
+    """However long its timeout is."""
     event_queue = EventQueue()
     threading.Timer(0.05, event_queue.put, [Stop()]).start()
     began = time.monotonic()
@@ -35,8 +35,8 @@ def test_a_wait_ends_with_the_first_item() -> None:
     assert time.monotonic() - began < 30
 
 
-def test_a_wait_may_be_ended_without_an_item() -> None:
-    """What came is looked for elsewhere."""
+def test_wake_ends_a_wait_without_an_event() -> None:
+    """What arrived is found elsewhere."""
     event_queue = EventQueue()
     threading.Timer(0.05, event_queue.wake).start()
     began = time.monotonic()
@@ -45,8 +45,8 @@ def test_a_wait_may_be_ended_without_an_item() -> None:
     assert event_queue.is_empty
 
 
-def test_what_is_not_taken_stays() -> None:
-    """An item that ends the task leaves those behind it to whoever looks next."""
+def test_events_not_taken_remain() -> None:
+    """An event that ends the task leaves later ones in the queue."""
     event_queue = EventQueue()
     event_queue.put(Pause())
     event_queue.put(Stop())
@@ -56,8 +56,8 @@ def test_what_is_not_taken_stays() -> None:
     assert list(event_queue.take()) == [Stop()]
 
 
-def test_who_waits_elsewhere_is_fetched_for_each_item() -> None:
-    """Also for a wake, which is no item; and no more when he has come back."""
+def test_fetched_is_called_for_each_event() -> None:
+    """Also for a wake, which is no event; and not after the block."""
     event_queue = EventQueue()
     calls: list[None] = []
     with event_queue.fetched(lambda: calls.append(None)):
@@ -70,8 +70,8 @@ def test_who_waits_elsewhere_is_fetched_for_each_item() -> None:
     assert list(event_queue.take()) == [Stop(), Pause()]
 
 
-def test_who_goes_to_wait_elsewhere_is_fetched_for_what_is_there() -> None:
-    """It came between his last look and his going."""
+def test_fetched_is_called_for_events_already_present() -> None:
+    """They arrived between the last look and the start of the block."""
     event_queue = EventQueue()
     event_queue.put(Stop())
     calls: list[None] = []

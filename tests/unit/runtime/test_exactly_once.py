@@ -50,7 +50,7 @@ def commit(run: Run) -> None:
 
 
 def test_a_poll_is_a_transaction() -> None:
-    """Its records are there with their offset, and only then the task hears of them, and of the commit."""
+    """Its records appear with their offset, and only then the task is notified of them and of the commit."""
     run = begin()
     run.hand_over(("a", rows(OK, OK)))
     until_commit(run)
@@ -59,8 +59,8 @@ def test_a_poll_is_a_transaction() -> None:
     assert (written(run), run.world.stored, list(run.stage.told), run.stage.commits) == ([1, 2], {"a": 2}, [0, 1], 1)
 
 
-def test_polls_that_wait_join_a_transaction() -> None:
-    """What comes while one is committed is made ready, and is the next; nothing of it is sent meanwhile."""
+def test_waiting_polls_join_a_transaction() -> None:
+    """Polls during a commit are prepared for the next transaction, and not sent meanwhile."""
     run = begin()
     run.hand_over(("a", rows(OK)))
     until_commit(run)
@@ -74,16 +74,16 @@ def test_polls_that_wait_join_a_transaction() -> None:
     assert (written(run), run.transactions.commits) == ([1, 2, 3, 4], 2)
 
 
-def test_records_that_are_all_dropped_move_the_position() -> None:
-    """By a transaction of offsets alone."""
+def test_a_fully_dropped_poll_commits_its_offsets() -> None:
+    """In a transaction of offsets alone."""
     run = begin()
     run.hand_over(("a", rows(DROPPED, DROPPED)))
     commit(run)
     assert (written(run), run.world.stored) == ([], {"a": 2})
 
 
-def test_a_transaction_lasts_as_long_as_it_is_to() -> None:
-    """With ``transaction.boundary=interval`` polls join until its time is over, or until the task stops."""
+def test_an_interval_transaction_lasts_its_interval() -> None:
+    """With ``transaction.boundary=interval`` polls join until the time is over, or the task stops."""
     run = begin("interval", interval=2.0)
     for _ in range(3):
         run.hand_over(("a", rows(OK)))
@@ -110,8 +110,8 @@ def test_no_transaction_stays_open_while_a_task_is_paused() -> None:
     assert written(run) == [1]
 
 
-def test_a_task_says_where_its_transactions_end() -> None:
-    """Behind those of its records that it names; what it leaves open is dropped when it stops, and read again."""
+def test_a_connector_boundary_ends_where_the_task_requests() -> None:
+    """After the records that it names; an open transaction is aborted at the stop, and read again."""
     run = begin("connector")
     run.hand_over(("a", rows(OK)))
     run.hand_over(("a", rows(OK)))
@@ -127,8 +127,8 @@ def test_a_task_says_where_its_transactions_end() -> None:
     assert (run.error, written(run), run.world.stored) == (None, [1, 2], {"a": 2})
 
 
-def test_records_that_a_task_drops_are_not_read_again() -> None:
-    """Their offsets are committed in a transaction of their own."""
+def test_records_of_an_aborted_transaction_are_not_read_again() -> None:
+    """Their offsets are committed in a separate transaction."""
     run = begin("connector")
     run.hand_over(("a", rows(OK, OK)))
     run.event_queue.put(EndTransaction(aborts=True))
@@ -136,8 +136,8 @@ def test_records_that_a_task_drops_are_not_read_again() -> None:
     assert (written(run), run.world.stored) == ([], {"a": 2})
 
 
-def test_a_record_that_is_refused_fails_the_task() -> None:
-    """Whatever is tolerated: the others of its transaction cannot be had without it."""
+def test_a_refused_record_fails_the_task_in_a_transaction() -> None:
+    """Whatever is tolerated: its transaction cannot be committed without it."""
     run = begin()
     run.hand_over(("a", rows(OK, BAD, OK)))
     run.turn_until(lambda: run.is_over)
@@ -146,8 +146,8 @@ def test_a_record_that_is_refused_fails_the_task() -> None:
     assert (written(run), run.world.stored) == ([], {})
 
 
-def test_a_commit_that_is_under_way_when_the_task_fails_may_end() -> None:
-    """Its outcome is told; what came after it is dropped."""
+def test_a_failed_task_waits_for_a_commit_in_progress() -> None:
+    """Its result is reported; later records are dropped."""
     run = begin()
     run.hand_over(("a", rows(OK)))
     until_commit(run)
@@ -157,8 +157,8 @@ def test_a_commit_that_is_under_way_when_the_task_fails_may_end() -> None:
     assert (written(run), run.world.stored) == ([1], {"a": 1})
 
 
-def test_a_producer_that_was_fenced_says_why() -> None:
-    """librdkafka has one word for an expired transaction and for another producer of the same id."""
+def test_a_fenced_producer_reports_the_reason() -> None:
+    """librdkafka has one error for an expired transaction and for another producer of the same id."""
     run = begin()
     run.hand_over(("a", rows(OK)))
     until_commit(run)
@@ -170,8 +170,8 @@ def test_a_producer_that_was_fenced_says_why() -> None:
     assert "transaction.timeout.ms" in (run.error.hint or "")
 
 
-def test_a_task_may_not_write_to_its_own_offsets() -> None:
-    """Who reads them would wait for the end of its transaction: for itself."""
+def test_writes_to_the_own_offsets_topic_are_refused() -> None:
+    """Its readers would wait for the end of the transaction."""
     run = begin()
     run.hand_over(("a", rows(OK, topic=OFFSETS_TOPIC)))
     run.turn_until(lambda: run.is_over)
@@ -179,8 +179,8 @@ def test_a_task_may_not_write_to_its_own_offsets() -> None:
     assert "may not produce to their own offsets topics" in str(run.error)
 
 
-def test_an_idle_task_commits_nothing() -> None:
-    """The loop is awake no more often than without transactions."""
+def test_an_idle_task_commits_no_transaction() -> None:
+    """The loop wakes up no more often than without transactions."""
     run = begin()
     run.hand_over(("a", rows(OK)))
     commit(run)

@@ -17,8 +17,8 @@ BUSY = (
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
-def test_work_of_descendants_counts_also_when_they_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker of Spark that has ended leaves what it took to its parent."""
+def test_usage_includes_ended_descendants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Spark worker that has ended leaves its ticks to its parent."""
     monkeypatch.setenv(EXECUTOR, str(os.getpid()))
     before = executor_usage()
     assert before.cpu is not None
@@ -35,7 +35,7 @@ def test_work_of_descendants_counts_also_when_they_have_ended(monkeypatch: pytes
     assert 1 <= after.processors <= (os.cpu_count() or 1)
 
 
-def test_where_nobody_knows_nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    """As on a system without /proc; nobody scales by it then."""
+def test_usage_is_unknown_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    """Autoscaling does not use it then."""
     monkeypatch.setattr(module, "_PROC", tmp_path)
     assert executor_usage().cpu is None

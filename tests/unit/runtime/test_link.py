@@ -45,8 +45,8 @@ def test_failing_store_is_an_error_of_the_write(host: Host, guests: list[Guest],
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], TIMEOUT)
 
 
-def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> None:
-    """A task whose host is gone must stop itself, so it is told."""
+def test_task_is_notified_of_a_lost_host(host: Host, guests: list[Guest]) -> None:
+    """It must stop itself."""
     guest = guests[0].join(host.expect("c", 0, 1))
     host.server.close()
     assert guest.lost.wait(TIMEOUT)
@@ -54,7 +54,7 @@ def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> No
         guest.link.status("RUNNING")
 
 
-def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Guest]) -> None:
+def test_missing_host_is_a_connect_error(host: Host, guests: list[Guest]) -> None:
     """A task that starts after its host ended does not run."""
     address = host.expect("c", 0, 1)
     host.server.close()
@@ -62,15 +62,15 @@ def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Gu
         guests[0].join(address)
 
 
-def test_task_is_told_its_plan_when_it_is_let_in(host: Host, guests: list[Guest]) -> None:
-    """All of it, however long, and whether it is to rest; before, it knows its name and where its host is."""
+def test_admitted_task_receives_its_plan(host: Host, guests: list[Guest]) -> None:
+    """The whole plan, however long, and whether it starts paused; before, it knows its name and its host."""
     plan = replace(task_plan("sink"), task_config={"script": "x" * (8 << 20)})
     told = guests[0].join(host.server.expect(plan, 1, True)).link.welcome
     assert (told.plan, told.is_paused) == (plan, True)
 
 
-def test_a_command_from_before_the_task_joined_is_told_first(host: Host, guests: list[Guest]) -> None:
-    """It is there when the link is, and what comes later comes behind it."""
+def test_a_command_before_admission_arrives_first(host: Host, guests: list[Guest]) -> None:
+    """It comes with the link, and later commands follow."""
     address = host.expect("c", 0, 1)
     host.server.command("c", 0, "stop")
     guest = guests[0].join(address)
@@ -79,10 +79,10 @@ def test_a_command_from_before_the_task_joined_is_told_first(host: Host, guests:
     assert guest.commands.get(timeout=TIMEOUT) == Replace()
 
 
-def test_what_a_task_logs_is_in_the_log_of_its_host(
+def test_task_log_lines_appear_in_the_host_log(
     host: Host, guests: list[Guest], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Under the name by which the host knows it, with the time at which it was said."""
+    """Under the task's label, with the time of the event."""
     guest = guests[0].join(host.expect("c", 0, 1))
     guest.link.say(LogLine("DEBUG", "my.plugin", "what\nwas said", 12.5))
     guest.link.status("RUNNING")  # whose answer comes behind it
@@ -91,10 +91,8 @@ def test_what_a_task_logs_is_in_the_log_of_its_host(
     assert label_of_record(record) == "c|task-0"
 
 
-def test_what_nobody_is_to_see_is_not_in_the_log(
-    host: Host, guests: list[Guest], caplog: pytest.LogCaptureFixture
-) -> None:
-    """The trace of a task that failed may have in it what a config provider knew."""
+def test_secrets_are_masked_in_the_log(host: Host, guests: list[Guest], caplog: pytest.LogCaptureFixture) -> None:
+    """A failed task's trace may include values of a config provider."""
     address = host.server.expect(task_plan("source"), 1, False, lambda text: text.replace("hunter2", "${f:p:k}"))
     guest = guests[0].join(address)
     guest.link.say(LogLine("ERROR", "my.plugin", "no user with hunter2", 12.5))
@@ -103,10 +101,10 @@ def test_what_nobody_is_to_see_is_not_in_the_log(
 
 
 @pytest.mark.usefixtures("restored_levels")
-def test_levels_of_the_host_are_those_of_its_tasks(
+def test_tasks_use_the_log_levels_of_the_host(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When it is let in, and at once when they change."""
+    """From admission on, and at once when they change."""
     taken: queue.Queue[dict[str, str]] = queue.Queue()
     monkeypatch.setattr(levels, "take", taken.put)
     levels.set("a", "DEBUG")
@@ -140,8 +138,8 @@ class Impostor:
         self._listener.close()
 
 
-def test_task_tells_its_token_to_nobody_but_its_host(host: Host, guests: list[Guest]) -> None:
-    """Whoever answers at the address without the host's key hears nothing, and the task does not run."""
+def test_task_sends_its_token_only_to_its_host(host: Host, guests: list[Guest]) -> None:
+    """A listener without the host's key receives nothing, and the task does not run."""
     impostor = Impostor()
     address = replace(host.expect("c", 0, 1), port=impostor.port)
     with pytest.raises(HostUnreachable, match="certificate"):

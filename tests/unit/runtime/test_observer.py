@@ -46,15 +46,15 @@ def observer(link: Link, **settings: bool) -> TaskObserver:
     return TaskObserver("c-0", link, replace(SETTINGS, **settings))  # type: ignore[arg-type]
 
 
-def test_status_is_the_hosts_when_the_call_returns(link: Link) -> None:
-    """A task runs or rests."""
+def test_status_has_reached_the_host_when_the_call_returns(link: Link) -> None:
+    """A task runs or is paused."""
     observer(link).runs(is_paused=True)
     observer(link).runs(is_paused=False)
     assert link.told == [("PAUSED", None), ("RUNNING", None)]
 
 
-def test_events_of_a_run_are_told_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """Where it runs, whether it rests, which partitions it has, and that it has stopped."""
+def test_run_events_are_logged_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """Where it runs, whether it is paused, its partitions, and that it stopped."""
     caplog.set_level(logging.INFO)
     told = observer(link)
     told.runs(is_paused=False)
@@ -67,22 +67,22 @@ def test_events_of_a_run_are_told_once(link: Link, caplog: pytest.LogCaptureFixt
     place = f"in process {os.getpid()} of {platform.node()}"
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
         ("INFO", f"the task runs {place}"),
-        ("INFO", "partitions are assigned: a 1, 2; b 0"),
-        ("INFO", f"the task rests {place}"),
-        ("INFO", "partitions are given back: a 1"),
-        ("WARNING", "partitions are lost: a 2; b 0"),
+        ("INFO", "partitions assigned: a 1, 2; b 0"),
+        ("INFO", f"the task is paused {place}"),
+        ("INFO", "partitions revoked: a 1"),
+        ("WARNING", "partitions lost: a 2; b 0"),
         ("INFO", "the task has stopped"),
     ]
 
 
-def test_run_that_ends_leaves_its_task_to_others(link: Link) -> None:
-    """It is nobody's until another run begins."""
+def test_ended_run_reports_unassigned(link: Link) -> None:
+    """No run has the task until another starts."""
     observer(link).ended(None)
     assert link.told == [("UNASSIGNED", None)]
 
 
-def test_run_that_fails_says_why(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """In the status and in the log, with the plugin's trace."""
+def test_failed_run_reports_its_trace(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """In the status and in the log."""
     observer(link).ended(ToleranceExceeded(failure(3), Record(3)))
     ((state, trace),) = link.told
     assert state == "FAILED"
@@ -95,15 +95,15 @@ def test_run_that_fails_says_why(link: Link, caplog: pytest.LogCaptureFixture) -
     assert "the task is FAILED and stays so until it is restarted" in caplog.text
 
 
-def test_run_whose_host_is_lost_ends_quietly(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """There is nobody to tell, and the task has not failed."""
+def test_run_with_a_lost_host_does_not_fail(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """The host cannot be told, and the task has not failed."""
     link.is_lost = True
     observer(link).ended(HostLost("gone"))
     assert link.told == []
     assert "the task stops: gone" in caplog.text
 
 
-def test_topic_is_told_once_in_a_run(link: Link) -> None:
+def test_topic_is_reported_once_in_a_run(link: Link) -> None:
     """However many batches come (KIP-558)."""
     told = observer(link)
     told.acknowledged(5, ["t"])
@@ -114,8 +114,8 @@ def test_topic_is_told_once_in_a_run(link: Link) -> None:
     assert told.counts == Counts(acknowledged=15, put=1)
 
 
-def test_topics_that_were_forgotten_are_told_again(link: Link) -> None:
-    """Those that are touched from then on, and no others."""
+def test_reset_topics_are_reported_again(link: Link) -> None:
+    """Those used from then on, and no others."""
     told = observer(link)
     told.put(2, {"t"})
     told.put(2, {"u"})
@@ -125,14 +125,14 @@ def test_topics_that_were_forgotten_are_told_again(link: Link) -> None:
     assert link.told == [["t"], ["u"], ["t"]]
 
 
-def test_topics_are_nobodys_business_where_they_are_not_tracked(link: Link) -> None:
+def test_topics_are_not_reported_without_tracking(link: Link) -> None:
     """``topic.tracking.enable`` is false."""
     observer(link, tracks_topics=False).put(1, {"t"})
     assert link.told == []
 
 
-def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """One line for a batch."""
+def test_errors_are_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """One line per batch."""
     caplog.set_level(logging.INFO)
     told = observer(link)
     told.sent_again(2)
@@ -142,10 +142,10 @@ def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCap
     told.dead_lettered()
     assert told.counts == Counts(retried=5, skipped=4, dead_lettered=1)
     assert caplog.messages == [
-        "2 records are sent again, because of others that were refused",
-        "put is tried again: not now",
-        "4 records skipped, the broker did not take them: too large",
-        "offsets are not committed: away",
+        "2 records are sent again because others in their requests were refused",
+        "the put is retried: not now",
+        "4 records skipped, the broker refused them: too large",
+        "offsets were not committed: away",
     ]
 
 
@@ -158,7 +158,7 @@ def test_log_line_is_worded_as_kafka_connects(link: Link, caplog: pytest.LogCapt
     assert caplog.messages == [f"{LINE}.\ntrace of 3"]
 
 
-def test_log_line_shows_the_record_where_that_is_allowed(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_line_shows_the_record_if_enabled(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """``errors.log.include.messages`` adds where the record came from."""
     told = observer(link, logs_failures=True, logs_records=True)
     told.failed(failure(3), Record(3))
@@ -166,8 +166,8 @@ def test_log_line_shows_the_record_where_that_is_allowed(link: Link, caplog: pyt
     assert caplog.messages == [f"{LINE}, where consumed record is {{row=3}}.\ntrace of 3", f"{LINE}.\ntrace of 3"]
 
 
-def test_failures_are_logged_where_a_configuration_asks_for_it(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is logged unless ``errors.log.enable`` says so; it counts all the same."""
+def test_failures_are_logged_only_if_enabled(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """``errors.log.enable``; they are counted in any case."""
     told = observer(link, logs_records=True)
     told.failed(failure(3), Record(3))
     assert caplog.messages == []

@@ -126,8 +126,8 @@ def record(topic: str, schema: Schema | None, value: Any) -> SourceRecord:
     return SourceRecord({"p": 0}, {"at": 0}, topic, value_schema=schema, value=value)
 
 
-def test_records_are_not_unpacked_to_be_written() -> None:
-    """Nobody makes the batches that they would be; of what needs columns somebody does."""
+def test_packed_records_are_written_without_batches() -> None:
+    """Batches are made only for those that need columns."""
     good = [record("t", STRING_SCHEMA, "a"), record("u", STRUCT, Struct(STRUCT, n=1)), record("t", None, None)]
     made = pipeline(JSON)
     assert made.takes_packed
@@ -139,8 +139,8 @@ def test_records_are_not_unpacked_to_be_written() -> None:
         assert {outgoing.topic for outgoing, _ in apart(prepared.outgoing)} == {"t", "u"}
 
 
-def test_a_kind_of_which_there_is_no_record_is_of_no_topic() -> None:
-    """Another process may tell of kinds as it likes."""
+def test_a_kind_without_records_adds_no_topic() -> None:
+    """Another process may list any kinds."""
     packed = packed_by_kind([record(topic, STRING_SCHEMA, "a") for topic in "tu"])
     assert isinstance(packed, PackedRecords)
     kinds, rows = packed.to_batches()
@@ -150,7 +150,7 @@ def test_a_kind_of_which_there_is_no_record_is_of_no_topic() -> None:
     assert [batch.topic for batch in packed] == ["u"]
 
 
-def test_who_needs_columns_takes_nothing_packed() -> None:
+def test_pipelines_that_need_columns_refuse_packed_records() -> None:
     """Converters of records or of another process, and any transformation."""
     assert not pipeline("sample_plugins:TextBatch").takes_packed
     assert not pipeline(JSON, "sample_plugins:Text").takes_packed
@@ -161,7 +161,7 @@ def test_who_needs_columns_takes_nothing_packed() -> None:
 
 
 def test_a_row_of_another_schema_is_an_error() -> None:
-    """It is found when it is written, and nothing behind the row is read."""
+    """It is found during the write, and no row after it is read."""
     packed = packed_by_kind([record("t", STRING_SCHEMA, "a"), record("u", STRUCT, Struct(STRUCT, n=1))])
     assert isinstance(packed, PackedRecords)
     kinds, rows = packed.to_batches()

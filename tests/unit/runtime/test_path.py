@@ -107,7 +107,7 @@ def committed(broker: KafkaBroker, connector: str, topic: str) -> int:
         return int(place.offset)
 
 
-def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_path: Path) -> None:
+def test_records_pass_the_documented_modules(broker: KafkaBroker, trace: Trace, tmp_path: Path) -> None:
     """On the good way, in the run's thread, its stage's reader and its stage; real plugins, a real broker.
 
     What is told is what runs: no file of a path is left out by the trace, and it meets no other but the carriers.
@@ -146,8 +146,8 @@ def test_records_go_the_way_that_is_told(broker: KafkaBroker, trace: Trace, tmp_
 
 
 @pytest.mark.parametrize("kind", PATHS)
-def test_the_way_is_no_longer_than_a_reader_can_follow(kind: str) -> None:
-    """Each file once, and each is there."""
+def test_documented_paths_are_short(kind: str) -> None:
+    """Each module once, and each exists."""
     path = PATHS[kind]
     assert len(path) == len(set(path)) <= MOST
     assert all(importlib.util.find_spec(module) for module in path)

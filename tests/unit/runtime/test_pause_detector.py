@@ -5,8 +5,8 @@ from __future__ import annotations
 from hearth.runtime.pause_detector import MOST_SECONDS, PauseDetector
 
 
-def test_who_did_not_look_for_a_while_has_to_ask() -> None:
-    """However often it looks from then on; and not again once it has asked."""
+def test_a_long_gap_requires_a_confirmation() -> None:
+    """However often it looks from then on; and not again after ``end``."""
     now = [0.0]
     pause_detector = PauseDetector(lambda: now[0])
     for _ in range(3):

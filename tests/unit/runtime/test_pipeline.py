@@ -136,10 +136,10 @@ NEAR, FAR = plugin("predicates.near", "IsLong"), plugin("predicates.far", "IsLon
         ([None, "other"], [plugin("transforms.far", "Upper", "other", predicate="predicates.far"), FAR], True),
     ],
 )
-def test_steps_are_apart_where_no_place_has_both(
+def test_conversion_steps_are_apart_if_no_place_has_both(
     staged: list[str | None], transformations: list[PluginSpec], is_apart: bool
 ) -> None:
-    """Else a call of one waits for those of the other, and what they may take of time is counted together."""
+    """Otherwise a call of one waits for those of the other, and their times add up."""
     spec = task_plan("source", *transformations)
     stage: Any = SimpleNamespace(close=lambda: None)
     places: dict[str | None, Place] = {None: LocalPlace("source", NO_RETRY), "other": LocalPlace("source", NO_RETRY)}
@@ -162,10 +162,10 @@ def test_steps_are_apart_where_no_place_has_both(
     ),
     st.booleans(),
 )  # fmt: skip
-def test_records_that_alternate_are_sent_as_they_are_alone(
+def test_interleaved_kinds_are_sent_in_poll_order(
     kinds: list[tuple[str, str, str | None, int | None]], is_routed: bool
 ) -> None:
-    """Those of one topic in the order they were polled in, also where a transformation sends them there."""
+    """Records of one topic keep their order, even if a transformation sends them there."""
     made = pipeline("source", *([ROUTE] if is_routed else []))
     records = alternating(*kinds)
     prepared = made.preparing(records_by_kind(records))()
@@ -195,7 +195,7 @@ def whole(prepared: Prepared) -> list[tuple[Any, ...]]:
 
 
 def test_polled_batch_becomes_bytes() -> None:
-    """Keys, values, wanted partitions and timestamps go out with the rows they came with."""
+    """Keys, values, partitions and timestamps are sent with their rows."""
     batch = polled(
         "a",
         "b",
@@ -211,15 +211,15 @@ def test_polled_batch_becomes_bytes() -> None:
     assert (outgoing.headers, failures) == (None, [])
 
 
-def test_timestamps_mean_what_they_mean_in_java() -> None:
-    """0 is the begin of 1970, and both null and -1 leave the time to the producer's clock."""
+def test_timestamps_have_javas_meaning() -> None:
+    """0 is the start of 1970; null and -1 leave the time to the producer's clock."""
     batch = polled("a", "b", "c", timestamp=pa.array([0, None, -1], pa.int64()))
     ((outgoing, _),) = pipeline("source").preparing([batch])().outgoing
     assert outgoing.timestamp.tolist() == [0, -1, -1]
 
 
-def test_a_timestamp_that_means_nothing_is_the_end() -> None:
-    """Kafka Connect does not tolerate it; the row is counted as polled, and one that failed before is passed over."""
+def test_an_invalid_timestamp_fails_the_task() -> None:
+    """Kafka Connect does not tolerate it; a row that failed before it is skipped."""
     stamps = pa.array([5, -2, 6, -7, 8], pa.int64())
     prepared = pipeline("source", UPPER).preparing([polled("a", "bad", "c", "d", "bad", timestamp=stamps)])()
     assert prepared.end is not None
@@ -230,7 +230,7 @@ def test_a_timestamp_that_means_nothing_is_the_end() -> None:
     assert failed(before.failures) == [(1, "TRANSFORMATION")]
 
 
-def test_the_first_end_of_several_parts_counts() -> None:
+def test_the_first_fatal_row_of_several_parts_counts() -> None:
     """A polled batch may become several, in any order."""
     whole = Prepared()
     for row in (7, 3, None, 5):
@@ -263,8 +263,8 @@ def test_headers_go_out_as_bytes() -> None:
     assert raw_rows(outgoing.headers) == [[("h", b"x"), ("h", None)], []]
 
 
-def test_record_that_fails_is_named_and_not_sent() -> None:
-    """The others keep key, header, partition and timestamp that belong to them (invariant 3)."""
+def test_failed_record_is_reported_and_not_sent() -> None:
+    """The others keep their own key, headers, partition and timestamp (invariant 3)."""
     batch = polled(
         "a",
         "bad",
@@ -297,8 +297,8 @@ def test_transformations_come_before_converters() -> None:
     assert prepared.failures == []
 
 
-def test_what_is_known_of_columns_does_not_wait_with_the_records() -> None:
-    """It keeps the bytes that they were read from in memory."""
+def test_cached_columns_are_released_while_records_wait() -> None:
+    """They would keep the bytes they were read from in memory."""
     batch = polled("a").with_columns(row=pa.array([0], pa.int32())).replace(grouped={"value": object()})
     for made in (pipeline("sink"), pipeline("sink", UPPER)):
         assert [each.grouped for each in made.transform([batch]).batches] == [{}]
@@ -337,8 +337,8 @@ def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> N
     ]
 
 
-def test_record_without_topic_is_an_error_of_the_task() -> None:
-    """Nobody can tell where such a record belongs, so it is not skipped."""
+def test_record_without_topic_fails_the_task() -> None:
+    """Its destination is unknown, so it is not skipped."""
     with pytest.raises(ConnectError, match="a source record has no topic"):
         pipeline("source").preparing([polled("a").replace(topic=None)])()
 
@@ -358,8 +358,8 @@ def test_consumed_rows_become_batches() -> None:
     assert not first.has_headers
 
 
-def test_headers_that_nobody_wants_are_left_alone_if_none_can_fail() -> None:
-    """A converter that may fail reads them all the same: a record whose header fails is not put."""
+def test_unread_headers_are_not_converted_if_none_can_fail() -> None:
+    """A converter that may fail reads them anyway: a record with a bad header is not put."""
     incoming = consumed(b"a", b"b", headers=raw_column([[], [("h", b"bad")]]))
     made = pipeline("sink")
     made.wants_headers = False
@@ -388,7 +388,7 @@ def test_timestamp_has_the_topics_type(kind: int, type_: TimestampType) -> None:
     assert (batch.column("timestamp") is None) == (kind == 0)
 
 
-def test_batches_are_cut_where_either_schema_changes() -> None:
+def test_batches_are_split_where_a_schema_changes() -> None:
     """A batch has one schema of keys and one of values, and rows keep their order."""
     incoming = consumed(b"a", b"b", b"1", b"2", keys=[b"1", b"x", b"x", b"2"])
     batches = pipeline("sink").deserializing(incoming)().batches
@@ -401,7 +401,7 @@ def test_batches_are_cut_where_either_schema_changes() -> None:
     assert [row for each in batches for row in each.column("row").to_pylist()] == [0, 1, 2, 3]
 
 
-def test_consumed_record_that_fails_is_named_and_left_out() -> None:
+def test_failed_consumed_record_is_reported_and_removed() -> None:
     """Key, value and headers of a record fail together, once; its neighbours stay."""
     incoming = consumed(
         b"a",
@@ -420,8 +420,8 @@ def test_consumed_record_that_fails_is_named_and_left_out() -> None:
     ]
 
 
-def test_record_the_task_made_is_what_it_would_have_been_read_from() -> None:
-    """Its dead letter goes through the connector's converters, as in Java."""
+def test_task_created_record_is_serialized_for_its_dead_letter() -> None:
+    """The dead letter goes through the connector's converters, as in Java."""
     headers = Headers([Header("h", STRING_SCHEMA, "x")])
     made = SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7, 5, TimestampType.CREATE_TIME, headers)
     (batch,) = records_to_batches([made])
@@ -474,7 +474,7 @@ def test_converters_serve_one_thread_at_a_time() -> None:
     assert not watched.is_met.is_set()
 
 
-def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:
+def test_empty_task_created_record_has_nulls() -> None:
     """No key, no value, no time, no headers and no partition."""
     (batch,) = records_to_batches([SinkRecord("u", None, None, None, STRING_SCHEMA, None, 0)])
     unread = pipeline("sink").unread(batch)
@@ -482,8 +482,8 @@ def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:
     assert (unread.partition.tolist(), unread.timestamp, unread.headers) == ([-1], None, None)
 
 
-def test_record_the_task_made_that_cannot_be_converted_is_an_error_of_its_report() -> None:
-    """The task hears what the converter says."""
+def test_unconvertible_task_created_record_fails_its_report() -> None:
+    """The task receives the converter's error."""
     (batch,) = records_to_batches([SinkRecord("u", 0, None, None, STRING_SCHEMA, "bad", 0)])
     with pytest.raises(ConnectError, match="bad"):
         pipeline("sink").unread(batch)
@@ -502,8 +502,8 @@ CELLS = st.sampled_from([b"a", b"b", b"1", b"22", b"bad", None])
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=12))
-def test_every_consumed_record_is_delivered_or_named(rows: list[tuple[bytes | None, bytes | None]]) -> None:
-    """Whatever comes, each record comes out with its own key and value, in order, or is a failure: none vanishes."""
+def test_every_consumed_record_is_delivered_or_reported(rows: list[tuple[bytes | None, bytes | None]]) -> None:
+    """Each record appears with its own key and value, in order, or as a failure: none vanishes."""
     incoming = consumed(*(value for _, value in rows), keys=[key for key, _ in rows])
     outcome = pipeline("sink").deserializing(incoming)()
     records = records_in_turn(outcome.batches)
@@ -555,13 +555,13 @@ def test_task_takes_its_own_end_of_the_chain(
 
 
 @pytest.mark.parametrize(("predicate", "inside"), [("bundle", "01"), ("host", ""), ("other", "")])
-def test_transformation_leaves_the_stage_for_a_far_predicate(predicate: str, inside: str) -> None:
-    """A step whose predicate lives elsewhere is driven by the runtime, and what follows it, too."""
+def test_transformation_with_a_remote_predicate_leaves_the_stage(predicate: str, inside: str) -> None:
+    """The runtime runs a step whose predicate is elsewhere, and all that follow it."""
     assert names(split(chain("source", "bundle", "bundle", predicate=predicate)))[0] == inside
 
 
-def test_rows_may_be_numbered_on() -> None:
-    """What one poll returned of several topics is numbered through, so that a failure names one record of all."""
+def test_rows_of_several_topics_are_numbered_through() -> None:
+    """So that a failure identifies one record of a poll."""
     incoming = consumed(b"a", b"bad", b"c", headers=raw_column([[], [], [("h", b"bad")]]))
     outcome = pipeline("sink").deserializing(incoming, first=10)()
     assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [10]

@@ -45,15 +45,15 @@ def test_plan_goes_over_the_link_unchanged(plan: TaskPlan) -> None:
 
 
 @pytest.mark.parametrize("plan", [sink(), source()])
-def test_no_text_of_a_plan_shows_a_setting(plan: TaskPlan) -> None:
-    """Logs, traces and debuggers print objects; what plugins and clients are told may be secret."""
+def test_plan_repr_hides_settings(plan: TaskPlan) -> None:
+    """Logs, traces and debuggers print objects; plugin and client settings may be secret."""
     assert SECRET in json.dumps(plan.to_json())
     for text in (repr(plan), str(plan), f"{plan}", repr([plan]), repr(plan.plugins), repr(plan.sink or plan.source)):
         assert SECRET not in text
 
 
-def test_the_sources_of_tokens_are_those_of_all_clients() -> None:
-    """Of dead letters, and of topics that are made, as well."""
+def test_token_sources_include_all_clients() -> None:
+    """Dead letters and topic creation as well."""
 
     def by(name: str) -> dict[str, str]:
         return {"bootstrap.servers": "h:1", SOURCE: name}
@@ -71,8 +71,8 @@ def test_name_is_kafka_connects() -> None:
     assert replace(sink(), connector="my-sink", task=3).name == "my-sink-3"
 
 
-def test_clients_are_named_for_their_task_unless_the_user_named_them() -> None:
-    """As in Kafka Connect, so that brokers tell them apart; a name the user gave is that of all tasks."""
+def test_clients_have_the_task_name_unless_the_user_set_one() -> None:
+    """As in Kafka Connect, so that brokers distinguish them; a user's name applies to all tasks."""
     plan = replace(task_plan("sink"), connector="files", task=3)
     for client in ("producer", "consumer", "adminclient", "dlq-producer"):
         assert plan.named(client, {"a": "b"}) == {"a": "b", "client.id": f"connector-{client}-files-3"}

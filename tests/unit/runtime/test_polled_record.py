@@ -35,14 +35,14 @@ def test_text_is_that_of_javas_record() -> None:
 
 
 def test_place_says_where_the_record_was_read() -> None:
-    """And nothing of its value, which a status is not to show."""
+    """Without its value, which a status must not show."""
     place = "source partition {filename=in.txt}, source offset"
     assert polled(0).place() == f"topic 't', key 'k', {place} {{position=5}}"
     assert polled(1).place() == f"topic 't', {place} {{position=9}}"
 
 
-def test_place_of_a_refused_record_says_how_large_it_is() -> None:
-    """That is what most of them are refused for; a long key is cut."""
+def test_place_of_a_refused_record_has_its_size() -> None:
+    """Most are refused for their size; a long key is cut."""
     key, value = pa.array([b"k" * 500]), pa.array([b"v" * 1000])
     place = RefusedRecord(Outgoing("t", value, key), {"p": 1}, None).place()
     assert place.startswith("topic 't', key 'kkk")
@@ -51,7 +51,7 @@ def test_place_of_a_refused_record_says_how_large_it_is() -> None:
 
 
 def test_refused_record_is_shown_as_it_was_polled() -> None:
-    """Where that was kept for it."""
+    """If the polled record was kept."""
     outgoing = Outgoing("t", pa.array([b"v"]))
     assert RefusedRecord(outgoing, PARTITION, None, polled(0)).text() == polled(0).text()
     assert RefusedRecord(outgoing, PARTITION, None).text().startswith("topic 't', 1 bytes")

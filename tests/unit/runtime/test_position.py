@@ -45,8 +45,8 @@ def test_offset_stays_uncommitted_until_ack() -> None:
     assert positions.committable() == [(FIRST, {"at": 1})]
 
 
-def test_record_on_its_way_is_found_by_its_number() -> None:
-    """A report says where it was read, and what is held shows the rest."""
+def test_unacknowledged_record_is_found_by_number() -> None:
+    """A report has its source position, and ``held`` has the rest."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2), held="first")
     submit(positions, SECOND, offsets(3, None), held="second")
@@ -69,8 +69,8 @@ def test_only_the_acknowledged_prefix_of_a_partition_is_committable() -> None:
     assert positions.committable() == [(FIRST, {"at": 2}), (SECOND, {"at": 2})]
 
 
-def test_an_offset_is_told_once() -> None:
-    """What was committable at the last call and has not moved is not told again."""
+def test_an_offset_is_returned_once() -> None:
+    """An offset from the last call is not returned again."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2, 3))
     ack(positions, 0)
@@ -79,7 +79,7 @@ def test_an_offset_is_told_once() -> None:
 
 
 def test_dropped_records_count_as_done() -> None:
-    """A record that is not written closes no gap behind it and opens none before it."""
+    """A record that is not written neither closes nor opens a gap."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2, 3), np.array([False, True, False]))
     assert positions.committable() == [(FIRST, {"at": 1})]
@@ -109,8 +109,8 @@ def test_a_record_without_partition_is_never_committed() -> None:
     assert (positions.committable(), positions.pending) == ([], 0)
 
 
-def test_a_partition_is_the_same_in_any_order_of_its_parts() -> None:
-    """Maps have no order, so a position must not pass a gap that was submitted under another spelling."""
+def test_partitions_are_equal_in_any_field_order() -> None:
+    """A position must not pass a gap submitted under another field order."""
     positions = SubmittedPositions()
     submit(positions, {"db": "d", "table": "t"}, offsets(1))
     submit(positions, {"table": "t", "db": "d"}, offsets(2))
@@ -120,8 +120,8 @@ def test_a_partition_is_the_same_in_any_order_of_its_parts() -> None:
     assert positions.committable() == [({"db": "d", "table": "t"}, {"at": 2})]
 
 
-def test_an_acknowledgement_may_come_twice() -> None:
-    """What is done stays done, also when it was forgotten already; nothing else is taken for done instead."""
+def test_repeated_acknowledgements_have_no_effect() -> None:
+    """Even for records that were released already."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2))
     ack(positions, 0, 0)
@@ -133,8 +133,8 @@ def test_an_acknowledgement_may_come_twice() -> None:
     assert positions.committable() == [(FIRST, {"at": 2})]
 
 
-def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
-    """The producer reads a record's bytes in place until it is written, so they must live as long."""
+def test_held_memory_is_released_with_the_last_acknowledgement() -> None:
+    """The producer reads a record's bytes in place until it is written."""
 
     class Column:
         """Something that notices when it is no longer needed."""
@@ -153,8 +153,8 @@ def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
     assert alive() is None
 
 
-def test_what_is_sent_again_counts_as_unacknowledged() -> None:
-    """From the first such record on, also what was acknowledged behind it; other source partitions are left alone."""
+def test_recalled_records_count_as_unacknowledged() -> None:
+    """From the first of them on, including acknowledged ones; other source partitions are not affected."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2, 3), np.array([True, True, False]), held="one")
     submit(positions, SECOND, offsets(1), held="other")
@@ -167,8 +167,8 @@ def test_what_is_sent_again_counts_as_unacknowledged() -> None:
     assert positions.committable() == [(FIRST, {"at": 4})]
 
 
-def test_what_is_given_up_is_not_sent_again() -> None:
-    """A record that is skipped for its own sake counts as done for good."""
+def test_given_up_records_are_not_sent_again() -> None:
+    """A skipped record counts as done permanently."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1, 2, 3))
     positions.give_up(np.array([1]))
@@ -178,8 +178,8 @@ def test_what_is_given_up_is_not_sent_again() -> None:
     assert positions.committable() == [(FIRST, {"at": 3})]
 
 
-def test_what_may_be_sent_again_is_held() -> None:
-    """A finished batch behind a gap keeps its columns until the gap is closed."""
+def test_records_after_a_gap_stay_held() -> None:
+    """A finished batch keeps its columns until the gap before it is closed."""
     positions = SubmittedPositions()
     submit(positions, FIRST, offsets(1), held="one")
     submit(positions, FIRST, offsets(2), held="two")
@@ -187,8 +187,8 @@ def test_what_may_be_sent_again_is_held() -> None:
     assert [held for _, held, _ in positions.recall(np.array([0]), NONE)] == ["one", "two"]
 
 
-def test_records_that_were_polled_together_have_positions_of_their_own() -> None:
-    """One that waits holds up those of its source partition, in the order of the poll, and no others."""
+def test_records_of_one_poll_have_separate_positions() -> None:
+    """An unacknowledged one blocks only its own source partition."""
     positions = SubmittedPositions()
     parts = [
         SourceRows(FIRST, offsets(1, 3), np.array([0, 3])),
@@ -205,8 +205,8 @@ def test_records_that_were_polled_together_have_positions_of_their_own() -> None
     assert (positions.committable(), positions.pending) == ([(FIRST, {"at": 4})], 0)
 
 
-def test_what_waits_is_sent_between_what_is_sent_again() -> None:
-    """Where it stood in the poll; other source partitions lose nothing that is acknowledged."""
+def test_waiting_records_are_merged_with_recalled_ones() -> None:
+    """In poll order; other source partitions lose no acknowledgements."""
     positions = SubmittedPositions()
     together = [
         SourceRows(FIRST, offsets(1, 2), np.array([0, 2])),
@@ -222,8 +222,8 @@ def test_what_waits_is_sent_between_what_is_sent_again() -> None:
     assert (positions.pending, positions.committable()) == (4, [(SECOND, {"at": 1})])
 
 
-def test_nothing_is_kept_of_records_that_are_all_dropped() -> None:
-    """A filter may let none through for days."""
+def test_a_fully_dropped_poll_is_released() -> None:
+    """A filter may drop everything for days."""
     positions = SubmittedPositions()
     for number in range(5):
         submit(positions, FIRST, offsets(number), np.array([False]))

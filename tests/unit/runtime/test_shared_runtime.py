@@ -24,7 +24,7 @@ from hearth.runtime.shared_runtime import ENDED
 from tests.crash.process import find, tree
 from tests.timeouts import TIMEOUT, eventually
 
-pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on Linux 5.3 and later")
+pytestmark = pytest.mark.skipif(not is_able(), reason="sharing processes requires Linux 5.3 or later")
 
 DAEMON = """
 import json, logging, os, signal, sys, threading
@@ -50,7 +50,7 @@ def run_task(launch, found, task_log, end=None, open_stage=None):
         sys.exit(3)
     if "wait" in launch.connector:
         end.begun.wait()
-        say(ends=launch.connector, told=[str(item) for item in end.event queue.take()])
+        say(ends=launch.connector, told=[str(item) for item in end.event_queue.take()])
     if end is not None:
         end.complete()
     return None
@@ -155,8 +155,8 @@ def open_files(pid: int) -> list[str]:
     return sorted(os.readlink(each).partition(":")[0] for each in Path(f"/proc/{pid}/fd").iterdir())
 
 
-def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
-    """Each on a thread; the process is none of their workers, and holds nothing that those have open."""
+def test_tasks_of_one_group_share_a_process(daemon: Daemon) -> None:
+    """Each on a thread; the process is none of their workers, and holds none of their open files."""
     daemon.bring("wait-a", "wait-b")
     daemon.bring("wait-c", shares="another")
     runs = [daemon.said("runs", f"wait-{each}") for each in "abc"]
@@ -172,30 +172,32 @@ def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
     assert kinds.count("socket") == 3, "where it listens, and to both workers"
 
 
-def test_what_a_run_ends_with_is_what_its_worker_hears(daemon: Daemon) -> None:
-    """As if it had run there."""
+def test_worker_receives_the_result_of_its_run(daemon: Daemon) -> None:
+    """As if the run had been in the worker."""
     daemon.bring("wait-a", "done-b", "lose-c", "raise-d", "exit-e")
     daemon.said("runs", "wait-a")  # so that no test after this one hears it
     assert daemon.said("over", "done-b")["loss"] is None
     assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
     assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
     assert daemon.said("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
-    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), TIMEOUT)
+    assert eventually(
+        lambda: any("[raise-d|task-0] the run failed unexpectedly" in line for line in daemon.log), TIMEOUT
+    )
 
 
-def test_a_worker_that_spark_ends_takes_its_task_with_it_and_no_other(daemon: Daemon) -> None:
+def test_a_killed_worker_ends_only_its_own_task(daemon: Daemon) -> None:
     """Spark kills it when a job is cancelled."""
     daemon.bring("wait-a", "wait-b")
     (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
     os.kill(daemon.said("worker", "wait-a")["pid"], signal.SIGKILL)
-    assert daemon.said("ends", "wait-a")["told"] == ["Spark has ended its worker"]
+    assert daemon.said("ends", "wait-a")["told"] == ["Spark ended its worker"]
     daemon.bring("done-c")
     assert daemon.said("runs", "done-c")["pid"] == shared
     assert daemon._queue("ends", "wait-b").empty()
 
 
-def test_all_workers_hear_of_the_end_of_the_process(daemon: Daemon) -> None:
-    """Their tasks begin anew in the next one."""
+def test_all_workers_notice_the_end_of_the_process(daemon: Daemon) -> None:
+    """Their tasks restart in the next one."""
     daemon.bring("wait-a", "wait-b")
     (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
     os.kill(shared, signal.SIGKILL)
@@ -205,8 +207,8 @@ def test_all_workers_hear_of_the_end_of_the_process(daemon: Daemon) -> None:
     assert daemon.said("runs", "done-a")["pid"] != shared
 
 
-def test_a_task_that_is_not_taken_in_time_runs_alone() -> None:
-    """And nowhere else: what shared process there is may be held up, and come to it later."""
+def test_a_task_not_accepted_in_time_runs_alone() -> None:
+    """And not a second time in the shared process, which may be busy and get to it later."""
     hasty = Daemon(MEET_SECONDS=6.0, LAST_RESORT_SECONDS=0.1)
     try:
         hasty.bring("wait-a")
@@ -223,8 +225,8 @@ def test_a_task_that_is_not_taken_in_time_runs_alone() -> None:
         hasty.close()
 
 
-def test_a_task_for_which_there_is_no_thread_runs_alone(daemon: Daemon) -> None:
-    """The others in the process go on."""
+def test_a_task_without_a_thread_runs_alone(daemon: Daemon) -> None:
+    """The others in the process continue."""
     daemon.bring("wait-a")
     shared = daemon.said("runs", "wait-a")["pid"]
     daemon.bring("hopeless-b", "done-c")
@@ -233,8 +235,8 @@ def test_a_task_for_which_there_is_no_thread_runs_alone(daemon: Daemon) -> None:
     assert daemon.said("runs", "done-c")["pid"] == shared
 
 
-def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None:
-    """And not before; the next task finds another."""
+def test_an_idle_process_ends(daemon: Daemon) -> None:
+    """And not before; the next task starts another."""
     daemon.bring("done-a")
     first = find(daemon.said("runs", "done-a")["pid"])
     daemon.said("over", "done-a")
@@ -243,8 +245,8 @@ def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None
     assert daemon.said("runs", "done-b")["pid"] != first.pid
 
 
-def test_it_ends_with_the_daemon() -> None:
-    """Whoever ends that: its workers are killed with it, by Spark's daemon itself or with their machine."""
+def test_the_shared_process_ends_with_the_daemon() -> None:
+    """However that ends: Spark's daemon or the machine ends its workers too."""
     ending = Daemon()
     ending.bring("wait-a")
     shared = find(ending.said("runs", "wait-a")["pid"])
@@ -255,13 +257,13 @@ def test_it_ends_with_the_daemon() -> None:
     ending.close()
 
 
-def test_a_task_that_finds_no_room_runs_alone() -> None:
-    """In its worker, which says so."""
+def test_a_refused_task_runs_alone() -> None:
+    """In its worker, with a warning."""
     full = Daemon(DESCRIPTORS=1 << 40)
     try:
         full.bring("done-a")
         assert not full.said("runs", "done-a")["shared"]
         assert full.said("over", "done-a")["loss"] is None
-        assert any("[done-a|task-0] the task has a process of its own: the process that" in line for line in full.log)
+        assert any("[done-a|task-0] the task runs in its own process: the shared process" in line for line in full.log)
     finally:
         full.close()

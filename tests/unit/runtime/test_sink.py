@@ -65,8 +65,8 @@ def refusing(world: World, times: int) -> None:
     world.stage.turns.extend(Turn("refuse") for _ in range(times))
 
 
-def test_a_stop_while_a_put_is_refused_leaves_it_and_what_comes_behind_it(world: World) -> None:
-    """Nothing newer is put in its place, and the group stands before it: the next run puts it first."""
+def test_a_stop_leaves_a_refused_put_to_the_next_run(world: World) -> None:
+    """Nothing newer is put instead, and the committed offset is before it."""
     refusing(world, 100)
     steps(world, 4)
     stop(world)
@@ -76,8 +76,8 @@ def test_a_stop_while_a_put_is_refused_leaves_it_and_what_comes_behind_it(world:
     world.drain()
 
 
-def test_a_stop_ends_a_put_that_is_under_way_and_commits_it(world: World) -> None:
-    """What the task took is not put again by the next run (Invariant 8)."""
+def test_a_stop_awaits_and_commits_the_put_in_progress(world: World) -> None:
+    """The next run does not put those records again (Invariant 8)."""
     steps(world, 2)
     stop(world)
     assert world.group[HERE] == max(offsets(world)[-1]) + 1
@@ -85,8 +85,8 @@ def test_a_stop_ends_a_put_that_is_under_way_and_commits_it(world: World) -> Non
 
 @pytest.mark.usefixtures("rests_at_once")
 @pytest.mark.parametrize("command", ["resume", "context"])
-def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(world: World, command: str) -> None:
-    """Everything rests until the task takes what it refused; then all goes on."""
+def test_a_resume_does_not_pass_a_refused_put(world: World, command: str) -> None:
+    """All partitions stay paused until the task accepts the put."""
     refusing(world, 3)
     steps(world, 3)
     if command == "resume":
@@ -105,10 +105,8 @@ def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(wor
 
 
 @pytest.mark.parametrize("share", [PARTITIONS, [OTHER]])
-def test_a_rebalance_while_a_put_is_refused_puts_nothing_in_front_of_it(
-    world: World, share: list[TopicPartition]
-) -> None:
-    """What was read ahead goes with its partition; what comes back is read from the group's offset."""
+def test_a_rebalance_does_not_pass_a_refused_put(world: World, share: list[TopicPartition]) -> None:
+    """Records read ahead are dropped with their partition; it is read again from the committed offset."""
     refusing(world, 5)
     steps(world, 4)
     world.rebalance(share)
@@ -117,8 +115,8 @@ def test_a_rebalance_while_a_put_is_refused_puts_nothing_in_front_of_it(
     world.drain()
 
 
-def test_partitions_that_are_given_back_are_not_waited_for(world: World) -> None:
-    """A put that is refused in a rebalance is left to the next owner: the group does not wait for the sink."""
+def test_a_revocation_does_not_wait_for_refused_puts(world: World) -> None:
+    """They are left to the next owner: the group does not wait for the sink."""
     world.stage.turns.extend(Turn("refuse") for _ in range(50))
     world.step()
     before = world.now
@@ -129,8 +127,8 @@ def test_partitions_that_are_given_back_are_not_waited_for(world: World) -> None
 
 
 @pytest.mark.usefixtures("rests_at_once")
-def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
-    """librdkafka keeps it when a partition goes and comes back; Kafka Connect forgets it."""
+def test_a_pause_ends_with_the_assignment(world: World) -> None:
+    """librdkafka keeps it for returning partitions; Kafka Connect does not."""
     refusing(world, 1)
     steps(world, 3)
     assert HERE in world.consumer.paused
@@ -141,7 +139,7 @@ def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
     assert HERE not in world.consumer.paused
 
 
-def test_a_paused_connector_reads_nothing_of_a_partition_that_comes(world: World) -> None:
+def test_a_paused_connector_pauses_new_partitions(world: World) -> None:
     """Partitions that are given to it rest as the others do."""
     world.event_queue.put(Pause())
     world.rebalance([HERE])
@@ -150,8 +148,8 @@ def test_a_paused_connector_reads_nothing_of_a_partition_that_comes(world: World
     assert world.states == ["PAUSED"]
 
 
-def test_a_record_reported_without_tolerance_is_not_passed() -> None:
-    """The task fails even if it makes light of the error, and the next run gets the record again."""
+def test_an_intolerable_report_is_not_committed() -> None:
+    """The task fails even if it ignores the error, and the next run gets the record again."""
     world = World(tolerant=False)
     world.write(HERE, 3)
     world.stage.turns.append(Turn(meanwhile=partial(world.report, (HERE, 1))))
@@ -160,8 +158,8 @@ def test_a_record_reported_without_tolerance_is_not_passed() -> None:
     assert world.group.get(HERE, 0) <= 1
 
 
-def test_a_put_that_fails_says_which_records_it_was_of(world: World) -> None:
-    """The task does not; its own error is the cause."""
+def test_a_failed_put_names_its_records(world: World) -> None:
+    """The task's error does not, and is the cause."""
     world.stage.turns.append(Turn("fail"))
     with pytest.raises(PutFailed, match="Exiting WorkerSinkTask due to unrecoverable exception") as caught:
         steps(world, 3)
@@ -169,8 +167,8 @@ def test_a_put_that_fails_says_which_records_it_was_of(world: World) -> None:
     assert isinstance(caught.value.__cause__, RemoteError)
 
 
-def test_a_stage_that_ends_in_a_put_says_so_as_well(world: World) -> None:
-    """Also where the loop hears of its end before it looks what became of the put."""
+def test_a_stage_that_dies_in_a_put_names_its_records(world: World) -> None:
+    """Even if the loop is notified of its end before the answer."""
     world.stage.turns.append(Turn("fail"))
     steps(world, 1)
     world.event_queue.put(StageEnded(cast_any(world.stage)))
@@ -189,24 +187,24 @@ def made(world: World, offset: int) -> FakeRequest:
     return request
 
 
-def test_a_record_the_task_made_is_converted_before_it_is_a_dead_letter(world: World) -> None:
-    """By the loop, as no thread that reads from a stage may wait for another; a commit waits for the letter."""
+def test_a_task_created_record_is_converted_for_its_dead_letter(world: World) -> None:
+    """By the loop, because a stage's reader thread must not wait; a commit waits for the letter."""
     request = made(world, 5)
     assert [place for place, _ in world.letters] == [(("made", 0), 5)]
     world.confirm_letters()
     assert request.result == "done"
 
 
-def test_a_record_the_task_made_and_no_converter_takes_is_told_to_the_task(world: World) -> None:
-    """It is an error of its own, as in Java, and the task goes on."""
+def test_an_unconvertible_task_created_record_fails_its_report(world: World) -> None:
+    """It is a separate error, as in Java, and the task continues."""
     world.is_broken = lambda offset: offset == 5  # type: ignore[method-assign]
     assert isinstance(made(world, 5).result, DataError)
     assert world.letters == []
     steps(world, 3)
 
 
-def test_a_record_reported_late_holds_back_the_commit_of_its_offset() -> None:
-    """Also when its put was accepted long ago, as long as its offset is not committed."""
+def test_a_late_report_holds_back_the_commit() -> None:
+    """Even if its put was accepted long ago, while its offset is not committed."""
     world = World(tolerant=False, fetch=1)
     world.write(HERE, 3)
     steps(world, 8)
@@ -217,8 +215,8 @@ def test_a_record_reported_late_holds_back_the_commit_of_its_offset() -> None:
     assert world.group[HERE] == 1
 
 
-def test_a_report_that_comes_with_a_flush_is_waited_for(world: World) -> None:
-    """A sink that buffers finds its bad records when it flushes: that commit does not pass them."""
+def test_a_flush_waits_for_reports_it_causes(world: World) -> None:
+    """A sink that buffers finds bad records when it flushes: that commit does not pass them."""
     steps(world, 3)
     world.stage.flushes.append(Turn(meanwhile=partial(world.report, (HERE, 0))))
     world.request(commit=True)
@@ -231,8 +229,8 @@ def test_a_report_that_comes_with_a_flush_is_waited_for(world: World) -> None:
 
 
 @pytest.mark.parametrize("is_confirmed", [False, True])
-def test_a_report_that_comes_with_a_close_is_waited_for(world: World, is_confirmed: bool) -> None:
-    """A sink that finds its bad records as it closes a partition: the commit of what goes does not pass them."""
+def test_a_close_waits_for_reports_it_causes(world: World, is_confirmed: bool) -> None:
+    """A sink may find bad records when it closes a partition: the last commit does not pass them."""
 
     def report() -> None:
         world.report((HERE, 0))
@@ -246,8 +244,8 @@ def test_a_report_that_comes_with_a_close_is_waited_for(world: World, is_confirm
     assert (world.group.get(HERE, 0) > 0) is is_confirmed
 
 
-def test_a_record_reported_in_close_without_tolerance_is_not_passed() -> None:
-    """The commit comes after the close, so the next run gets the record again."""
+def test_an_intolerable_report_in_close_is_not_committed() -> None:
+    """The commit follows the close, so the next run gets the record again."""
     world = World(tolerant=False, fetch=1)
     world.write(HERE, 3)
     steps(world, 5)
@@ -258,7 +256,7 @@ def test_a_record_reported_in_close_without_tolerance_is_not_passed() -> None:
     assert world.group.get(HERE, 0) == 0
 
 
-def test_a_flush_that_nobody_waits_for_is_not_answered_for_by_a_later_one() -> None:
+def test_an_abandoned_flush_is_not_covered_by_a_later_one() -> None:
     """It may have lost what was put, so the next run gets all of it again."""
     world = World(tolerant=False, fetch=1)
     world.write(HERE, 3)
@@ -276,8 +274,8 @@ def test_a_flush_that_nobody_waits_for_is_not_answered_for_by_a_later_one() -> N
     assert world.breaches == []
 
 
-def test_a_flush_that_failed_is_not_answered_for_by_a_later_one_although_the_close_fails_as_well() -> None:
-    """What stays with the task may have been in the flush, too."""
+def test_a_failed_flush_is_not_covered_by_a_later_one() -> None:
+    """It may have included partitions that stay, even if the close fails as well."""
     world = World(fetch=1)
     for partition in PARTITIONS:
         world.write(partition, 1)
@@ -291,8 +289,8 @@ def test_a_flush_that_failed_is_not_answered_for_by_a_later_one_although_the_clo
     assert world.breaches == []
 
 
-def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) -> None:
-    """Its record is nowhere; what was before it is committed no further than the task can answer for."""
+def test_a_refused_dead_letter_fails_the_task(world: World) -> None:
+    """Its record would be lost; no commit passes it."""
     steps(world, 3)
     world.report((HERE, 1))
     world.refuse_letter()
@@ -301,8 +299,8 @@ def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) ->
     assert world.group.get(HERE, 0) == 0
 
 
-def test_partitions_rest_only_if_a_task_refuses_records_for_long(world: World) -> None:
-    """To let them flow again takes a fetch, which a task that wants records again in a moment is not to wait for."""
+def test_partitions_are_paused_only_for_long_retries(world: World) -> None:
+    """Resuming them costs a fetch, which a short retry must not wait for."""
     assert not rests(world, refusals=3)  # for 0.1, 0.2 and 0.4 seconds
     assert rests(world, refusals=6)
     world.drain()
@@ -321,8 +319,8 @@ def rests(world: World, refusals: int) -> bool:
 
 
 @pytest.mark.usefixtures("rests_at_once")
-def test_no_more_records_come_while_the_dead_letters_producer_is_full(world: World) -> None:
-    """An outage of the dead letter topic holds up the task instead of its letters."""
+def test_reading_stops_while_dead_letters_are_full(world: World) -> None:
+    """An outage of the dead letter topic blocks the task and loses no letters."""
     steps(world, 2)
     world.reporter.is_full = True
     steps(world, 5)
@@ -336,15 +334,15 @@ def test_no_more_records_come_while_the_dead_letters_producer_is_full(world: Wor
     assert len(offsets(world)) > before
 
 
-def test_an_offset_requested_in_open_counts_from_the_first_record_on(world: World) -> None:
-    """A sink that keeps its own offsets is not given what it has already."""
+def test_an_offset_requested_in_open_is_the_first_read(world: World) -> None:
+    """A sink that keeps its own offsets gets no records again."""
     world.stage.opens.append(Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 4]])))
     steps(world, 4)
     assert offsets(world)[0][0] == 4
 
 
-def test_a_flush_that_fails_before_the_first_commit_goes_back_to_where_reading_began() -> None:
-    """Not to the beginning of the topic, which ``auto.offset.reset=latest`` may have left out."""
+def test_a_flush_failure_before_the_first_commit_rewinds_to_the_start() -> None:
+    """To the first read offset, not to that of the topic, which ``auto.offset.reset=latest`` may skip."""
     world = World()
     world.write(HERE, 9)
     world.group[HERE] = 6
@@ -356,8 +354,8 @@ def test_a_flush_that_fails_before_the_first_commit_goes_back_to_where_reading_b
     assert offsets(world).count([6, 7, 8]) == 2
 
 
-def test_a_flush_that_fails_while_partitions_go_does_not_fail_the_task(world: World) -> None:
-    """Kafka Connect warns and goes on: their next owner puts again what is not committed."""
+def test_a_flush_failure_in_a_revocation_does_not_fail_the_task(world: World) -> None:
+    """Kafka Connect warns and continues: the next owner puts uncommitted records again."""
     steps(world, 2)
     world.stage.flushes.append(Turn("fail"))
     world.rebalance([])
@@ -368,8 +366,8 @@ def test_a_flush_that_fails_while_partitions_go_does_not_fail_the_task(world: Wo
     world.drain()
 
 
-def test_a_flush_that_fails_while_some_partitions_go_is_one_of_those_that_stay(world: World) -> None:
-    """With cooperative assignment others stay; what the task buffered of them may be gone with the flush."""
+def test_a_flush_failure_in_a_revocation_rewinds_the_others(world: World) -> None:
+    """With cooperative assignment others stay, and the flush may have lost their records too."""
     world.write(OTHER, 2)
     steps(world, 6)
     world.stage.flushes.append(Turn("fail"))
@@ -380,8 +378,8 @@ def test_a_flush_that_fails_while_some_partitions_go_is_one_of_those_that_stay(w
 
 
 @pytest.mark.parametrize("fate", ["refused", "late", "unanswered"])
-def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: str) -> None:
-    """It counts when the broker says so; a clean stop leaves nothing to be repeated."""
+def test_an_unconfirmed_commit_is_repeated(world: World, fate: str) -> None:
+    """It counts when the broker confirms it; a clean stop causes no repeats."""
     world.commit_fates.append(fate)
     steps(world, 6)
     world.request(commit=True)
@@ -390,8 +388,8 @@ def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: s
     assert world.group[HERE] == 8
 
 
-def test_a_lower_commit_that_nobody_confirmed_is_not_taken_for_the_one_before(world: World) -> None:
-    """The group may have either: what the task wants committed is committed, also where it was once before."""
+def test_an_unconfirmed_lower_commit_leaves_the_offset_uncertain(world: World) -> None:
+    """The group may have either offset: the requested one is committed, even if it was once before."""
     steps(world, 6)
     world.request(commit=True)
     steps(world, 3)
@@ -406,7 +404,7 @@ def test_a_lower_commit_that_nobody_confirmed_is_not_taken_for_the_one_before(wo
     assert world.group[HERE] == before == 8
 
 
-def test_a_commit_that_fails_while_partitions_go_does_not_fail_the_task(world: World) -> None:
+def test_a_commit_failure_in_a_revocation_does_not_fail_the_task(world: World) -> None:
     """As in Kafka Connect."""
     world.commit_fates.append("refused")
     steps(world, 2)
@@ -415,8 +413,8 @@ def test_a_commit_that_fails_while_partitions_go_does_not_fail_the_task(world: W
     assert not world.is_over
 
 
-def test_what_was_put_before_an_outage_is_committed_during_it(world: World) -> None:
-    """A kill in a long outage repeats what was refused, and nothing that was taken before."""
+def test_accepted_puts_are_committed_during_an_outage(world: World) -> None:
+    """A kill in a long outage repeats refused records, and none accepted before."""
     refusing(world, 1000)
     steps(world, 3)
     world.request(commit=True)
@@ -425,8 +423,8 @@ def test_what_was_put_before_an_outage_is_committed_during_it(world: World) -> N
     assert (HERE, 2) not in world.taken
 
 
-def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> None:
-    """It is no failed flush to be tried again: the next call would hang as well."""
+def test_a_hanging_flush_fails_the_task_after_one_timeout(world: World) -> None:
+    """It is not retried as a failed flush: the next call would hang as well."""
     steps(world, 2)
     world.stage.flushes.append(Turn("hang"))
     world.request(commit=True)
@@ -437,8 +435,8 @@ def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> N
     assert not world.stage.is_alive
 
 
-def test_a_stop_bounds_a_put_that_hangs(world: World) -> None:
-    """The time for a stop in order is all a task has left, wherever it is."""
+def test_a_stop_limits_a_hanging_put(world: World) -> None:
+    """A task has only the graceful stop's time left, wherever it is."""
     steps(world, 1)
     world.stage.turns.append(Turn("hang", meanwhile=lambda: world.event_queue.put(Stop())))
     before = world.now
@@ -448,7 +446,7 @@ def test_a_stop_bounds_a_put_that_hangs(world: World) -> None:
     assert world.group.get(HERE, 0) == 0
 
 
-def test_a_coordinator_that_moves_between_assignment_and_offsets_is_asked_again(world: World) -> None:
+def test_the_offset_lookup_is_retried_while_the_coordinator_moves(world: World) -> None:
     """A rolling restart of brokers fails no task."""
     world.moving_coordinator = 3
     world.group[HERE] = 2
@@ -456,8 +454,8 @@ def test_a_coordinator_that_moves_between_assignment_and_offsets_is_asked_again(
     assert offsets(world)[0][0] == 2
 
 
-def test_a_task_that_stood_still_is_given_nothing_that_others_have(world: World) -> None:
-    """Its group gave its partitions to another run meanwhile; it hears of that only some polls later."""
+def test_a_suspended_task_puts_no_records_of_others(world: World) -> None:
+    """Its group gave its partitions to another run; it is notified of that only some polls later."""
     steps(world, 2)
     world.stand_still(60, polls=3)
     before = len(world.deliveries)
@@ -470,8 +468,8 @@ def test_a_task_that_stood_still_is_given_nothing_that_others_have(world: World)
     world.drain(in_place=True)
 
 
-def test_a_task_that_stood_still_and_is_a_member_goes_on_at_once(world: World) -> None:
-    """A plugin that takes its time costs a question, and a group that does not answer is asked again."""
+def test_a_suspended_task_that_is_still_a_member_continues(world: World) -> None:
+    """A slow plugin costs one query; a group that does not answer is asked again."""
     steps(world, 2)
     world.stand_still(60)
     steps(world, 1)
@@ -486,16 +484,16 @@ def test_a_task_that_stood_still_and_is_a_member_goes_on_at_once(world: World) -
     assert world.now - began < 1
 
 
-def test_a_task_that_asks_in_a_put_to_read_elsewhere_gets_nothing_in_between(world: World) -> None:
-    """What was read ahead meanwhile stands behind a gap, and Java's consumer would not have read it yet."""
+def test_a_seek_in_a_put_drops_records_read_ahead(world: World) -> None:
+    """Java's consumer would not have read them yet."""
     world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 0]]))]
     steps(world, 6)
     after = offsets(world)[offsets(world).index([2, 3]) + 1 :]
     assert after[0][0] == 0
 
 
-def test_a_partition_that_is_paused_in_a_put_rests_from_then_on(world: World) -> None:
-    """Also where more of it was read ahead; that is put when the task resumes it."""
+def test_a_pause_in_a_put_applies_at_once(world: World) -> None:
+    """Even if more was read ahead; that is put when the task resumes it."""
     world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(pause=[[*HERE]]))]
     steps(world, 6)
     before = offsets(world)
@@ -505,8 +503,8 @@ def test_a_partition_that_is_paused_in_a_put_rests_from_then_on(world: World) ->
     assert offsets(world)[len(before)][0] == 4
 
 
-def test_much_is_read_at_once_and_put_by_the_few() -> None:
-    """A task is given no more than ``max.poll.records`` with a put, one put after the other."""
+def test_one_read_becomes_several_puts() -> None:
+    """A put has at most ``max.poll.records``."""
     world = World(fetch=8, most=3)
     world.write(HERE, 8)
     steps(world, 6)
@@ -514,8 +512,8 @@ def test_much_is_read_at_once_and_put_by_the_few() -> None:
     world.drain()
 
 
-def test_the_group_is_looked_after_while_what_was_read_is_put() -> None:
-    """A partition that goes meanwhile is not waited for until all of it is put."""
+def test_the_group_is_polled_during_puts() -> None:
+    """A revocation does not wait until everything read is put."""
     world = World(fetch=8, most=1)
     world.write(HERE, 8)
     steps(world, 2)
@@ -526,8 +524,8 @@ def test_the_group_is_looked_after_while_what_was_read_is_put() -> None:
     assert world.group[HERE] == 2
 
 
-def test_a_pause_ends_the_puts_of_what_was_read() -> None:
-    """What the task does not have by then is read again when the operator resumes it."""
+def test_a_pause_stops_puts_of_records_read_ahead() -> None:
+    """They are read again when the operator resumes the connector."""
     world = World(fetch=8, most=1)
     world.write(HERE, 8)
     steps(world, 2)
@@ -540,8 +538,8 @@ def test_a_pause_ends_the_puts_of_what_was_read() -> None:
     world.drain()
 
 
-def test_what_comes_before_a_record_that_cannot_be_read_is_put_although_it_was_read_with_it() -> None:
-    """As where no more is read than a put takes; the task fails when it is the record's turn."""
+def test_records_before_an_unreadable_one_are_put() -> None:
+    """As if each put were read separately; the task fails at the bad record."""
     world = World(tolerant=False, fetch=8, is_plain=False, most=2)
     world.write(HERE, 8)
     with pytest.raises(ConnectError, match="Tolerance exceeded"):
@@ -549,8 +547,8 @@ def test_what_comes_before_a_record_that_cannot_be_read_is_put_although_it_was_r
     assert offsets(world) == [[0, 1], [2]]
 
 
-def test_a_time_a_task_asked_for_in_a_put_is_not_that_of_a_later_one() -> None:
-    """More was there at once, so there was nothing to wait for; what is refused then waits as long as any."""
+def test_a_timeout_requested_in_a_put_does_not_apply_later() -> None:
+    """More records were ready, so there was nothing to wait for; a later refusal waits as usual."""
     world = World(fetch=8, most=1)
     world.write(HERE, 8)
     world.stage.turns += [Turn(meanwhile=lambda: world.request(timeout=60_000)), Turn(), Turn("refuse")]
@@ -560,8 +558,8 @@ def test_a_time_a_task_asked_for_in_a_put_is_not_that_of_a_later_one() -> None:
     assert offsets(world)[2:4] == [[2], [2]]
 
 
-def test_a_time_a_task_asked_for_in_a_put_that_it_refuses_counts_though_its_answer_is_late() -> None:
-    """The loop goes round meanwhile, and asks when something is due."""
+def test_a_timeout_requested_in_a_refused_put_applies_to_its_retry() -> None:
+    """Even if the answer is late and the loop runs meanwhile."""
     world = World(fetch=8, most=1)
     world.write(HERE, 8)
     world.request(timeout=1)
@@ -584,8 +582,8 @@ def sent(world: World) -> list[int]:
     return [put.delivery.starts[HERE] for put in world.loop._put_loop._sent._puts]
 
 
-def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
-    """One to begin with, and more with each call that is taken; a stop waits for none that has not begun."""
+def test_puts_are_sent_while_one_is_in_progress() -> None:
+    """One at first, and more with each accepted call; a stop waits for none that has not started."""
     world = following()
     steps(world, 2)
     assert sent(world) == [0, 1]
@@ -624,8 +622,8 @@ def test_a_quick_task_is_given_several_puts_with_a_call() -> None:
     assert (world.group[HERE], world.observer.counts.put) == (40, 40)
 
 
-def test_of_several_puts_those_before_one_that_is_refused_are_done() -> None:
-    """That one comes again, and those behind it after it."""
+def test_puts_before_a_refused_one_in_a_call_count() -> None:
+    """The refused one is put again, then those after it."""
     world = quick()
     begun = len(offsets(world))
     world.stage.turns += [Turn()] * 8 + [Turn("refuse")]
@@ -640,7 +638,7 @@ def test_of_several_puts_those_before_one_that_is_refused_are_done() -> None:
     assert (world.observer.counts.put, world.observer.counts.retried) == (41, 1)
 
 
-def test_of_several_puts_a_stop_waits_for_the_one_that_is_under_way() -> None:
+def test_a_stop_waits_for_the_put_in_progress_of_a_call() -> None:
     """It counts, with those before it; the rest is left to the next run."""
     world = quick()
     world.stage.turns += [Turn()] * 8 + [Turn(meanwhile=lambda: world.event_queue.put(Stop()))]
@@ -651,8 +649,8 @@ def test_of_several_puts_a_stop_waits_for_the_one_that_is_under_way() -> None:
     assert (world.group[HERE], world.observer.counts.put) == (last, last)
 
 
-def test_a_task_that_becomes_slow_is_given_one_put_with_a_call_again() -> None:
-    """What it was not given of a call comes with the next, before anything newer."""
+def test_a_slow_task_gets_one_put_per_call() -> None:
+    """Puts that were skipped come with the next call, before anything newer."""
     world = quick()
     world.stage.is_slow = True
     steps(world, 60)
@@ -664,8 +662,8 @@ def test_a_task_that_becomes_slow_is_given_one_put_with_a_call_again() -> None:
 
 
 @pytest.mark.parametrize("end", ["fail", "die"])
-def test_of_several_puts_the_one_that_fails_is_named(end: str) -> None:
-    """Where a stage ends nobody knows which one it was at, so all that it was given with the call are named."""
+def test_a_failed_put_of_a_call_is_named(end: str) -> None:
+    """If the stage dies it is unknown which one failed, so all of the call are named."""
     world = quick()
     world.stage.turns += [Turn()] * 8 + [Turn(end)]
     with pytest.raises(ConnectError) as failed:
@@ -676,8 +674,8 @@ def test_of_several_puts_the_one_that_fails_is_named(end: str) -> None:
     assert world.group.get(HERE, 0) <= last
 
 
-def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> None:
-    """Nothing of it is lost, given twice or counted before it has begun."""
+def test_a_pause_skips_waiting_puts_and_resumes_them() -> None:
+    """None is lost, put twice or counted before it has started."""
     world = following()
     steps(world, 2)
     world.event_queue.put(Pause())
@@ -691,8 +689,8 @@ def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> Non
     assert world.loop._put_loop._sent._most > 1  # so puts that followed were taken again
 
 
-def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:
-    """It was not given to the task, and is no longer under way."""
+def test_puts_sent_after_a_refused_one_follow_its_retry() -> None:
+    """They were not given to the task, and are no longer in progress."""
     world = following()
     world.stage.turns += [Turn(), Turn("refuse")]
     steps(world, 5)
@@ -704,8 +702,8 @@ def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:
     assert (world.observer.counts.put, world.observer.counts.retried) == (9, 1)
 
 
-def test_what_was_sent_behind_a_put_that_asked_for_something_is_not_given_before_that_was_heard() -> None:
-    """The task wants to read elsewhere: what lies in between is not put, and not counted."""
+def test_puts_sent_after_a_request_are_skipped() -> None:
+    """The task seeks elsewhere: records in between are neither put nor counted."""
     world = following()
     world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 6]]))]
     steps(world, 20)
@@ -713,8 +711,8 @@ def test_what_was_sent_behind_a_put_that_asked_for_something_is_not_given_before
     assert world.observer.counts.put == 4
 
 
-def test_what_a_task_asks_for_while_other_partitions_come_is_not_lost() -> None:
-    """It is heard as those are opened, and done when nothing is put: what follows is neither put nor passed over."""
+def test_requests_made_during_an_assignment_are_kept() -> None:
+    """They are carried out between puts: records after it are neither put nor lost."""
     world = following()
     world.share = {HERE}
     world.stage.turns.append(Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 6]])))
@@ -726,8 +724,8 @@ def test_what_a_task_asks_for_while_other_partitions_come_is_not_lost() -> None:
     assert offsets(world) == [[0], [6], [7]]
 
 
-def test_a_partition_that_goes_takes_what_waits_behind_a_put_with_it() -> None:
-    """The put is waited for, and committed; the rest is left to who has the partition next."""
+def test_a_revocation_drops_waiting_puts() -> None:
+    """The put in progress is awaited and committed; the rest is left to the next owner."""
     world = following()
     steps(world, 2)
     world.rebalance([OTHER])
@@ -737,8 +735,8 @@ def test_a_partition_that_goes_takes_what_waits_behind_a_put_with_it() -> None:
     assert world.group[HERE] == 1
 
 
-def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: World) -> None:
-    """A task that asks to read elsewhere gets what stands there, and nothing of before."""
+def test_a_seek_drops_refused_records(world: World) -> None:
+    """The task gets the records at the new offset, and none from before."""
     refusing(world, 1)
     steps(world, 3)
     world.request(rewind=[[*HERE, 6]])
@@ -746,8 +744,8 @@ def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: Worl
     assert offsets(world)[-1] == [6, 7]
 
 
-def test_a_topic_is_told_once_something_of_it_was_handed_to_the_task(world: World) -> None:
-    """When a put begins, not when it is read or accepted, nor again (KIP-558)."""
+def test_a_topic_is_reported_with_its_first_put(world: World) -> None:
+    """When a put starts, not when it is read or accepted, and only once (KIP-558)."""
     world.write(PARTITIONS[2], 4)
     steps(world, 1)
     assert world.topics == ["t"]
@@ -756,8 +754,8 @@ def test_a_topic_is_told_once_something_of_it_was_handed_to_the_task(world: Worl
     assert sorted(world.topics) == ["t", "u"]
 
 
-def test_a_topic_that_was_forgotten_is_told_again_when_more_of_it_comes(world: World) -> None:
-    """Not because of what was put before."""
+def test_a_reset_topic_is_reported_again_with_new_records(world: World) -> None:
+    """Not because of earlier puts."""
     world.write(PARTITIONS[2], 4)
     steps(world, 30)
     world.topics.clear()
@@ -769,8 +767,8 @@ def test_a_topic_that_was_forgotten_is_told_again_when_more_of_it_comes(world: W
     assert len(world.topics) == 1
 
 
-def test_a_topic_of_which_nothing_can_be_converted_is_not_told() -> None:
-    """What transformations drop was read all the same, as in Kafka Connect."""
+def test_a_topic_without_convertible_records_is_not_reported() -> None:
+    """Records that transformations drop count as read, as in Kafka Connect."""
     world = World(is_plain=False, fetch=1)
     world.group[HERE] = 5  # which no converter reads
     world.group[PARTITIONS[2]] = 3  # which is dropped
@@ -801,8 +799,8 @@ def settled(world: World) -> int:
     return len(world.deliveries)
 
 
-def test_an_idle_task_is_told_from_time_to_time_that_nothing_came(world: World) -> None:
-    """However often the loop is woken meanwhile; that is no answer to anything."""
+def test_an_idle_task_gets_empty_puts(world: World) -> None:
+    """However often the loop wakes up meanwhile."""
     before, began = settled(world), world.now
     for _ in range(1000):
         world.consumer.polls.append(world.event_queue.wake)
@@ -813,8 +811,8 @@ def test_an_idle_task_is_told_from_time_to_time_that_nothing_came(world: World) 
     assert 60 / IDLE_SECONDS - 1 <= len(world.deliveries) - before <= 60 / IDLE_SECONDS + 7  # with its commits
 
 
-def test_a_time_a_task_asked_for_stands_although_the_loop_is_woken_before(world: World) -> None:
-    """``context.timeout`` says when it is to be given something again, be it nothing."""
+def test_a_requested_timeout_survives_earlier_wakeups(world: World) -> None:
+    """``context.timeout`` sets the time of the next put, even an empty one."""
     before, began = settled(world), world.now
     world.request(timeout=500)
     for _ in range(3):
@@ -826,8 +824,8 @@ def test_a_time_a_task_asked_for_stands_although_the_loop_is_woken_before(world:
     assert world.now == pytest.approx(began + 0.5)
 
 
-def test_a_world_notices_a_broken_promise(world: World) -> None:
-    """What the machine trusts in is itself looked at: a commit beyond what the task took is not let pass."""
+def test_the_sink_model_detects_a_broken_promise(world: World) -> None:
+    """A commit beyond what the task accepted raises an error."""
     steps(world, 1)
     with pytest.raises(BrokenPromise, match="is not settled"):
         world.consumer.commit({HERE: 8}, 1)
@@ -838,10 +836,10 @@ def test_a_world_notices_a_broken_promise(world: World) -> None:
 @pytest.mark.parametrize(
     ("columns", "are_wanted"), [(None, True), (["value"], False), (["headers", "value"], True)], ids=str
 )
-def test_headers_are_wanted_where_the_task_reads_them(
+def test_headers_are_converted_if_the_task_reads_them(
     world: World, columns: list[str] | None, are_wanted: bool
 ) -> None:
-    """Otherwise a converter that reads any bytes leaves them alone."""
+    """Otherwise a converter that accepts any bytes skips them."""
     world.columns = columns
     world.start()
     assert world.loop._pipeline.wants_headers is are_wanted

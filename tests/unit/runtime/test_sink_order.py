@@ -139,7 +139,7 @@ def stage(name: str, links: list[tuple[str, str | None, bool]]) -> StageSink:
 @pytest.mark.parametrize("name", ["Records", "Batches", "Interleaved"])
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(VALUES | st.none(), VALUES), max_size=40), LINKS, LINKS, st.integers(1, 40), st.booleans())
-def test_a_task_is_given_records_as_they_were_consumed(
+def test_a_task_gets_records_in_consumed_order(
     name: str, rows: list[tuple[Any, Any]], outside: Any, inside: Any, most: int, names_all: bool
 ) -> None:
     """None comes twice, and none vanishes that did not fail."""

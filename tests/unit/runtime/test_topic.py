@@ -139,7 +139,7 @@ def test_nobody_waits_for_a_broker_that_is_away(admin: Admin, caplog: pytest.Log
     assert not creation.ensure("t")
     admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT, "away")))
     assert [creation.ensure("t"), creation.ensure("t")] == [False, False]
-    assert "topic t is looked for again: away" in caplog.text
+    assert "the lookup of topic t is retried: away" in caplog.text
     admin.asked[1][1].set_result(None)
     assert creation.ensure("t")
     assert [kind for kind, _ in admin.asked] == ["look", "look"]

@@ -1,9 +1,8 @@
-"""Client settings: a configuration written for Java's Kafka clients becomes one for librdkafka.
+"""Client settings: translates a configuration for Java's Kafka clients to librdkafka.
 
-`key` is the one table, Java key by Java key; `rule` holds the kinds of fate a key may have, `grouped`, `tls`
-and `sasl` those that take more than a line. `assembly` puts together what a task's clients get: Kafka
-Connect's own defaults, Hearth's, the worker's prefixed keys and the connector's overrides. A key that cannot
-be honoured is named in a warning or an error, never dropped in silence.
+`key` is the table of all Java keys; `rule` has the kinds of rules, `grouped`, `tls` and `sasl` the longer ones.
+`assembly` merges the settings of a task's clients: Kafka Connect's defaults, Hearth's, the worker's prefixed keys and
+the connector's overrides. A key that cannot be honoured causes a warning or an error, and is never dropped silently.
 """
 
 from hearth.kafka.client.assembly import (

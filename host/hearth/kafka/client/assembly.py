@@ -1,4 +1,4 @@
-"""The configurations of a task's clients: defaults, then the worker's keys, then the connector's own."""
+"""The configurations of a task's clients: defaults, then the worker's keys, then the connector's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth.kafka.client.rule import Translation
 from hearth.kafka.client.translate import Role, translate
 
 _EVERYWHERE = {
-    "reconnect.backoff.ms": "50",  # Java's; librdkafka's own would wait up to 10 s for a broker that is back
+    "reconnect.backoff.ms": "50",  # Java's; with librdkafka's, up to 10 s until it reconnects
     "reconnect.backoff.max.ms": "1000",
     "librdkafka.socket.keepalive.enable": "true",  # as Java's sockets
 }
@@ -24,27 +24,27 @@ _WORKERS_OWN = (
     "metrics.recording.level",
     "metrics.sample.window.ms",
 )
-"""Admin keys that, written without prefix, configure the worker itself."""
+"""Admin keys that configure the worker itself when written without a prefix."""
 
 _LISTENERS = "admin.listeners"
-"""What begins so is for the REST server, and no key of an admin client."""
+"""Prefix of keys for the REST server, not for an admin client."""
 
 _ACCESS = ("bootstrap.servers", "security.", "sasl.", "ssl.")
 
 PRODUCER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
-    # Kafka Connect's: nothing is given up
+    # Kafka Connect's: retry without limit
     "acks": "all",
-    # Hearth's (invariant 4): librdkafka keeps order over a retry only when it is idempotent; with one request in
-    # flight it has built the next before the first comes back, which a new topic's first batches showed
+    # Hearth's (invariant 4): librdkafka keeps order over a retry only with idempotence. One request in flight is not
+    # enough: it builds the next before the first is answered, as the first batches of a new topic showed.
     "enable.idempotence": "true",
     "max.in.flight.requests.per.connection": "5",
     "delivery.timeout.ms": "2147483647",
     "max.block.ms": "9223372036854775807",
-    # Java's, where librdkafka's differ and a record would be refused or land elsewhere
+    # Java's, where with librdkafka's a record would be refused or go to another partition
     "max.request.size": "1048576",
     "buffer.memory": "33554432",
     "partitioner.class": "",
-    # Hearth's: full batches are what makes the producer fast, and 5 ms is not felt
+    # Hearth's: full batches make the producer fast, and 5 ms do not matter
     "batch.size": "1000000",
     "linger.ms": "5",
 }
@@ -57,11 +57,11 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "isolation.level": "read_uncommitted",
     "allow.auto.create.topics": "true",
     "exclude.internal.topics": "true",
-    # Java's, and librdkafka's as well; here it also says how often a pattern of topics is looked at
+    # Java's and librdkafka's; here it is also the interval for matching topics.regex
     "metadata.max.age.ms": "300000",
-    # Hearth's: a rebalance is noticed soon by those who are in it
+    # Hearth's: members notice a rebalance sooner
     "heartbeat.interval.ms": "1000",
-    # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
+    # Hearth's, measured: by default librdkafka pauses for a second when its queue was full, and holds 64 MB
     "librdkafka.fetch.queue.backoff.ms": "2",
     "librdkafka.queued.min.messages": "20000",
     "librdkafka.queued.max.messages.kbytes": "6144",
@@ -71,7 +71,7 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
 """A sink task's consumer."""
 
 _INTERNAL: dict[Role, dict[str, str]] = {
-    # Kafka Connect's, but for idempotence: librdkafka keeps order over a retry with it alone, at no cost
+    # Kafka Connect's, except idempotence: librdkafka needs it to keep order over a retry, and it costs nothing
     "producer": {
         "acks": "all",
         "enable.idempotence": "true",
@@ -86,18 +86,18 @@ _INTERNAL: dict[Role, dict[str, str]] = {
         "isolation.level": "read_committed",
         "librdkafka.enable.auto.commit": "false",
         "librdkafka.enable.auto.offset.store": "false",
-        # they are told where the end is, and little is read ahead of what is done with it
+        # they need to know the end, and read little ahead
         "librdkafka.enable.partition.eof": "true",
         "librdkafka.queued.max.messages.kbytes": "4096",
     },
     "admin": {},
 }
-"""What the clients of the host itself do whatever its file says."""
+"""Settings of the host's own clients that its file cannot change."""
 
 _INTERNAL_DEFAULTS: dict[Role, dict[str, str]] = {
     "producer": {"max.request.size": PRODUCER_DEFAULTS["max.request.size"]},
-    # how long it may take until the end of a topic is seen whose last record ends a transaction, and what that costs
-    # while nothing happens: 0.5 ms a second with 500 ms, 2 ms with 100
+    # how long it takes to see the end of a topic whose last record ends a transaction; the idle cost is 0.5 ms per
+    # second with 500 ms, 2 ms with 100
     "consumer": {"fetch.max.wait.ms": "250"},
     "admin": {},
 }
@@ -108,8 +108,8 @@ def producer_config(
 ) -> Translation:
     """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters.
 
-    As with the others' it has a name only if the user gave one: a task names its clients for itself. With a
-    ``transactional_id`` nobody else gives one, or rules out what transactions need, as in Kafka Connect.
+    As for the other clients, it has a ``client.id`` only if the user set one: tasks name their clients. A
+    ``transactional_id`` overrides the user's, and the settings that transactions need, as in Kafka Connect.
     """
     own = {"bootstrap.servers": worker.get("bootstrap.servers", "")}
     if transactional_id is not None:
@@ -127,19 +127,19 @@ def consumer_config(worker: Mapping[str, str], connector_config: Mapping[str, st
 
 
 def group_name(host: str, connector: str) -> str:
-    """Return what the members of a sink are known by: its next runs find by it what killed ones have left there.
+    """Return the name of a sink's members, by which its next runs find members left by killed ones.
 
-    The connector of the same name on another host has another. It keeps to Kafka's rules for ``group.instance.id``,
-    with room for a task and a token: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most.
+    It differs for a connector of the same name on another host. It follows Kafka's rules for ``group.instance.id``,
+    with room for a task and a token: letters, digits, ``.``, ``_`` and ``-``, at most 249.
     """
     digest = hashlib.sha256(f"{host}\0{connector}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{digest[:12]}"
 
 
 def admin_config(worker: Mapping[str, str], connector_config: Mapping[str, str] | None = None) -> Translation:
-    """Return the configuration of the admin clients of a connector's tasks, or of the worker's own.
+    """Return the configuration of the admin clients of a connector's tasks, or of the worker.
 
-    Admin clients alone also read the worker's keys without prefix, as in Kafka Connect.
+    Only admin clients also read the worker's keys without prefix, as in Kafka Connect.
     """
     own = {"client.id": "hearth-adminclient"} if connector_config is None else {}
     plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
@@ -147,10 +147,10 @@ def admin_config(worker: Mapping[str, str], connector_config: Mapping[str, str] 
 
 
 def internal_config(role: Role, worker: Mapping[str, str], client: str) -> Translation:
-    """Return the configuration of a client by which the host itself reads or writes the topics of its cluster.
+    """Return the configuration of a host's client for its cluster's topics.
 
-    As in Kafka Connect these read the worker's keys without prefix, and none of those that tasks' clients read
-    (`KafkaConfigBackingStore.baseProducerProps` and its like). ``client`` is what brokers know it by.
+    As in Kafka Connect these read the worker's keys without prefix, and none of those for tasks' clients
+    (`KafkaConfigBackingStore.baseProducerProps` and similar). ``client`` is its ``client.id``.
     """
     plain = {key: value for key, value in worker.items() if key in RULES[role] and key not in _WORKERS_OWN}
     java = _EVERYWHERE | _INTERNAL_DEFAULTS[role] | plain | {"client.id": client} | _INTERNAL[role]
@@ -160,10 +160,10 @@ def internal_config(role: Role, worker: Mapping[str, str], client: str) -> Trans
 def offset_config(
     role: Role, worker: Mapping[str, str], connector_config: Mapping[str, str], name: str
 ) -> Translation:
-    """Return the configuration of a client by which a host reads or writes offsets where a connector's clients go.
+    """Return the configuration of a host's client for offsets in a connector's Kafka cluster.
 
-    As in Kafka Connect that is what the connector's own client is told (`offsetStoreForRegularSourceConnector`), and
-    what a host itself does whatever its file says. ``name`` is what brokers know it by.
+    As in Kafka Connect those are the settings of the connector's own client (`offsetStoreForRegularSourceConnector`),
+    and the fixed ones of the host's clients. ``name`` is its ``client.id``.
     """
     own = {"bootstrap.servers": worker.get("bootstrap.servers", ""), "client.id": name, "group.id": name}
     plain = {key: value for key, value in worker.items() if key in RULES[role] and key not in _WORKERS_OWN}
@@ -173,12 +173,12 @@ def offset_config(
 
 
 def access_of(config: Mapping[str, str]) -> dict[str, str]:
-    """Return which Kafka a client of librdkafka speaks to, and as whom."""
+    """Return a client's settings for the address and the login."""
     return {key: value for key, value in config.items() if key.startswith(_ACCESS)}
 
 
 def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:
-    """Return Kafka Connect's own defaults where the user's settings rule idempotence out, as in Java's producer."""
+    """Return Kafka Connect's own defaults if the user's settings exclude idempotence, as in Java's producer."""
     wanted = dict(_prefixed("producer.", worker)) | dict(_prefixed("producer.override.", connector_config))
     refused = (
         wanted.get("enable.idempotence", "true").strip().lower() != "true"
@@ -203,9 +203,9 @@ def _layered(
     plain: Mapping[str, str] | None = None,
     forced: Mapping[str, str] | None = None,
 ) -> Translation:
-    """Lay the worker's and then the connector's keys over the defaults, and keep how the user wrote each.
+    """Merge the worker's and then the connector's keys over the defaults, and record the user's key names.
 
-    What is ``forced`` has the last word, which is told where the user's was another, as what it is for needs its own.
+    ``forced`` settings override all, with a warning if the user set another value.
     """
     java = dict(defaults)
     written = {key: key for key in plain or ()}

@@ -1,7 +1,7 @@
-"""What Java's clients declare of their keys: types and defaults, as a validation shows them.
+"""Java's declarations of client keys: types and defaults, as a validation shows them.
 
-`client_definition.json` has a row for each key: its name, the clients that know it, its type, its importance and its
-default, as text. Where a row has no default the key is required. A test compares it with the classes of kafka-clients.
+`client_definition.json` has a row for each key: its name, the clients that have it, its type, its importance and its
+default, as text. A row without a default is a required key. A test compares it with the classes of kafka-clients.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _ROWS = Path(__file__).with_suffix(".json")
 
 
 def client_definition(role: str, names: Container[str] | None = None) -> ConfigDef:
-    """Return the keys of a client, or those of them that have one of these names.
+    """Return the keys of a client, or those among ``names``.
 
-    They are read anew each time: few connectors have settings for their clients, and nobody else asks.
+    The file is read each time: few connectors have client settings, and nothing else needs it.
     """
     definition = ConfigDef()
     for name, clients, kind, importance, *default in json.loads(_ROWS.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""Keys that are translated together, or whose values are more than words: partitioner, assignors, resets."""
+"""Keys that are translated together or have complex values: partitioner, assignors, offset reset."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _INTERNAL_TOPICS = "^__consumer_offsets$,^__transaction_state$"
 
 
 def servers(request: ClientRequest, key: str) -> None:
-    """Hand over a list without the blanks Java allows in it."""
+    """Pass a list without the blanks Java allows in it."""
     listed = [server.strip() for server in request.java[key].split(",")]
     request.set(key, ",".join(server for server in listed if server))
 
 
 def connection_setup(request: ClientRequest, _key: str) -> None:
-    """Use the longer of Java's first and last wait: librdkafka has one."""
+    """Use the longer of Java's initial and maximum timeout: librdkafka has one."""
     names = ("socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms")
     given = [whole_number(request, name) for name in names if name in request.java]
     request.set(names[0], str(max(1000, *given)))
 
 
 def compression_level(request: ClientRequest, key: str) -> None:
-    """Use the level of the codec that is chosen; librdkafka has one setting for all of them."""
+    """Use the level of the selected codec; librdkafka has one setting for all."""
     codec = key.split(".")[1]
     if request.get("compression.type") != codec:
         return
@@ -35,12 +35,12 @@ def compression_level(request: ClientRequest, key: str) -> None:
     given = whole_number(request, key)
     level = min(max(given, lowest), highest)
     if level != given:
-        request.warn(key, f"{given} is beyond what librdkafka takes, {level} is used")
+        request.warn(key, f"{given} is out of librdkafka's range, {level} is used")
     request.set("compression.level", str(level))
 
 
 def partitioner(request: ClientRequest, key: str) -> None:
-    """Choose the partitioner that puts each record where Java's would."""
+    """Choose the partitioner that selects the same partitions as Java's."""
     if (request.get("partitioner.ignore.keys") or "false").lower() == "true":
         request.set("partitioner", "random")
         return
@@ -51,12 +51,12 @@ def partitioner(request: ClientRequest, key: str) -> None:
     raise request.refuse(
         key,
         f"{name} cannot be honoured, no Java class runs here",
-        "leave it out for Java's default partitioner, or set the partition of each record in the connector",
+        "remove it for Java's default partitioner, or set the partition of each record in the connector",
     )
 
 
 def offset_reset(request: ClientRequest, key: str) -> None:
-    """Translate where a group without offsets begins."""
+    """Translate the start position of a group without offsets."""
     word = request.java[key].strip().lower()
     known = {"earliest": "earliest", "latest": "latest", "none": "error"}
     if word.startswith("by_duration:"):
@@ -75,7 +75,7 @@ def internal_topics(request: ClientRequest, key: str) -> None:
 
 
 def assignors(request: ClientRequest, key: str) -> None:
-    """Translate class names; only assignors that follow the protocol of the first one can stay."""
+    """Translate class names; drop assignors with another protocol than the first one's."""
     listed = [name.strip().removeprefix(f"{_CLIENTS}consumer.") for name in request.java[key].split(",")]
     names = [name for name in listed if name]
     for name in names:

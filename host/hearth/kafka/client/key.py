@@ -1,9 +1,9 @@
-"""The table: every key of Java's producer, consumer and admin client, and what becomes of it.
+"""The table of all keys of Java's producer, consumer and admin client, with their rules.
 
-Read a row as: the key, the clients that know it (producer, consumer, admin), its fate. `Same`, `Number` and
-`Choice` reach librdkafka, under the names given where they differ. `ByRuntime` is done by the task runtime.
-`Ignored` is told in a warning, `Refused` ends the start with an error. The keys of a Kafka client of version
-4.3.1 are all here; a test compares the table with the real classes.
+A row is the key, the clients that have it (producer, consumer, admin), and its rule. `Same`, `Number` and `Choice` are
+passed to librdkafka, under the names given if these differ. The task runtime implements `ByRuntime`. `Ignored` causes
+a warning, `Refused` an error at the start. The table has all keys of Kafka clients 4.3.1; a test compares it with the
+classes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may become of a key of Java's Kafka clients: each kind of fate is a small class with one method."""
+"""Rules for the keys of Java's Kafka clients: each kind of rule is a small class with one method."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from hearth_api import ConfigError
 
 @dataclass
 class Translation:
-    """A client's configuration for librdkafka, and what the user should know about it.
+    """A client's configuration for librdkafka, with warnings for the user.
 
-    `runtime` holds the Java keys that the task runtime honours itself, because librdkafka has no such
-    setting.
+    `runtime` holds the Java keys that the task runtime implements, because librdkafka has no such setting.
     """
 
     config: dict[str, str] = field(default_factory=dict)
@@ -24,7 +23,7 @@ class Translation:
 
 @dataclass
 class ClientRequest:
-    """One translation under way: what was asked for, under which names, and the result so far."""
+    """A translation in progress: the Java settings, the names under which the user wrote them, and the result."""
 
     role: str
     java: Mapping[str, str]
@@ -44,7 +43,7 @@ class ClientRequest:
         self.result.config[key] = value
 
     def warn(self, key: str, text: str) -> None:
-        """Tell the user what does not happen as the key says; values are left out, they may be secret."""
+        """Add a warning about a key that is not honoured; without the value, which may be secret."""
         warning = f"{self.name(key)}: {text}"
         if warning not in self.result.warnings:
             self.result.warnings.append(warning)
@@ -55,7 +54,7 @@ class ClientRequest:
 
 
 class Rule(Protocol):
-    """Decides what becomes of one Java key."""
+    """Translates one Java key."""
 
     def apply(self, request: ClientRequest, key: str) -> None:
         """Add to the request's result, or raise `ConfigError`."""
@@ -63,12 +62,12 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Same:
-    """The setting exists in librdkafka, perhaps under other names."""
+    """The same setting exists in librdkafka, perhaps under other names."""
 
     names: tuple[str, ...] = ()
 
     def apply(self, request: ClientRequest, key: str) -> None:
-        """Hand the text over."""
+        """Pass the text."""
         for name in self.names or (key,):
             request.set(name, request.java[key].strip())
 
@@ -85,26 +84,26 @@ class Number:
     quiet_above: int | None = None
 
     def apply(self, request: ClientRequest, key: str) -> None:
-        """Hand the number over; one that is out of range becomes the nearest, with a warning."""
+        """Pass the number; replace one that is out of range by the nearest, with a warning."""
         given = whole_number(request, key)
         wanted = self.special.get(given, -(-given // self.scale))
         number = min(max(wanted, self.lowest), self.highest)
         if number != wanted and given != self.quiet_above:
-            request.warn(key, f"{given} is beyond what librdkafka takes, {number * self.scale} is used")
+            request.warn(key, f"{given} is out of librdkafka's range, {number * self.scale} is used")
         for name in self.names or (key,):
             request.set(name, str(number))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several words, each with librdkafka's word for it."""
+    """One of several words, each with librdkafka's equivalent."""
 
     words: Mapping[str, str]
     name: str | None = None
     otherwise: str | None = None
 
     def apply(self, request: ClientRequest, key: str) -> None:
-        """Hand over librdkafka's word, refuse what Kafka does not know either."""
+        """Pass librdkafka's word; refuse what Kafka does not know either."""
         word = request.java[key].strip()
         if word.lower() not in self.words:
             message = self.otherwise or f"String must be one of: {', '.join(self.words)}"
@@ -114,7 +113,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Ignored:
-    """Nothing here does what the key asks for; that is told, unless it asks for what happens anyway."""
+    """A key without effect here; warns unless the value asks for the default behaviour."""
 
     reason: str
     harmless: tuple[str, ...] = ()
@@ -127,30 +126,30 @@ class Ignored:
 
 @dataclass(frozen=True)
 class Refused:
-    """Going on without what the key asks for would be unsafe or another result: the client is not made."""
+    """A key without which the client would be unsafe or give other results: no client is created."""
 
     reason: str
     remedy: str
     harmless: tuple[str, ...] = ()
 
     def apply(self, request: ClientRequest, key: str) -> None:
-        """Raise, unless the value asks for what happens anyway."""
+        """Raise, unless the value asks for the default behaviour."""
         if request.java[key].strip() not in ("", *self.harmless):
             raise request.refuse(key, f"cannot be honoured, {self.reason}", self.remedy)
 
 
 @dataclass(frozen=True)
 class ByRuntime:
-    """The task runtime honours the key itself."""
+    """A key that the task runtime implements."""
 
     def apply(self, request: ClientRequest, key: str) -> None:
-        """Hand the number to the runtime."""
+        """Pass the number to the runtime."""
         request.result.runtime[key] = str(whole_number(request, key))
 
 
 @dataclass(frozen=True)
 class Together:
-    """Several keys make one setting; `translate` reads them all, whichever of them it is called for."""
+    """Several keys make one setting; `translate` reads them all, whichever it is called for."""
 
     translate: Callable[[ClientRequest, str], None]
 
@@ -160,7 +159,7 @@ class Together:
 
 
 def whole_number(request: ClientRequest, key: str) -> int:
-    """Return the value of a key as a number; Kafka's own words when it is none."""
+    """Return the value of a key as a number; raises Kafka's error if it is none."""
     text = request.java[key].strip()
     try:
         return int(text)
@@ -169,4 +168,4 @@ def whole_number(request: ClientRequest, key: str) -> int:
 
 
 TRUTH = Choice({"true": "true", "false": "false"}, None, "Expected value to be either true or false")
-"""The rule of a switch."""
+"""The rule of boolean keys."""

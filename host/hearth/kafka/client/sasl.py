@@ -1,4 +1,4 @@
-"""Logging in: what Java reads from a login module in `sasl.jaas.config` are plain settings to librdkafka."""
+"""SASL: translates login modules of `sasl.jaas.config` to librdkafka's settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RETRIEVERS = {
 _HANDLERS = (f"{_OAUTH}OAuthBearerLoginCallbackHandler", f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler")
 _MSK = "software.amazon.msk.auth.iam."
 _IAM = "AWS_MSK_IAM"
-"""Amazon's own mechanism: its listeners take the same signature as a token of OAUTHBEARER."""
+"""Amazon's mechanism: its listeners accept the same signature as an OAUTHBEARER token."""
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", _IAM)
 _LOGIN_HANDLER, _CLIENT_HANDLER = HANDLERS
 _TOKEN_MODULES = (f"{_OAUTH}OAuthBearerLoginModule", f"{_MSK}IAMLoginModule")
@@ -37,14 +37,14 @@ _CLAIM = "unsecuredLoginStringClaim_"
 
 @dataclass(frozen=True)
 class Login:
-    """What a JAAS configuration says: the module and its options."""
+    """A JAAS configuration: the module and its options."""
 
     module: str
     options: dict[str, str]
 
 
 def login(request: ClientRequest, key: str) -> None:
-    """Translate the mechanism and the credentials of all keys that name them."""
+    """Translate the mechanism and the credentials of all login keys."""
     mechanism = (request.get("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
         raise ConfigError(request.name("sasl.mechanism"), mechanism, f"must be one of {', '.join(_MECHANISMS)}")
@@ -63,7 +63,7 @@ def login(request: ClientRequest, key: str) -> None:
 
 
 def _token_provider(request: ClientRequest, mechanism: str) -> str | None:
-    """Return the class of the provider that makes the client's tokens, None where it logs in by other means."""
+    """Return the class of the client's token provider, None if it logs in by other means."""
     if mechanism == _IAM:
         return request.get(_CLIENT_HANDLER) or request.get(_LOGIN_HANDLER) or f"{_MSK}IAMClientCallbackHandler"
     for key in (_LOGIN_HANDLER, _CLIENT_HANDLER):
@@ -74,18 +74,18 @@ def _token_provider(request: ClientRequest, mechanism: str) -> str | None:
             raise request.refuse(
                 key,
                 f"{handler} cannot be honoured, no Java class runs here",
-                "put user and password into sasl.jaas.config; token providers are for the mechanism OAUTHBEARER",
+                "set user and password in sasl.jaas.config; token providers are for the mechanism OAUTHBEARER",
             )
         return handler
     return None
 
 
 def _source(request: ClientRequest, provider: str, found: Login | None) -> str:
-    """Return what the tokens of a provider are made of."""
+    """Return the token source of a provider."""
     if found is not None and found.module not in _TOKEN_MODULES:
         raise request.refuse(
             "sasl.jaas.config",
-            f"the login module {found.module} is for no tokens",
+            f"the login module {found.module} does not use tokens",
             f"use one of {', '.join(_TOKEN_MODULES)}",
         )
     given = {name: value for name, value in request.java.items() if name.startswith("sasl.") and value.strip()}
@@ -99,7 +99,7 @@ def parse_jaas(text: str, name: str = "sasl.jaas.config") -> Login:
     hint = 'write MODULE required username="..." password="...";'
     words = _words(text)
     if words is None or len(words) < 3 or words[-1] != ("sign", ";") or words.count(("sign", ";")) != 1:
-        raise ConfigError(f"{name}: is no login module with its options and one semicolon", hint=hint)
+        raise ConfigError(f"{name}: is not a login module with options and one semicolon", hint=hint)
     options = words[2:-1]
     shapes = [kind for kind, _ in options]
     if len(options) % 3 or any(options[i] != ("sign", "=") for i in range(1, len(options), 3)):
@@ -143,8 +143,8 @@ def _password(request: ClientRequest, options: dict[str, str]) -> None:
     if options.pop("tokenauth", "false").lower() == "true":
         raise request.refuse(
             "sasl.jaas.config",
-            "the option tokenauth cannot be honoured, librdkafka knows no delegation tokens",
-            "log in with a user of SCRAM",
+            "the option tokenauth cannot be honoured, librdkafka has no delegation tokens",
+            "log in as a SCRAM user",
         )
     for option in ("username", "password"):
         if option in options:
@@ -153,7 +153,7 @@ def _password(request: ClientRequest, options: dict[str, str]) -> None:
 
 
 def _token_endpoint(request: ClientRequest) -> None:
-    """Turn on librdkafka's own fetching of tokens when an endpoint is named."""
+    """Enable librdkafka's own token requests if an endpoint is set."""
     endpoint = request.get("sasl.oauthbearer.token.endpoint.url")
     if endpoint is not None:
         request.set("sasl.oauthbearer.token.endpoint.url", endpoint)
@@ -208,7 +208,7 @@ def _kerberos(request: ClientRequest, options: dict[str, str]) -> None:
 
 
 def _take(options: dict[str, str], prefix: str) -> dict[str, str]:
-    """Take the options with a prefix out, and return them without it."""
+    """Remove the options with a prefix, and return them without it."""
     found = [name for name in options if name.startswith(prefix)]
     return {name.removeprefix(prefix): options.pop(name) for name in found}
 
@@ -230,7 +230,7 @@ def _need_kerberos(request: ClientRequest, key: str) -> None:
 
 @cache
 def _has_kerberos() -> bool:
-    """Ask librdkafka, whose wheels come without."""
+    """Return whether librdkafka has Kerberos, which its wheels lack."""
     import confluent_kafka
 
     try:

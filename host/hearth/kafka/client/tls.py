@@ -1,4 +1,4 @@
-"""Keystores, truststores and cipher suites: what OpenSSL can read is handed over, the rest is refused."""
+"""Keystores, truststores and cipher suites: passes what OpenSSL can read, refuses the rest."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hearth.kafka.client.rule import ClientRequest
 
 
 def keystore(request: ClientRequest, _key: str) -> None:
-    """Hand over the client's own key and certificate.
+    """Pass the client's key and certificate.
 
-    PEM: one file that holds both, or both as text. PKCS12: the file and its password. JKS is Java's alone.
+    PEM: one file with both, or both as text. PKCS12: the file and its password. Only Java reads JKS.
     """
     if request.get("ssl.keystore.key") or request.get("ssl.keystore.certificate.chain"):
         _pass(request, "ssl.keystore.key", "ssl.key.pem", unfold=True)
@@ -45,7 +45,7 @@ def keystore(request: ClientRequest, _key: str) -> None:
 
 
 def truststore(request: ClientRequest, _key: str) -> None:
-    """Hand over the certificates that brokers are checked against; librdkafka reads them as PEM only."""
+    """Pass the certificates that brokers are checked against; librdkafka reads only PEM."""
     if request.get("ssl.truststore.certificates"):
         _pass(request, "ssl.truststore.certificates", "ssl.ca.pem", unfold=True)
         return
@@ -57,12 +57,12 @@ def truststore(request: ClientRequest, _key: str) -> None:
 
 
 def cipher_suites(request: ClientRequest, key: str) -> None:
-    """Hand over OpenSSL's names; Java's are another language, and leaving them out would widen the choice."""
+    """Pass OpenSSL's names; refuse Java's, because dropping them would allow more suites."""
     suites = [suite.strip() for suite in request.java[key].split(",") if suite.strip()]
     for suite in suites:
         if is_javas_suite(suite):
             raise request.refuse(
-                key, f"{suite} is Java's name of a cipher suite, librdkafka knows OpenSSL's", OPENSSL_SUITES
+                key, f"{suite} is Java's name of a cipher suite, librdkafka needs OpenSSL's", OPENSSL_SUITES
             )
     if suites:
         request.set(key, ":".join(suites))
@@ -76,12 +76,12 @@ def _kind(request: ClientRequest, store: str) -> str | None:
     try:
         kind = store_type(location, request.get(f"{store}.type"))
         if kind == JKS and not is_jks(location):
-            fact = f"{location!r} is empty" if is_empty(location) else f"{location!r} holds nothing that is known"
-            raise request.refuse(f"{store}.location", fact, "name a PEM file, or a PKCS12 keystore")
+            fact = f"{location!r} is empty" if is_empty(location) else f"{location!r} has an unknown format"
+            raise request.refuse(f"{store}.location", fact, "set it to a PEM file, or a PKCS12 keystore")
         return kind
     except OSError as error:
         raise request.refuse(
-            f"{store}.location", f"{location!r} cannot be read: {error.strerror}", "name a readable file"
+            f"{store}.location", f"{location!r} cannot be read: {error.strerror}", "set it to a readable file"
         ) from error
 
 

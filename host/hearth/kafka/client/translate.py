@@ -1,4 +1,4 @@
-"""Goes through a client's configuration key by key, then mends combinations that librdkafka refuses."""
+"""Translates a client's configuration key by key, then fixes combinations that librdkafka refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api import ConfigError
 Role = Literal["producer", "consumer", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 OWN_PREFIX = "librdkafka."
-"""A key with this prefix reaches librdkafka as it is, for settings Java does not have."""
+"""Prefix of keys that are passed to librdkafka unchanged, for settings Java does not have."""
 
 _NOT_WITH_CONSUMER_PROTOCOL = (
     "session.timeout.ms",
@@ -24,9 +24,9 @@ _NOT_WITH_CONSUMER_PROTOCOL = (
 
 
 def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | None = None) -> Translation:
-    """Return the configuration of a librdkafka client; raises `ConfigError` for what must not go on.
+    """Return the configuration of a librdkafka client; raises `ConfigError` if it must not be used.
 
-    `written` tells the names under which the user wrote the keys, with their prefixes, for the messages.
+    `written` maps keys to the names under which the user wrote them, with their prefixes, for messages.
     """
     request = ClientRequest(role, java, written or {})
     for key in java:
@@ -36,7 +36,9 @@ def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | 
         elif key.startswith(OWN_PREFIX):
             request.set(key.removeprefix(OWN_PREFIX), java[key].strip())
         else:
-            request.warn(key, f"is no key of Kafka's {role} client and has no effect{did_you_mean(key, RULES[role])}")
+            request.warn(
+                key, f"is not a key of Kafka's {role} client and has no effect{did_you_mean(key, RULES[role])}"
+            )
     check_stores(request)
     _cap_backoff(request.result)
     if role == "producer":
@@ -47,7 +49,7 @@ def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | 
 
 
 def _cap_backoff(result: Translation) -> None:
-    """Let the longest wait be the first one as well when the first is longer, as Java does."""
+    """Limit the first backoff to the longest, as Java does."""
     for name in ("reconnect.backoff", "retry.backoff"):
         first, longest = result.config.get(f"{name}.ms"), result.config.get(f"{name}.max.ms")
         if first and longest and int(first) > int(longest):
@@ -55,18 +57,18 @@ def _cap_backoff(result: Translation) -> None:
 
 
 def _bound_by_transaction(request: ClientRequest) -> None:
-    """Leave the time for a delivery to the transaction: librdkafka allows no more than that."""
+    """Remove a delivery timeout longer than the transaction's, which librdkafka refuses."""
     config = request.result.config
     if "transactional.id" in config and "message.timeout.ms" in config:
         limit = int(config.get("transaction.timeout.ms", "60000"))
         if int(config["message.timeout.ms"]) > limit:
             del config["message.timeout.ms"]
             if "delivery.timeout.ms" in request.written:
-                request.warn("delivery.timeout.ms", f"is bounded by transaction.timeout.ms, {limit} is used")
+                request.warn("delivery.timeout.ms", f"is limited by transaction.timeout.ms, {limit} is used")
 
 
 def _leave_to_broker(request: ClientRequest) -> None:
-    """Refuse what the broker decides with `group.protocol=consumer`; Hearth's own defaults give way."""
+    """Refuse keys that the broker decides with `group.protocol=consumer`; drop Hearth's defaults for them."""
     config = request.result.config
     if config.get("group.protocol") != "consumer":
         return

@@ -159,7 +159,7 @@ def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keep
 def test_a_token_that_came_too_late_is_told(provider: Provider, keeper: TokenKeeper) -> None:
     """The clocks of two machines differ, and one of them is this one's."""
     provider.seconds = -300
-    with pytest.raises(ConnectError, match="the token ended 300 s ago by the clock of this machine"):
+    with pytest.raises(ConnectError, match="the token expired 300 s ago by the clock of this machine"):
         keeper.token()
 
 

@@ -118,7 +118,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             SOURCE,
             {"producer.override.lingr.ms": "5"},
             "producer.override.lingr.ms",
-            "is no key of Kafka's producer client and has no effect, did you mean 'linger.ms'?",
+            "is not a key of Kafka's producer client and has no effect, did you mean 'linger.ms'?",
         ),
         (
             SOURCE,

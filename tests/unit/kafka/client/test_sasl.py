@@ -74,10 +74,10 @@ def test_kerberos_is_refused_where_librdkafka_has_none() -> None:
     [
         ({"sasl.mechanism": "MAGIC"}, "must be one of PLAIN"),
         ({"sasl.jaas.config": "com.example.Mine required;"}, "com.example.Mine cannot be honoured"),
-        ({"sasl.jaas.config": 'Module required a="1"'}, "no login module"),
-        ({"sasl.jaas.config": 'A required a="1"; B required b="1";'}, "no login module"),
+        ({"sasl.jaas.config": 'Module required a="1"'}, "not a login module"),
+        ({"sasl.jaas.config": 'A required a="1"; B required b="1";'}, "not a login module"),
         ({"sasl.jaas.config": 'A required a="1" b;'}, "not of the form name=value"),
-        ({"sasl.jaas.config": 'A required a="1'}, "no login module"),
+        ({"sasl.jaas.config": 'A required a="1'}, "not a login module"),
         ({"sasl.jaas.config": IAM}, "IAMLoginModule is for AWS_MSK_IAM"),
         ({"sasl.oauthbearer.jwt.retriever.class": "com.example.R"}, "com.example.R cannot be honoured"),
         ({"sasl.jaas.config": SCRAM.replace("password", "tokenauth='true' password")}, "delegation tokens"),

@@ -59,15 +59,17 @@ CASES = {
     "truststore unreadable": (
         {TRUST: ".", "ssl.truststore.type": "PEM"}, TRUST, "cannot be read: Is a directory", "a readable file",
     ),
-    "truststore empty": ({TRUST: "empty"}, TRUST, "is empty", "name a"),
-    "truststore empty, named PEM": ({TRUST: "empty", "ssl.truststore.type": "PEM"}, TRUST, "is empty", "name a"),
-    "truststore of text": ({TRUST: "text"}, TRUST, "holds nothing that is known", "PEM"),
+    "truststore empty": ({TRUST: "empty"}, TRUST, "is empty", "a PEM file"),
+    "truststore empty, named PEM": (
+        {TRUST: "empty", "ssl.truststore.type": "PEM"}, TRUST, "is empty", "a file with content",
+    ),
+    "truststore of text": ({TRUST: "text"}, TRUST, "has an unknown format", "PEM"),
     "truststore of text, named PEM": (
         {TRUST: "text", "ssl.truststore.type": "PEM"}, TRUST, "holds no certificate in PEM", "BEGIN CERT",
     ),
     "truststore of a key": ({TRUST: "one.key"}, TRUST, "holds no certificate in PEM", "BEGIN CERT"),
     "truststore damaged": ({TRUST: "torn.crt"}, TRUST, "is damaged", "openssl x509"),
-    "truststore expired": ({TRUST: "old.crt"}, TRUST, "but one that has expired, at", "have it renewed"),
+    "truststore expired": ({TRUST: "old.crt"}, TRUST, "only a certificate that has expired, at", "renew it"),
     "truststore as text": (
         {"ssl.truststore.certificates": "what?"}, "ssl.truststore.certificates", "holds no certificate", "BEGIN",
     ),
@@ -76,11 +78,11 @@ CASES = {
         {STORE: "none.p12", "ssl.keystore.type": "PKCS12"}, STORE, "cannot be read: No such file", "a readable file",
     ),
     "keystore empty": ({STORE: "empty"}, STORE, "is empty", "PKCS12"),
-    "keystore of text": ({STORE: "text"}, STORE, "holds nothing that is known", "PKCS12"),
+    "keystore of text": ({STORE: "text"}, STORE, "has an unknown format", "PKCS12"),
     "keystore without key": ({STORE: "one.crt"}, STORE, "holds no private key", "one file that holds"),
     "keystore without certificate": ({STORE: "one.key"}, STORE, "holds no certificate", "one file that holds"),
-    "key of another certificate": ({STORE: "mixed.pem"}, STORE, "a private key that is not that of", "made for each"),
-    "own certificate expired": ({STORE: "old.pem"}, STORE, "own certificate has expired, at", "have it renewed"),
+    "key of another certificate": ({STORE: "mixed.pem"}, STORE, "a private key that does not", "belong together"),
+    "own certificate expired": ({STORE: "old.pem"}, STORE, "own certificate has expired, at", "renew it"),
     "no password": ({STORE: "locked.pem"}, STORE, "an encrypted private key, and no password", "ssl.key.password"),
     "wrong password": (
         {STORE: "locked.pem", "ssl.key.password": WRONG}, "ssl.key.password", "does not open", "correct it",
@@ -161,7 +163,7 @@ def test_text_of_key_and_certificates_belong_together(made: Authority, missing: 
     with pytest.raises(ConfigError, match=f"^{missing}: is missing"):
         translate("admin", settings(made.folder, {key: text for key, text in both.items() if key != missing}))
     wrong = {**both, "ssl.keystore.key": made.text("two.key")}
-    with pytest.raises(ConfigError, match=r"^ssl\.keystore\.certificate\.chain: .* not that of") as caught:
+    with pytest.raises(ConfigError, match=r"^ssl\.keystore\.certificate\.chain: .* does not match") as caught:
         translate("admin", settings(made.folder, wrong))
     assert "BEGIN" not in str(caught.value)
 
@@ -177,7 +179,7 @@ def test_a_certificate_that_is_not_valid_yet_is_told_with_both_times(
             return datetime.now(timezone.utc) - timedelta(days=400)
 
     monkeypatch.setattr("hearth.kafka.client.store_check.datetime", Early)
-    with pytest.raises(ConfigError, match=r"is valid from .* on, and here it is") as caught:
+    with pytest.raises(ConfigError, match=r"is valid from .* on, and it is .* here") as caught:
         translate("admin", settings(files, {STORE: "one.pem"}))
     assert "clock" in str(caught.value.hint)
 

@@ -157,7 +157,7 @@ def test_runtime_honours_what_librdkafka_lacks() -> None:
     ("client", "java", "words"),
     [
         ("producer", {"interceptor.classes": "com.example.Audit"}, "no Java class runs here"),
-        ("producer", {"nonsense.key": "1"}, "no key of Kafka's producer client"),
+        ("producer", {"nonsense.key": "1"}, "not a key of Kafka's producer client"),
         ("producer", {"compression.type": "lz4", "compression.lz4.level": "17"}, "12 is used"),
         ("consumer", {"enable.auto.commit": "true"}, "committed when the sink has the records"),
         ("consumer", {"session.timeout.ms": "9999999"}, "3600000 is used"),
@@ -215,4 +215,4 @@ def test_transaction_bounds_the_time_of_a_delivery() -> None:
     assert (result.warnings, "message.timeout.ms" in result.config) == ([], False)
     create("producer", result.config)
     told = translate("producer", java, {"delivery.timeout.ms": "producer.delivery.timeout.ms"})
-    assert told.warnings == ["producer.delivery.timeout.ms: is bounded by transaction.timeout.ms, 60000 is used"]
+    assert told.warnings == ["producer.delivery.timeout.ms: is limited by transaction.timeout.ms, 60000 is used"]
