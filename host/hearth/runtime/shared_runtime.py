@@ -144,6 +144,7 @@ def _run_forked(listener: socket.socket, place: ForkServerDirectory, found: Foun
         if os.fork():
             os._exit(0)
         os.setsid()
+        listener.listen(socket.SOMAXCONN)  # again, so that clients see the credentials of this process
         entitle(b"task-runtime")
         _close_all_but({0, 1, 2, listener.fileno(), *place.life})
         os.close(place.life[1])

@@ -31,8 +31,8 @@ def test_brokers_that_are_away_are_no_mistake() -> None:
     assert "Connection refused" in attempt.reason
 
 
-def test_a_mistake_is_told_by_the_key_as_it_was_written(broker: KafkaBroker) -> None:
-    """Of a protocol that nobody speaks there, and of settings that make no client."""
+def test_a_mistake_names_the_key_as_the_user_wrote_it(broker: KafkaBroker) -> None:
+    """For a wrong protocol, and for settings that librdkafka refuses."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "security.protocol": "SSL"}
     mistake = find_access_mistake(settings, 20.0, lambda key: f"producer.{key}")
     assert str(mistake).startswith("producer.security.protocol='SSL': the listener at")
@@ -55,17 +55,15 @@ def test_a_mistake_is_told_by_the_key_as_it_was_written(broker: KafkaBroker) -> 
         ("1/1 brokers are down", None),
     ],
 )
-def test_addresses_that_brokers_advertise_are_told_from_those_of_the_settings(
+def test_advertised_addresses_are_distinguished_from_bootstrap_addresses(
     text: str, address: tuple[str, int] | None
 ) -> None:
-    """By the numbers that brokers have as soon as they are known by others."""
+    """By the broker ids, which are known only from other brokers."""
     assert advertised([text, text]) == ([] if address is None else [address])
 
 
-def test_an_advertised_address_counts_where_the_brokers_answer(
-    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And where nobody is at any of them, a moment later as well: brokers that end are away, and nothing else."""
+def test_an_unreachable_advertised_address_is_an_error(broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only if brokers answer and none is reachable twice: brokers that stop are merely unavailable."""
     monkeypatch.setattr(access_attempt, "_PAUSE_SECONDS", 0.01)
     host, port = broker.bootstrap_servers.split(":")
     nowhere, there = ("127.0.0.1", reserve_port()), (host, int(port))

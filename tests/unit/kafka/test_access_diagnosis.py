@@ -51,7 +51,7 @@ def test_brokers_that_are_away_are_no_mistake(asked: dict[tuple[str, int], Broke
         ),
     ],
 )
-def test_another_protocol_is_named(
+def test_a_wrong_protocol_is_reported_with_the_right_one(
     asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], listener: BrokerListener, fact: str
 ) -> None:
     """With the key as the user wrote it."""
@@ -82,10 +82,10 @@ def test_another_protocol_is_named(
         ),
     ],
 )
-def test_a_refusal_is_told_by_its_key(
+def test_a_refusal_names_its_key(
     asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], told: tuple[int, str], text: str
 ) -> None:
-    """And never with a password; a file is named."""
+    """Never with a password; a file is named."""
     found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN, told])
     assert str(found).startswith(text)
     assert "geheim" not in f"{found} {found and found.hint}"

@@ -28,8 +28,8 @@ def await_topic(admin: TopicAdmin, topic: str) -> None:
     assert eventually(lambda: admin.exists(topic), LOOK_SECONDS)
 
 
-def test_topic_is_there_once_it_was_made(admin: TopicAdmin) -> None:
-    """With the partitions and the replication it was made with."""
+def test_created_topic_exists(admin: TopicAdmin) -> None:
+    """With its partitions and replication."""
     topic = next(_names)
     assert not admin.exists(topic)
     admin.make(topic, 3, 1, {"cleanup.policy": "compact"}).result(CREATE_SECONDS)
@@ -38,8 +38,8 @@ def test_topic_is_there_once_it_was_made(admin: TopicAdmin) -> None:
     assert [(each.id, len(each.replicas)) for each in partitions] == [(0, 1), (1, 1), (2, 1)]
 
 
-def test_the_client_ends_with_who_asks(broker: KafkaBroker, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nobody is left that looks for a broker which has gone; no collection is waited for."""
+def test_the_client_is_freed_with_its_admin(broker: KafkaBroker, capfd: pytest.CaptureFixture[str]) -> None:
+    """No client keeps looking for a stopped broker; no garbage collection is needed."""
     own = TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
     assert not own.exists(next(_names))
     client = weakref.ref(own._client)
@@ -52,8 +52,8 @@ def test_the_client_ends_with_who_asks(broker: KafkaBroker, capfd: pytest.Captur
     assert capfd.readouterr().err == "", "and says so past the log"
 
 
-def test_topic_that_is_there_is_fine_as_it_is(admin: TopicAdmin) -> None:
-    """Two tasks may create the same one at the same time; who makes one outright hears that it is there."""
+def test_existing_topic_is_left_unchanged(admin: TopicAdmin) -> None:
+    """Two tasks may create the same topic at once; ``make`` reports that it exists."""
     topic = next(_names)
     admin.create(topic, 2, 1)
     admin.create(topic, 5, 1)
@@ -64,8 +64,8 @@ def test_topic_that_is_there_is_fine_as_it_is(admin: TopicAdmin) -> None:
     assert code_of(caught.value) == "TOPIC_ALREADY_EXISTS"
 
 
-def test_broker_chooses_what_is_left_to_it(admin: TopicAdmin) -> None:
-    """-1 is the broker's own default, as in Kafka Connect."""
+def test_broker_defaults_apply_to_minus_one(admin: TopicAdmin) -> None:
+    """As in Kafka Connect."""
     topic = next(_names)
     admin.create(topic, -1, -1)
     await_topic(admin, topic)
@@ -75,10 +75,10 @@ def test_broker_chooses_what_is_left_to_it(admin: TopicAdmin) -> None:
     ("replication", "config", "code"),
     [(9, {}, "INVALID_REPLICATION_FACTOR"), (1, {"cleanup.policy": "perhaps"}, "INVALID_CONFIG")],
 )
-def test_what_the_broker_refuses_is_raised(
+def test_refused_topic_creation_is_raised(
     admin: TopicAdmin, replication: int, config: dict[str, str], code: str
 ) -> None:
-    """Nothing was made then."""
+    """No topic is created."""
     topic = next(_names)
     with pytest.raises(KafkaException) as caught:
         admin.create(topic, 1, replication, config)
@@ -86,16 +86,16 @@ def test_what_the_broker_refuses_is_raised(
     assert not admin.exists(topic)
 
 
-def test_broker_that_is_away_refuses_nothing() -> None:
-    """It may come back, which no wrong password does."""
+def test_unavailable_broker_is_no_refusal() -> None:
+    """It may come back, unlike a wrong password."""
     admin = TopicAdmin({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", "log_level": "0"})
     admin.look("t")
     assert admin._client.poll(LOOK_SECONDS), "no error of a connection was told"
     admin.check()
 
 
-def test_only_answers_about_the_topic_say_whether_it_is_there() -> None:
-    """Anything else is raised: a topic taken for missing would be made."""
+def test_only_topic_errors_decide_whether_a_topic_exists() -> None:
+    """Other errors are raised: a topic taken for missing would be created."""
     assert is_there(None)
     assert is_there(KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS)))
     assert not is_there(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))

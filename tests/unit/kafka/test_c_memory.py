@@ -44,8 +44,8 @@ def test_pieces_are_copied_in_their_order(pieces: list[tuple[int, int]]) -> None
     assert gather(places, sizes).to_pylist() == [content[start : start + size] for start, size in pieces]
 
 
-def test_pieces_far_apart_take_no_more_memory_than_they_hold() -> None:
-    """The allocator's arenas lie terabytes apart; only what is copied is paid for, and reserved at any time."""
+def test_distant_pieces_need_only_their_own_memory() -> None:
+    """The allocator's arenas are terabytes apart; only copied bytes are allocated."""
     far = mmap.mmap(-1, 1 << 30)
     far[:3], far[-3:] = b"one", b"two"
     places, sizes = addresses_of(far, [len(far) - 3, 0, len(far) - 2]), np.array([3, 3, 2], np.int64)
@@ -60,8 +60,8 @@ def test_pieces_far_apart_take_no_more_memory_than_they_hold() -> None:
     assert POOL.max_memory() < 1 << 12
 
 
-def test_structures_are_copied_wherever_they_lie() -> None:
-    """They begin at any address, and come in the order they are asked for."""
+def test_structures_are_copied_from_any_address() -> None:
+    """In the order requested."""
     content = bytes(range(256)) * 2
     places = addresses_of(content, [77, 0, 3])
     expected = [np.frombuffer(content, MESSAGE, 1, start)[0].tobytes() for start in (77, 0, 3)]

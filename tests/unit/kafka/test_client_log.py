@@ -15,10 +15,10 @@ NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
 
 
 @pytest.mark.parametrize("kind", ["producer", "consumer"])
-def test_broker_that_is_away_is_told_in_the_log(
+def test_unavailable_broker_is_logged(
     kind: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """By a logger with a level, and not past it on the error output."""
+    """By a logger with a level, and not directly on stderr."""
     client = Producer(NOWHERE) if kind == "producer" else Consumer({**NOWHERE, "group.id": "g"})
     deadline = time.monotonic() + TIMEOUT
     while not caplog.records and time.monotonic() < deadline:
@@ -31,8 +31,8 @@ def test_broker_that_is_away_is_told_in_the_log(
     assert capfd.readouterr().err == ""
 
 
-def test_wait_of_a_producer_ends_with_what_it_has_to_say(caplog: pytest.LogCaptureFixture) -> None:
-    """A loop that has nothing to do waits for a minute."""
+def test_a_log_line_ends_the_wait_of_a_producer(caplog: pytest.LogCaptureFixture) -> None:
+    """An idle loop waits for a minute."""
     producer = Producer(NOWHERE)
     began = time.monotonic()
     producer.poll(int(2 * TIMEOUT * 1000))

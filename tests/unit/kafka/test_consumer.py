@@ -47,10 +47,8 @@ def test_regular_expression_subscribes_to_whole_names(
     assert {assigned.topic for assigned in member.assigned} == {topic}
 
 
-def test_committed_offsets_are_where_a_group_goes_on(
-    topics: Topics, new_topic: NewTopic, join: Join, group: str
-) -> None:
-    """A commit is where the next member begins; a partition without one is missing."""
+def test_group_continues_at_committed_offsets(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """A partition without a commit is missing from the result."""
     topic = filled(topics, new_topic(2), b"a", b"b", b"c")
     here, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     member = join(topic, group=group)
@@ -63,10 +61,10 @@ def test_committed_offsets_are_where_a_group_goes_on(
     poll_until(lambda: successor.values == [b"c"], successor)
 
 
-def test_commit_that_the_broker_refuses_is_answered_with_its_reason(
+def test_refused_commit_is_answered_with_its_partitions(
     topics: Topics, new_topic: NewTopic, join: Join, group: str
 ) -> None:
-    """Nobody may take it for done: the partitions are named."""
+    """So that it is not taken for done."""
     topic = filled(topics, new_topic(), b"a")
     nowhere = TopicPartition(f"{topic}-not", 7)
     member = join(topic, group=group)
@@ -75,8 +73,8 @@ def test_commit_that_the_broker_refuses_is_answered_with_its_reason(
     assert {partition: error.name for partition, error in refused.items()} == {nowhere: "UNKNOWN_TOPIC_OR_PART"}
 
 
-def test_listener_says_where_to_read_on(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """Nothing before that offset is read, and a seek right behind the assignment is no error."""
+def test_listener_sets_the_start_offset(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Nothing before it is read, and a seek right after the assignment is no error."""
     topic = filled(topics, new_topic(), *[b"%d" % number for number in range(10)])
     member = join(topic, group=group)
     member.begin = {TopicPartition(topic, 0): 7}
@@ -95,8 +93,8 @@ def test_seek_right_after_an_assignment_is_waited_for(
     assert member.values == [b"8", b"9"]
 
 
-def test_seek_reads_again(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """Reading goes on at the offset wanted, and what was fetched beyond it is forgotten."""
+def test_seek_rereads_records(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Reading continues at the offset, and fetched records are dropped."""
     topic = filled(topics, new_topic(), *[b"%d" % number for number in range(100)])
     member = join(topic, group=group)
     deadline = time.monotonic() + TIMEOUT
@@ -187,10 +185,10 @@ class Rebalancing:
         return 0
 
 
-def test_row_of_a_partition_that_is_taken_away_meanwhile_is_not_delivered(
+def test_row_of_a_partition_revoked_during_a_poll_is_dropped(
     topics: Topics, new_topic: NewTopic, join: Join, group: str
 ) -> None:
-    """A task whose partition was closed gets nothing of it any more, also not what this poll fetched before."""
+    """A task with a closed partition gets no more of it, even of what this poll fetched before."""
     topic = new_topic()
     here = TopicPartition(topic, 0)
     member = join(topic, group=group)
@@ -216,10 +214,10 @@ def test_successor_of_a_static_member_fences_it(topics: Topics, new_topic: NewTo
 
 
 @pytest.mark.parametrize("raises", ["assign", "revoke"])
-def test_what_a_callback_raises_is_raised_by_the_poll(
+def test_callback_error_is_raised_by_poll(
     topics: Topics, new_topic: NewTopic, join: Join, group: str, raises: str
 ) -> None:
-    """An exception cannot pass through C, so it waits for the poll it happened in."""
+    """An exception cannot pass through C, so it is kept for the poll."""
     topic = filled(topics, new_topic(), b"a")
     first = join(topic, group=group, raises=raises)
     with pytest.raises(RuntimeError, match=f"raised in {raises}"):  # noqa: PT012 -- some poll of many raises it
@@ -243,8 +241,8 @@ def test_closing_revokes_and_may_still_commit(topics: Topics, new_topic: NewTopi
     assert successor.values == [b"b"]
 
 
-def test_topic_that_is_not_there_yet_is_waited_for(topics: Topics, join: Join, group: str) -> None:
-    """A sink may be started before its topic exists."""
+def test_missing_topic_is_read_once_it_exists(topics: Topics, join: Join, group: str) -> None:
+    """A sink may start before its topic exists."""
     name = f"later-{group}"
     member = join(name, group=group, topic_metadata_refresh_interval_ms="200", allow_auto_create_topics="false")
     assert member.poll(300) == []
@@ -253,8 +251,8 @@ def test_topic_that_is_not_there_yet_is_waited_for(topics: Topics, join: Join, g
     poll_until(lambda: member.values == [b"a"], member)
 
 
-def test_wait_for_records_is_ended_by_another_thread(new_topic: NewTopic, join: Join, group: str) -> None:
-    """Now, or where nobody waits yet the next one, also of a member that has joined; one that is closed is let be."""
+def test_wake_ends_a_poll_from_another_thread(new_topic: NewTopic, join: Join, group: str) -> None:
+    """The current or the next one, also of a joined member; after ``close`` it has no effect."""
     member = join(new_topic(), group=group)
     poll_until(lambda: bool(member.assigned), member)
     threading.Timer(0.05, member.consumer.wake).start()

@@ -12,7 +12,7 @@ from hearth_api import ConnectError
 
 
 def test_a_producer_that_is_fenced_commits_nothing(broker: KafkaBroker) -> None:
-    """What it has begun is aborted, and it may begin nothing."""
+    """Its transaction is aborted, and it cannot start another."""
     settings = {"bootstrap.servers": broker.bootstrap_servers}
     producers = [confluent_kafka.Producer({**settings, "transactional.id": f"fenced-{number}"}) for number in range(2)]
     for producer in producers:
@@ -27,7 +27,7 @@ def test_a_producer_that_is_fenced_commits_nothing(broker: KafkaBroker) -> None:
         assert caught.value.args[0].fatal()
 
 
-def test_who_cannot_be_fenced_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_fencing_names_the_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason."""
     monkeypatch.setattr(fence, "FENCE_SECONDS", 0.1)
     with pytest.raises(ConnectError, match="zombie fencing: nobody cannot be claimed"):

@@ -60,10 +60,8 @@ def test_rows_come_as_they_were_written(
     assert found == [list(headers), [], [("only", b"x")]]
 
 
-def test_timestamps_cost_nothing_where_nobody_wants_them(
-    topics: Topics, new_topic: NewTopic, join: Join, group: str
-) -> None:
-    """Rows then have no timestamps at all, and say so."""
+def test_unwanted_timestamps_are_not_read(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Rows then have no timestamps, and the type says so."""
     member = join(filled(topics, new_topic(), b"a"), group=group)
     member.consumer.wants_timestamps = False
     parts: list[Incoming] = []
@@ -88,10 +86,10 @@ def test_rows_of_several_topics_and_partitions_stay_apart(
     assert member.assigned == {TopicPartition(first, 0), TopicPartition(first, 1), TopicPartition(second, 0)}
 
 
-def test_a_piece_has_so_many_bytes(
+def test_a_piece_is_limited_in_bytes(
     topics: Topics, new_topic: NewTopic, join: Join, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its messages are counted by how large those before were; one that is larger than a piece comes alone."""
+    """Its count is estimated from earlier messages; a message larger than a piece comes alone."""
     monkeypatch.setattr(fetched, "FIRST_MESSAGES", 2)
     monkeypatch.setattr(fetched, "PIECE_BYTES", 1000)
     member = join(filled(topics, new_topic(), *[bytes(100)] * 30, *[bytes(2000)] * 3), group=group)
@@ -102,8 +100,8 @@ def test_a_piece_has_so_many_bytes(
     assert (sum(pieces), pieces[0], max(pieces), pieces[-1]) == (33, 2, 10, 1)
 
 
-def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """A topic whose ``message.timestamp.type`` was changed holds both; every row keeps its own."""
+def test_timestamp_types_are_separated(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """A topic with a changed ``message.timestamp.type`` has both; every row keeps its own."""
     topic = filled(topics, new_topic(), b"created")
     topics.configure(topic, {"message.timestamp.type": "LogAppendTime"})
     filled(topics, topic, b"appended")

@@ -45,7 +45,7 @@ def test_offsets_are_altered_deleted_and_forgotten(offsets: GroupOffsets, name: 
     assert offsets.list() == {}
 
 
-def test_offsets_of_a_group_with_members_are_theirs(broker: KafkaBroker, offsets: GroupOffsets, name: str) -> None:
+def test_offsets_of_a_group_with_members_cannot_change(broker: KafkaBroker, offsets: GroupOffsets, name: str) -> None:
     """Nobody else changes them."""
     partition = TopicPartition(name, 0)
     offsets.alter({partition: 5})
@@ -66,8 +66,8 @@ def test_offsets_of_a_group_with_members_are_theirs(broker: KafkaBroker, offsets
     assert offsets.list() == {partition: 5}
 
 
-def test_what_a_broker_refuses_is_raised(offsets: GroupOffsets) -> None:
-    """A partition that does not exist, say."""
+def test_refused_offset_change_is_raised(offsets: GroupOffsets) -> None:
+    """For example for a partition that does not exist."""
     with pytest.raises(KafkaError) as caught:
         offsets.alter({TopicPartition("no-such-topic", 0): 1})
     assert caught.value.name == "UNKNOWN_TOPIC_OR_PART"

@@ -57,7 +57,7 @@ def test_headers_are_those_that_were_written(rows: list[RawHeaders]) -> None:
     assert read([block(raw) for raw in rows]) == rows
 
 
-def test_many_rows_that_are_alike_are_read_without_a_loop_over_them() -> None:
+def test_rows_with_equal_header_names_are_read_without_a_loop() -> None:
     """The usual case: the same names, other values."""
     rows: list[RawHeaders] = [[("id", str(row).encode()), ("source", b"x" * 200)] for row in range(1000)]
     assert read([block(raw) for raw in rows]) == rows
@@ -81,20 +81,20 @@ def test_rows_are_compared_with_the_first_and_read_as_if_they_were_not(
     assert together == (None if None in alone else [row for rows in alone for row in rows or ()])
 
 
-def test_rows_without_a_block_have_none() -> None:
-    """An old message has not even their number."""
+def test_rows_without_a_block_have_no_headers() -> None:
+    """An old message does not even have the count."""
     assert read([b"", block([("a", b"1")]), number(0)]) == [[], [("a", b"1")], []]
 
 
-def test_a_name_that_is_no_text_is_marked() -> None:
-    """As the library's own name of it is read."""
+def test_invalid_utf8_in_a_name_is_replaced() -> None:
+    """As in names read by the library."""
     assert read([number(1) + number(2) + b"a\xff" + number(0)]) == [[("a\ufffd", b"")]]
 
 
 @RANDOM
 @given(st.binary(min_size=1, max_size=12), RAW)
-def test_nonsense_is_left_to_the_library(junk: bytes, raw: RawHeaders) -> None:
-    """Nothing is read beyond a block: what is found is written there, byte by byte, or nothing is."""
+def test_malformed_blocks_are_left_to_the_library(junk: bytes, raw: RawHeaders) -> None:
+    """Nothing outside a block is read: the result matches the bytes, or there is none."""
     whole = block(raw)
     found = read([whole, junk, whole])
     if found is not None:

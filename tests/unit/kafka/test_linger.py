@@ -22,15 +22,15 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_rows_go_at_once_where_nothing_went_before(clock: Clock) -> None:
-    """Who has nothing more to send need not wait: company would have to come from elsewhere."""
+def test_the_first_rows_are_flushed_at_once(clock: Clock) -> None:
+    """A sender with nothing more to send need not wait."""
     linger = Linger(5, clock)
     linger.sent()
     assert linger.left_ms == 0
 
 
-def test_rows_that_follow_go_together(clock: Clock) -> None:
-    """No more than one early request in ``linger.ms``, however many small sends there are."""
+def test_following_rows_are_sent_together(clock: Clock) -> None:
+    """At most one early request per ``linger.ms``, however many small sends there are."""
     linger = Linger(5, clock)
     for _ in range(4):
         linger.sent()
@@ -44,8 +44,8 @@ def test_rows_that_follow_go_together(clock: Clock) -> None:
         assert linger.left_ms == 0
 
 
-def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
-    """Where requests are full they come back all the time; rows for another partition are hurried now and then."""
+def test_returning_rows_delay_a_flush(clock: Clock) -> None:
+    """Full requests come back all the time; rows of other partitions are flushed now and then."""
     linger = Linger(5, clock)
     linger.sent()
     linger.flushed()
@@ -60,8 +60,8 @@ def test_what_comes_back_is_a_reason_to_wait(clock: Clock) -> None:
     assert 4 / 0.110 <= hurried <= 4 / 0.1
 
 
-def test_a_full_request_is_a_reason_to_wait(clock: Clock) -> None:
-    """It comes back by itself, if later than ``linger.ms``; rows for other partitions are hurried now and then."""
+def test_a_full_request_delays_a_flush(clock: Clock) -> None:
+    """It comes back by itself; rows of other partitions are flushed now and then."""
     linger = Linger(5, clock)
     linger.flushed()
     linger.sent(is_full=True)
@@ -80,8 +80,8 @@ def test_a_full_request_is_a_reason_to_wait(clock: Clock) -> None:
     assert waits == [50, 100, 100, 100, 100, 160, 320, 640]
 
 
-def test_rows_that_were_flushed_follow_each_other(clock: Clock) -> None:
-    """librdkafka sends no more than five requests at once, one for each partition: the others need another word."""
+def test_partly_returned_rows_are_flushed_again(clock: Clock) -> None:
+    """librdkafka sends at most five requests at once, one per partition: others need another flush."""
     linger = Linger(5, clock)
     linger.sent()
     linger.flushed(30)
@@ -130,8 +130,8 @@ def test_rows_wait_as_long_as_others_to_many_partitions_took(
         clock.now += 0.1
 
 
-def test_while_nothing_comes_back_rows_are_flushed_less_and_less(clock: Clock) -> None:
-    """A broker that is away for an hour is not asked for two hundred times a second, one that is back at once."""
+def test_unanswered_flushes_back_off(clock: Clock) -> None:
+    """An unavailable broker gets few requests, and one that is back an immediate one."""
     linger = Linger(5, clock)
     linger.sent()
     waits = []
@@ -145,8 +145,8 @@ def test_while_nothing_comes_back_rows_are_flushed_less_and_less(clock: Clock) -
     assert linger.left_ms == 5
 
 
-def test_who_does_not_wait_hurries_them_later(clock: Clock) -> None:
-    """Whoever only looks what came back may have more to send, but not for long."""
+def test_a_busy_sender_flushes_later(clock: Clock) -> None:
+    """A caller that does not wait may have more to send, but not for long."""
     linger = Linger(5, clock)
     linger.returned()
     linger.sent()
@@ -158,8 +158,8 @@ def test_who_does_not_wait_hurries_them_later(clock: Clock) -> None:
     assert not linger.is_late
 
 
-def test_no_linger_at_all_is_a_millisecond(clock: Clock) -> None:
-    """Each wait of the producer hurries then, but not without end."""
+def test_zero_linger_is_a_millisecond(clock: Clock) -> None:
+    """So each wait of the producer flushes, but not in a busy loop."""
     linger = Linger.of({"linger.ms": "0"})
     assert Linger(0, clock).left_ms == 0
     linger.flushed()
@@ -180,14 +180,14 @@ def test_no_linger_at_all_is_a_millisecond(clock: Clock) -> None:
         ({"linger.ms": "20000"}, 20000, None),
     ],
 )
-def test_librdkafka_is_told_to_wait_longer(config: dict[str, str], linger: float, sticky: str | None) -> None:
-    """As far as that is longer, and rows do not time out by then; the partitioner's time is what it would be."""
+def test_librdkafka_gets_a_longer_linger(config: dict[str, str], linger: float, sticky: str | None) -> None:
+    """Unless rows would time out; the sticky partitioner's linger is unchanged."""
     given = Linger.lengthened(config)
     assert float(given.get("linger.ms", "5")) == linger
     assert given.get("sticky.partitioning.linger.ms") == sticky
 
 
-def test_what_is_no_number_is_left_to_librdkafka() -> None:
-    """It says what is wrong with it."""
+def test_an_invalid_linger_is_left_to_librdkafka() -> None:
+    """It reports the error."""
     assert Linger.lengthened({"linger.ms": "soon"}) == {"linger.ms": "soon"}
     assert Linger.of({"linger.ms": "soon"}).left_ms == 0

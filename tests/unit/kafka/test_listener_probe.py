@@ -52,13 +52,13 @@ PLAIN = b"\0\0\0\x11" + b"\0\0\0\x11" + b"\0\x21\0\0\0\1\0\5PLAIN"
     ],
     ids=["plain", "login", "old", "hangs up", "web server", "torn", "endless"],
 )
-def test_what_listens_is_told(answers: tuple[bytes, ...], found: BrokerListener | None) -> None:
-    """A port that is no broker's, or hangs up as a proxy does whose broker is away, is none."""
+def test_listeners_are_detected(answers: tuple[bytes, ...], found: BrokerListener | None) -> None:
+    """A port that is no broker, or closes like a proxy without its broker, is none."""
     with listening(*answers) as port:
         assert probe("127.0.0.1", port, 2) == found
 
 
-def test_nobody_listens() -> None:
+def test_closed_port_has_no_listener() -> None:
     """A broker that is away says nothing about its listener."""
     assert probe("127.0.0.1", reserve_port(), 2) is None
 

@@ -126,7 +126,7 @@ def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBr
 
 
 @pytest.mark.slow
-def test_a_successor_does_not_find_its_group_empty(patient_broker: KafkaBroker) -> None:
+def test_a_successor_does_not_join_an_empty_group(patient_broker: KafkaBroker) -> None:
     """Brokers wait for more members then: three seconds by default, and here for longer than anything else takes.
 
     Neither when the runs before were killed nor when they were replaced.
@@ -166,8 +166,8 @@ def names(topics: Topics) -> list[str]:
 
 
 @both_protocols
-def test_a_closed_run_is_no_member_any_more(new_run: NewRun, names: list[str], protocol: str) -> None:
-    """What it read goes to the others at once, and not when its session would have ended."""
+def test_a_closed_run_leaves_the_group(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """Its partitions go to the others at once, and not at the end of its session."""
     first, second = new_run(protocol).join(names[0]), new_run(protocol, 1).join(names[0])
     assert until(lambda: len(first.partitions) == len(second.partitions) == 1, first, second)
     second.consumer.close()
@@ -187,10 +187,8 @@ def test_the_successor_of_a_killed_run_reads_what_it_subscribes_to(
 
 
 @both_protocols
-def test_a_run_that_is_replaced_is_taken_out_by_its_successor(
-    new_run: NewRun, names: list[str], protocol: str
-) -> None:
-    """Others are given nothing of it meanwhile; who follows reads what it subscribes to, as after a kill."""
+def test_a_replaced_run_is_removed_by_its_successor(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """Others get none of its partitions meanwhile; the successor reads what it subscribes to."""
     other, replaced = new_run(protocol, 1).join(names[0]), new_run(protocol).join(names[0])
     assert until(lambda: len(other.partitions) == len(replaced.partitions) == 1, other, replaced)
     replaced.consumer.close(hands_over=True)
@@ -203,8 +201,8 @@ def test_a_run_that_is_replaced_is_taken_out_by_its_successor(
 
 
 @both_protocols
-def test_the_first_task_takes_out_those_that_are_no_more(new_run: NewRun, names: list[str], protocol: str) -> None:
-    """Nobody else follows them: their partitions would wait for the end of their sessions."""
+def test_the_first_task_removes_members_of_deleted_tasks(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """They have no successor: their partitions would wait for the end of their sessions."""
     runs = [new_run(protocol, number).join(names[0]) for number in range(2)]
     assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
     runs[0].consumer.close(hands_over=True)
@@ -213,8 +211,8 @@ def test_the_first_task_takes_out_those_that_are_no_more(new_run: NewRun, names:
     assert until(lambda: len(successor.partitions) == 2, successor)
 
 
-def test_all_that_are_no_more_are_taken_out_at_once(new_run: NewRun, names: list[str]) -> None:
-    """A rebalance that somebody else has begun waits for each of them: one after the other would never be done."""
+def test_all_dead_members_are_removed_at_once(new_run: NewRun, names: list[str]) -> None:
+    """A rebalance in progress waits for each: one after the other would never finish."""
     killed = [new_run("classic", number, 3).join(names[0]) for number in range(3)]
     assert until(lambda: sum(len(run.partitions) for run in killed) == 2, *killed)
     for run in killed:
@@ -225,8 +223,8 @@ def test_all_that_are_no_more_are_taken_out_at_once(new_run: NewRun, names: list
     assert until(lambda: len(successor.partitions) == len(other.partitions) == 1, successor, other)
 
 
-def test_an_identity_is_known_whatever_numbers_look_like() -> None:
-    """Ten begins with one; and another connector's name may go on where this one's ends."""
+def test_identities_are_compared_by_whole_parts() -> None:
+    """Ten starts with one; and a connector's name may be a prefix of another's."""
     identity = GroupIdentity("connect-a", 1, 2)
     assert identity.answers_for("connect-a.1.token")
     assert not any(
@@ -250,8 +248,8 @@ def test_killed_runs_of_several_tasks_have_successors_at_once(
     assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
 
 
-def test_a_run_that_is_closed_while_it_joins_is_no_member_either(new_run: NewRun, names: list[str]) -> None:
-    """It does not know yet as whom it joins: the rebalance waits for somebody who is busy."""
+def test_a_run_closed_while_joining_leaves_the_group(new_run: NewRun, names: list[str]) -> None:
+    """It does not know its member id yet: the rebalance waits for a busy member."""
     busy = new_run("classic").join(names[0])
     assert until(lambda: len(busy.partitions) == 2, busy)
     joining = new_run("classic", 1).join(names[0])
@@ -264,8 +262,8 @@ def test_a_run_that_is_closed_while_it_joins_is_no_member_either(new_run: NewRun
     assert len(busy.partitions) == 2
 
 
-def test_a_run_that_lives_on_is_fenced_by_its_successor(new_run: NewRun, topics: Topics, names: list[str]) -> None:
-    """It may come back from a network that was cut: it commits nothing any more and is told why."""
+def test_a_surviving_run_is_fenced_by_its_successor(new_run: NewRun, topics: Topics, names: list[str]) -> None:
+    """After a network partition it can commit nothing, and raises the reason."""
     topics.produce(names[0], [Record(None, b"a")])
     zombie = new_run("classic").join(names[0])
     assert until(lambda: zombie.values == [b"a"], zombie)
@@ -279,8 +277,8 @@ def test_a_run_that_lives_on_is_fenced_by_its_successor(new_run: NewRun, topics:
 
 
 @both_protocols
-def test_a_run_may_ask_whether_it_is_a_member_still(new_run: NewRun, names: list[str], protocol: str) -> None:
-    """Before it polls, and hears that another follows it; what it fetches would hold up the answer."""
+def test_is_member_detects_a_successor(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """Before a poll that would report it; fetched records would delay the answer."""
     run = new_run(protocol).join(names[0])
     assert not run.consumer.is_member()
     assert until(lambda: len(run.partitions) == 2, run)
@@ -294,10 +292,10 @@ def test_a_run_may_ask_whether_it_is_a_member_still(new_run: NewRun, names: list
 
 
 @both_protocols
-def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
+def test_closing_a_replaced_run_does_not_affect_its_successor(
     new_run: NewRun, names: list[str], protocol: str
 ) -> None:
-    """A run that hung and ends at last gives back a membership that is not its own any more."""
+    """A run that hung leaves with an outdated membership."""
     hung = new_run(protocol).join(names[0])
     assert until(lambda: len(hung.partitions) == 2, hung)
     successor = new_run(protocol).join(names[0])
@@ -307,8 +305,8 @@ def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
     assert len(successor.partitions) == 2
 
 
-def test_without_an_answer_nobody_joins() -> None:
-    """The caller serves its event queue and asks again: whether it may join is not guessed."""
+def test_a_run_joins_only_after_the_broker_answered() -> None:
+    """The caller serves its event queue and asks again."""
     lonely = Run("127.0.0.1:1", "nobody", "classic", GroupIdentity("host", 0)).join("any")
     for _ in range(2):
         lonely.poll()
@@ -319,10 +317,10 @@ def test_without_an_answer_nobody_joins() -> None:
 @pytest.mark.parametrize(
     ("number", "is_free"), [(COORDINATOR_MOVES, False), (TIMED_OUT, False), (NOT_AUTHORIZED, True)]
 )
-def test_a_group_that_may_not_be_described_is_joined(
+def test_a_group_without_describe_permission_is_joined(
     monkeypatch: pytest.MonkeyPatch, number: int, is_free: bool
 ) -> None:
-    """Reading is what a sink needs; an answer that may still come is waited for."""
+    """A sink needs READ only; other errors are retried."""
 
     def refuse(*_: object) -> dict[str, str]:
         raise KafkaError(number)

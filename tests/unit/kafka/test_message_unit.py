@@ -69,9 +69,7 @@ def _bytes(address: int, size: int) -> bytes | None:
     st.booleans(),
     st.integers(0, 3),
 )
-def test_each_message_is_told_with_its_headers(
-    rows: list[RawHeaders], at_once: int, is_first: bool, room: int
-) -> None:
+def test_each_message_has_its_headers(rows: list[RawHeaders], at_once: int, is_first: bool, room: int) -> None:
     """However many have how many of them, and however few messages are written at once; what is refused is told.
 
     There may be room for more headers than they have.
@@ -103,7 +101,7 @@ def test_messages_may_have_no_headers() -> None:
     assert calls.told == [(number, b"x", []) for number in (7, 8, 9)]
 
 
-def test_a_value_may_have_a_header_of_nothing() -> None:
+def test_null_and_empty_header_values_differ() -> None:
     """Which is another than one that is empty."""
     calls, column = Calls(), pa.array([b""], pa.binary())
     raw = raw_column([[("a", None), ("a", b"")]])

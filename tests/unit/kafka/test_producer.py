@@ -165,10 +165,8 @@ def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Rea
     assert [(each.key, each.value) for each in (first, second, third)] == [(b"k", b"a"), (None, None), (b"", b"")]
 
 
-def test_the_begin_of_1970_comes_behind_what_is_on_its_way(
-    open_producer: Open, new_topic: NewTopic, read: Read
-) -> None:
-    """Only another client can write it, which must not overtake the first; rows of later keep their order, too."""
+def test_timestamp_zero_waits_for_rows_in_flight(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Only another client can write it, which must not overtake the first."""
     topic, producer = new_topic(), open_producer(enable_idempotence="true")
     zero = Outgoing(topic, binary(b"b", b"c"), timestamp=np.array([0, 7]), headers=raw_column([[("h", b"1")], []]))
     send(producer, Outgoing(topic, binary(b"a")), numbers(1))
@@ -186,10 +184,10 @@ def test_the_begin_of_1970_comes_behind_what_is_on_its_way(
     assert messages[1].headers == [("h", b"1")]
 
 
-def test_a_librdkafka_that_is_not_known_writes_the_millisecond_after(
+def test_an_unknown_librdkafka_writes_timestamp_one_for_zero(
     open_producer: Open, new_topic: NewTopic, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a message keeps its timestamp is known for some versions only."""
+    """The place of a message's timestamp is known for some versions only."""
     monkeypatch.setattr("hearth.kafka.producer.can_write_zero", lambda: False)
     topic, producer = new_topic(), open_producer()
     send(producer, Outgoing(topic, binary(b"a"), timestamp=np.array([0])), numbers(1))
@@ -242,10 +240,8 @@ def test_rows_for_several_topics_are_handed_over_together(
         assert [bool(each.headers) for each in found] == [with_headers and row in (0, 3) for row in range(start, end)]
 
 
-def test_rows_with_headers_have_the_time_at_which_they_are_sent(
-    open_producer: Open, new_topic: NewTopic, read: Read
-) -> None:
-    """Where they have none of their own; the clock is looked at once for all of them, as for a batch."""
+def test_rows_with_headers_get_the_current_time(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """One reading of the clock for all of them, as for a batch."""
     topic, producer = new_topic(), open_producer()
     before = int(time.time() * 1000)
     send(producer, Outgoing(topic, binary(b"a", b"b"), headers=raw_column([[("h", b"1")], []])), numbers(2))
@@ -256,10 +252,10 @@ def test_rows_with_headers_have_the_time_at_which_they_are_sent(
 
 
 @pytest.mark.parametrize("way", ["batch", "rows", "headers"])
-def test_row_that_is_refused_is_told_and_the_others_go(
+def test_refused_row_is_reported_and_the_others_sent(
     open_producer: Open, new_topic: NewTopic, read: Read, way: str
 ) -> None:
-    """A row that is too large, or for a partition that does not exist, is an outcome of its own (KIP-779)."""
+    """Rows too large or for a missing partition are reported separately (KIP-779)."""
     topic, producer = new_topic(), open_producer(message_max_bytes="2000")
     send(producer, Outgoing(topic, binary(b"first")), numbers(1, 99))
     finish(producer)  # the partitions of the topic are known by now
@@ -315,8 +311,8 @@ def test_rows_that_cannot_be_written_in_time_come_back_with_their_error() -> Non
     producer.close()
 
 
-def test_closing_forgets_what_is_on_its_way() -> None:
-    """A task that is cancelled does not wait for a broker; closing again is nothing."""
+def test_close_drops_rows_in_flight() -> None:
+    """A cancelled task does not wait for a broker; a second close has no effect."""
     producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
     send(producer, Outgoing("t", binary(b"a")), numbers(1))
     assert producer.in_flight == 1
@@ -334,8 +330,8 @@ def test_setting_librdkafka_does_not_know_is_named() -> None:
         Producer({"linger.ms": "soon"})
 
 
-def test_a_topic_that_librdkafka_does_not_take_is_named(open_producer: Open) -> None:
-    """It has no room for a name of more than 512 characters, and says so by an address that is none."""
+def test_an_invalid_topic_is_named(open_producer: Open) -> None:
+    """librdkafka refuses names of more than 512 characters by returning NULL."""
     producer = open_producer()
     with pytest.raises(KafkaError, match="accepts no topic 'ttt"):
         send(producer, Outgoing("t" * 600, binary(b"a")), numbers(1))
@@ -355,8 +351,8 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what threads have taken from /proc")
-def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request at a time is on its way to a partition; librdkafka does not ask all the time whether it is back."""
+def test_rows_in_flight_use_no_processor(open_producer: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one request in flight per partition librdkafka does not poll in a busy loop."""
     monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # it asks for rows that waited so long
     before = set(threads())
     producer = open_producer(enable_idempotence="true", linger_ms="5", test_mock_num_brokers="1")
@@ -367,10 +363,10 @@ def test_rows_that_wait_for_an_answer_cost_nothing(open_producer: Open, monkeypa
     assert taken < 0.4, f"{taken:.2f} s in the two seconds of its two requests"
 
 
-def test_rows_that_fill_a_request_wherever_they_go_need_nobody_to_hurry_them(
+def test_full_requests_need_no_flush(
     open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are as many bytes, or rows, as would fill one for each partition; which there are is told by answers."""
+    """Rows or bytes for one full request per partition; partitions are known from reports."""
     full: list[bool] = []
     sent = Linger.sent
 
@@ -389,10 +385,10 @@ def test_rows_that_fill_a_request_wherever_they_go_need_nobody_to_hurry_them(
 
 
 @pytest.mark.parametrize("linger", ["0", "5", "50"])
-def test_rows_are_hurried_by_who_waits(
+def test_a_waiting_producer_flushes_rows(
     open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch, linger: str
 ) -> None:
-    """Whoever waits has nothing more to send, so a row waits no longer than that for company."""
+    """A caller that waits has nothing more to send."""
     monkeypatch.setattr("hearth.kafka.linger.LONGEST_MS", 100_000)  # no row goes by itself
     topic, producer = new_topic(), open_producer(enable_idempotence="true", linger_ms=linger)
     for row in range(3):
@@ -401,7 +397,7 @@ def test_rows_are_hurried_by_who_waits(
         assert outcome(finish(producer)) == {row: (0, 0, row)}
 
 
-def test_rows_of_who_never_waits_are_hurried_as_well(
+def test_a_busy_producer_flushes_rows_later(
     open_producer: Open, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its rows wait a little longer: there may be more to send."""
@@ -433,8 +429,8 @@ def answers_after(producer: Producer, milliseconds: int) -> None:
     assert rdkafka.rd_kafka_mock_broker_set_rtt(cluster, 1, milliseconds) == 0
 
 
-def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: NewTopic) -> None:
-    """A compacted topic takes no record without key: the others of the request are told apart from it."""
+def test_one_bad_record_refuses_its_request(open_producer: Open, new_topic: NewTopic) -> None:
+    """A compacted topic refuses records without key: the others get a separate error."""
     topic = new_topic(**{"cleanup.policy": "compact"})
     producer = open_producer(enable_idempotence="true", linger_ms="100")
     send(producer, Outgoing(topic, binary(*[b"v"] * 4), binary(b"a", None, b"c", None)), numbers(4))
@@ -447,10 +443,8 @@ def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: 
     }
 
 
-def test_a_request_too_large_for_its_topic_is_made_smaller(
-    open_producer: Open, new_topic: NewTopic, read: Read
-) -> None:
-    """Java splits it; here its rows are sent again in smaller ones, and only the row that is too large is refused."""
+def test_too_large_requests_are_halved(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Java splits them; here rows are sent again in smaller ones, and only a too large row is refused."""
     topic = new_topic(**{"max.message.bytes": "2000"})
     producer = open_producer(enable_idempotence="true", batch_size="20000", linger_ms="20")
     values = [b"%03d" % row * 30 for row in range(100)]
@@ -465,7 +459,7 @@ def test_a_request_too_large_for_its_topic_is_made_smaller(
     assert sorted(each.value or b"" for each in read(topic, 99)) == sorted(values[:50] + values[51:])
 
 
-def test_log_append_time_is_told(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+def test_log_append_time_is_reported(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
     """A record's timestamp is what its topic makes it."""
     topic, producer = new_topic(**{"message.timestamp.type": "LogAppendTime"}), open_producer()
     producer.wants_timestamps = True
@@ -490,25 +484,25 @@ def test_log_append_time_is_told(open_producer: Open, new_topic: NewTopic, read:
         (-193, "b: Failed to resolve 'b:9092'", False),
     ],
 )
-def test_a_refusal_is_told_from_a_broker_that_is_away(number: int, reason: str, is_lasting: bool) -> None:
-    """Wrong credentials or certificates fail a task, as in Java; everything else is waited for."""
+def test_refusals_are_distinguished_from_unavailable_brokers(number: int, reason: str, is_lasting: bool) -> None:
+    """Wrong credentials or certificates fail a task, as in Java; all else is retried."""
     assert is_refusal(number, reason, has_worked=False) is is_lasting
 
 
-def test_a_token_that_was_had_before_is_waited_for() -> None:
-    """Its issuer may be away for a while; what was acquired is good for its life."""
+def test_a_missing_token_is_awaited_after_a_first_one() -> None:
+    """Its issuer may be unavailable for a while; acquired tokens stay valid."""
     assert not is_refusal(-169, "Failed to acquire SASL OAUTHBEARER token: connection refused", has_worked=True)
 
 
-def test_who_logs_in_anew_too_soon_connects_again() -> None:
-    """A listener without logins says the same of the first one."""
+def test_a_too_early_relogin_reconnects() -> None:
+    """A listener without SASL gives the same error to the first login."""
     text = "b: SASL OAUTHBEARER mechanism handshake failed: Broker: Request not valid in current SASL state: "
     assert not is_refusal(-169, text, has_worked=True)
     assert is_refusal(-169, text, has_worked=False)
 
 
-def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
-    """A plain listener spoken to with TLS, and a peer that speaks none at all."""
+def test_a_refused_client_raises_the_reason() -> None:
+    """A TLS client at a plain listener, and a peer without TLS."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
@@ -539,7 +533,7 @@ def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
             peer.join(TIMEOUT)
 
 
-def test_a_broker_that_is_away_is_waited_for() -> None:
+def test_an_unavailable_broker_is_awaited() -> None:
     """Nothing is raised, whatever librdkafka reports of its connections."""
     producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
     send(producer, Outgoing("t", binary(b"a")), numbers(1))
@@ -547,8 +541,8 @@ def test_a_broker_that_is_away_is_waited_for() -> None:
     producer.close()
 
 
-def test_wait_for_answers_is_ended_by_another_thread(open_producer: Open) -> None:
-    """Now, or where nobody waits yet the next one, once; a producer that is closed has nobody to wake."""
+def test_wake_ends_a_producer_poll_from_another_thread(open_producer: Open) -> None:
+    """The current or the next one; after ``close`` it has no effect."""
     producer = open_producer()
     threading.Timer(0.05, producer.wake).start()
     began = time.monotonic()

@@ -70,8 +70,8 @@ def ensure(creation: TopicCreation, topic: str) -> None:
         assert time.monotonic() < deadline, f"{topic} is not there"
 
 
-def test_a_wrong_password_is_told(guarded: Any) -> None:
-    """librdkafka would try for ever; in Java the task fails, and so it does here."""
+def test_a_wrong_password_fails_the_producer(guarded: Any) -> None:
+    """librdkafka would retry forever; in Java the task fails, and so it does here."""
     producer = Producer({**guarded[1], "sasl.password": "wrong"})
     producer.send(ROWS, np.array([0]))
     with pytest.raises(KafkaError, match="Authentication failed") as caught:
@@ -80,7 +80,7 @@ def test_a_wrong_password_is_told(guarded: Any) -> None:
     producer.close()
 
 
-def test_a_wrong_mechanism_is_told(guarded: Any) -> None:
+def test_a_wrong_mechanism_fails_the_producer(guarded: Any) -> None:
     """The broker names those it has."""
     producer = Producer({**guarded[1], "sasl.mechanisms": "SCRAM-SHA-256"})
     producer.send(ROWS, np.array([0]))
@@ -89,16 +89,16 @@ def test_a_wrong_mechanism_is_told(guarded: Any) -> None:
     producer.close()
 
 
-def test_a_wrong_password_ends_the_search_for_a_topic(guarded: Any) -> None:
-    """The admin client may have one of its own; no answer would ever say that it is wrong."""
+def test_a_wrong_password_ends_a_topic_lookup(guarded: Any) -> None:
+    """The admin client may have other credentials; no answer would report it."""
     keys = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
     creation = TopicCreation(topic_groups(keys), TopicAdmin({**guarded[1], "sasl.password": "wrong"}))
     with pytest.raises(ConnectError, match=r"create/find topic.*Authentication failed"):
         ensure(creation, "t")
 
 
-def test_a_broker_that_comes_back_asks_again_and_is_answered(guarded: Any) -> None:
-    """Its end cuts off whatever handshake there is, which is no refusal."""
+def test_a_restarted_broker_is_no_refusal(guarded: Any) -> None:
+    """Its stop cuts off handshakes."""
     broker, client = guarded
     producer = Producer({**client, "reconnect.backoff.max.ms": "200"})
     producer.send(ROWS, np.array([0]))
@@ -112,8 +112,8 @@ def test_a_broker_that_comes_back_asks_again_and_is_answered(guarded: Any) -> No
     producer.close()
 
 
-def test_a_wrong_password_is_told_to_a_consumer(guarded: Any) -> None:
-    """A sink would be RUNNING for ever and read nothing."""
+def test_a_wrong_password_fails_the_consumer(guarded: Any) -> None:
+    """Otherwise a sink would be RUNNING forever and read nothing."""
     consumer = Consumer({**guarded[1], "sasl.password": "wrong", "group.id": "g"})
     consumer.subscribe(["t"])
     deadline = time.monotonic() + TIMEOUT

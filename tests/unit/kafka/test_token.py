@@ -62,10 +62,10 @@ def giver() -> Iterator[Giver]:
 
 
 @pytest.mark.parametrize("make", [Producer, lambda config: Consumer({**config, "group.id": "g"}), TopicAdmin])
-def test_every_client_asks_when_it_is_made_and_before_its_token_ends(
+def test_clients_request_tokens_at_creation_and_before_expiry(
     giver: Giver, make: Callable[[dict[str, str]], object]
 ) -> None:
-    """On a thread of librdkafka's, whether anybody polls it or not."""
+    """On a thread of librdkafka, whether polled or not."""
     giver.seconds = 2.0
     client = make(TOKENS)
     try:
@@ -77,8 +77,8 @@ def test_every_client_asks_when_it_is_made_and_before_its_token_ends(
     assert any(name != threading.current_thread().name for name in giver.threads)
 
 
-def test_a_client_without_a_token_is_told_why(giver: Giver, caplog: pytest.LogCaptureFixture) -> None:
-    """One of confluent-kafka's is not made, others say it in a poll; nobody is shown what makes tokens."""
+def test_a_client_without_a_token_reports_the_reason(giver: Giver, caplog: pytest.LogCaptureFixture) -> None:
+    """confluent-kafka's at creation, others in a poll; secrets are not shown."""
     giver.error = NoToken("the vault is sealed")
     with pytest.raises(NoToken, match=r"^the vault is sealed$"):
         TopicAdmin(TOKENS)
@@ -99,8 +99,8 @@ def test_a_client_without_a_token_is_told_why(giver: Giver, caplog: pytest.LogCa
     assert "geheim" not in caplog.text
 
 
-def test_who_offers_last_is_asked_first() -> None:
-    """And the others where it has none; the first error is told."""
+def test_the_last_registered_provider_is_asked_first() -> None:
+    """Then the others; the first error is raised."""
     own = TokenDesk()
     with pytest.raises(NoToken, match="this process has no token provider"):
         own.token("s")
@@ -119,8 +119,8 @@ def test_who_offers_last_is_asked_first() -> None:
         own.token_by(own.digest("s"))
 
 
-def test_it_is_known_when_the_last_token_has_ended() -> None:
-    """A moment before, for a broker may find it sooner; nobody has ended that gave none."""
+def test_expiry_of_the_last_token_is_known() -> None:
+    """A little early, as brokers may see it sooner; a source without tokens has not expired."""
     own, giver = TokenDesk(), Giver(600.0)
     own.offer(giver)
     assert not own.has_ended("s")
@@ -133,16 +133,16 @@ def test_it_is_known_when_the_last_token_has_ended() -> None:
     assert not own.has_ended("t")
 
 
-def test_a_token_that_has_ended_is_none() -> None:
-    """By this machine's clock, which may be the one that is wrong."""
+def test_an_expired_token_is_refused() -> None:
+    """By this machine's clock, which may be wrong."""
     with pytest.raises(NoToken, match="the token expired 90 s ago by the clock of this machine") as caught:
         checked(lasting(-90))
     assert "clock" in str(caught.value.hint)
     assert checked(lasting(5)).principal == "ann"
 
 
-def test_who_logs_in_otherwise_is_asked_for_nothing(giver: Giver) -> None:
-    """Its settings stay what they are."""
+def test_clients_without_token_source_request_no_token(giver: Giver) -> None:
+    """Their settings stay unchanged."""
     assert authorized({"bootstrap.servers": "h:1"}) == {"bootstrap.servers": "h:1"}
     assert giver.asked == []
 
@@ -151,8 +151,8 @@ PROBES = {"sasl.py": 1, "store_check.py": 1}
 """Clients that are made to ask librdkafka what it can do, and never connect."""
 
 
-def test_every_client_of_confluent_kafka_may_log_in_by_tokens() -> None:
-    """Whoever adds one makes it of settings that were authorized."""
+def test_every_confluent_kafka_client_is_authorized() -> None:
+    """All are created from settings that went through ``authorized``."""
     bare: list[str] = []
     for path in Path(hearth.__file__).parent.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))

@@ -56,8 +56,8 @@ def producer(worker: dict[str, str], topic: str) -> Producer:
     return producer
 
 
-def test_everything_written_by_now_is_taken_at_the_end(reader: TopicReader, topic: str, producer: Producer) -> None:
-    """In order per partition, aborted records never; the end of a transaction is none of the records."""
+def test_read_to_end_takes_everything_written(reader: TopicReader, topic: str, producer: Producer) -> None:
+    """In order per partition, without aborted records and transaction markers."""
     taken: list[StoredRecord] = []
     for values, is_kept in (("ab", True), ("x", False), ("c", True)):
         producer.begin_transaction()
@@ -77,8 +77,8 @@ def test_everything_written_by_now_is_taken_at_the_end(reader: TopicReader, topi
     assert (taken[-1].key, taken[-1].value, taken[-1].offset) == (b"k", None, 7)
 
 
-def test_who_waits_in_vain_is_told(reader: TopicReader, topic: str, producer: Producer) -> None:
-    """A transaction that does not end holds up everything behind it."""
+def test_read_to_end_times_out(reader: TopicReader, topic: str, producer: Producer) -> None:
+    """An open transaction blocks everything after it."""
     reader.follow({topic: lambda record: None}, {topic: 2}, TIMEOUT)
     producer.begin_transaction()
     producer.produce(topic, b"v", b"k", 1)
@@ -114,7 +114,7 @@ def test_another_topic_is_followed_later(
     assert taken == [b"good"]
 
 
-def test_nobody_waits_for_a_reader_that_is_closed(reader: TopicReader, topic: str) -> None:
+def test_closed_reader_raises_in_waits(reader: TopicReader, topic: str) -> None:
     """It says so."""
     reader.follow({topic: lambda record: None}, {topic: 2}, TIMEOUT)
     reader.close()

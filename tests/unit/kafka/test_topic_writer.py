@@ -8,7 +8,7 @@ from hearth.kafka.topic_writer import SendOutcome, TopicWriter
 from tests.reservation import reserve_port
 
 
-def test_order_and_offsets(broker: KafkaBroker) -> None:
+def test_records_keep_their_order_and_report_offsets(broker: KafkaBroker) -> None:
     """One behind the other."""
     worker = {"bootstrap.servers": broker.bootstrap_servers}
     writer = TopicWriter(internal_config("producer", worker, "writer").config)
@@ -19,8 +19,8 @@ def test_order_and_offsets(broker: KafkaBroker) -> None:
     assert told == [SendOutcome(0), SendOutcome(1), SendOutcome(2)]
 
 
-def test_what_is_dropped_is_told() -> None:
-    """A broker that is not there gets none of it."""
+def test_dropped_records_are_reported() -> None:
+    """An unavailable broker gets none of them."""
     worker = {"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}
     writer = TopicWriter(internal_config("producer", worker, "writer").config)
     told: list[SendOutcome] = []

@@ -102,8 +102,8 @@ def commit(producer: TransactionalProducer) -> list[DeliveryReport]:
     return found
 
 
-def test_rows_are_read_when_they_are_committed(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
-    """Those of a transaction together, and the rows without numbers with them, of which nothing is reported."""
+def test_rows_become_visible_at_the_commit(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """Those of a transaction together, including offset rows, which have no reports."""
     topic, offsets = new_topic(), new_topic()
     producer = open_producer()
     send(producer, rows(topic, b"1", b"2"))
@@ -128,8 +128,8 @@ def test_rows_name_their_partition_from_the_first_one_on(
     assert committed(topic) == [b"1", b"3"]
 
 
-def test_what_is_aborted_is_never_read(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
-    """Neither what was answered for nor what is still on its way; the next transaction is."""
+def test_aborted_rows_are_never_visible(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """Neither acknowledged nor in-flight ones; the next transaction is visible."""
     topic = new_topic()
     producer = open_producer()
     send(producer, rows(topic, b"1"))
@@ -142,10 +142,8 @@ def test_what_is_aborted_is_never_read(open_producer: Open, new_topic: NewTopic,
     assert committed(topic) == [b"3"]
 
 
-def test_what_nobody_committed_is_aborted_with_the_end(
-    open_producer: Open, new_topic: NewTopic, committed: Committed
-) -> None:
-    """At once: who reads committed rows need not wait until the transaction's time is over."""
+def test_close_aborts_an_open_transaction(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """At once: readers need not wait for the transaction timeout."""
     topic = new_topic()
     producer = open_producer()
     send(producer, rows(topic, b"1"))
@@ -156,10 +154,8 @@ def test_what_nobody_committed_is_aborted_with_the_end(
     assert committed(topic) == [b"2"]
 
 
-def test_who_claims_an_id_ends_what_another_has_begun(
-    open_producer: Open, new_topic: NewTopic, committed: Committed
-) -> None:
-    """The other can commit nothing any more, and says so."""
+def test_claim_fences_an_earlier_producer(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """Its commit raises an error."""
     topic = new_topic()
     first = open_producer("shared")
     send(first, rows(topic, b"first"))
@@ -172,8 +168,8 @@ def test_who_claims_an_id_ends_what_another_has_begun(
     assert committed(topic) == [b"second"]
 
 
-def test_a_transaction_that_lasted_too_long_is_no_more(open_producer: Open, new_topic: NewTopic) -> None:
-    """The broker has ended it by itself; what is sent afterwards says why it is not taken."""
+def test_an_expired_transaction_raises_its_reason(open_producer: Open, new_topic: NewTopic) -> None:
+    """The broker aborts it; later sends raise the reason."""
     topic = new_topic()
     producer = open_producer(transaction_timeout_ms="1000")
     send(producer, rows(topic, b"1"))
@@ -200,8 +196,8 @@ def test_a_time_of_1970_is_kept(open_producer: Open, new_topic: NewTopic, read: 
     assert (old.value, old.timestamp[1]) == (b"old", 0)
 
 
-def test_a_commit_is_given_up_when_its_broker_is_gone(own_broker: KafkaBroker) -> None:
-    """Whoever ends a run does not wait for a broker that does not come back."""
+def test_close_abandons_a_commit_without_broker(own_broker: KafkaBroker) -> None:
+    """The end of a run does not wait for a broker that does not come back."""
     producer = TransactionalProducer({"bootstrap.servers": own_broker.bootstrap_servers, "transactional.id": "alone"})
     producer.claim(lambda: False)
     send(producer, rows("topic", b"1"))

@@ -100,8 +100,8 @@ def drain(run: Run) -> None:
 
 
 @pytest.mark.parametrize("reports_first", [True, False])
-def test_what_a_fatal_error_purged_is_not_skipped(reports_first: bool) -> None:
-    """Purged is not refused: whatever is tolerated, its positions are not stored, and it is read again."""
+def test_purged_records_are_not_skipped(reports_first: bool) -> None:
+    """Purged is not refused: whatever is tolerated, positions are not stored and records are read again."""
     run = begin(OK, OK)
     run.producer.answer(T0, 1)
     run.turn()
@@ -111,8 +111,8 @@ def test_what_a_fatal_error_purged_is_not_skipped(reports_first: bool) -> None:
     assert run.world.stored == {"a": 1}
 
 
-def test_what_is_sent_after_a_fatal_error_is_not_skipped() -> None:
-    """librdkafka refuses each row of a producer that cannot go on; nothing is wrong with the rows."""
+def test_records_sent_after_a_fatal_error_are_not_skipped() -> None:
+    """librdkafka refuses each row of a failed producer; the rows themselves are fine."""
     run = Run(World())
     run.producer.failure = KafkaError(45, "out of order")
     run.producer.reports = []
@@ -122,7 +122,7 @@ def test_what_is_sent_after_a_fatal_error_is_not_skipped() -> None:
 
 
 def test_a_fatal_error_fails_the_task_with_its_reason() -> None:
-    """Not with that of the rows which went down with it."""
+    """Not with the error of the rows lost with it."""
     run = begin(OK)
     run.producer.fail(reports_first=False)
     run.turn()
@@ -132,8 +132,8 @@ def test_a_fatal_error_fails_the_task_with_its_reason() -> None:
 # Hand-overs that wait ------------------------------------------------------------------------------------------
 
 
-def test_what_waits_together_is_dealt_with_together() -> None:
-    """Their records keep their order and their positions, whatever they were read from."""
+def test_waiting_polls_are_joined() -> None:
+    """Records keep their order and their positions, whatever their source partitions."""
     run = Run(World())
     run.hand_over(("a", rows(OK, OK)))
     run.hand_over(("a", rows(OK)), ("b", rows(OK)), ("b", rows(OK)), ("a", rows(OK)))
@@ -146,8 +146,8 @@ def test_what_waits_together_is_dealt_with_together() -> None:
     assert run.world.stored == {"a": 4, "b": 2}
 
 
-def test_no_more_is_dealt_with_together_than_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stop is seen, and the broker heard, between batches of usual size where these are not quick."""
+def test_joined_polls_are_limited_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stops and delivery reports are handled between batches of usual size if conversion is slow."""
     monkeypatch.setattr(Conversion, "quick_rows", 0)
     run = Run(World(joined_rows=3))
     run.hand_over(("a", rows(OK, OK)), ("a", rows(OK, OK)), ("a", rows(OK)), ("a", rows(*[OK] * 4)))
@@ -159,8 +159,8 @@ def test_no_more_is_dealt_with_together_than_is_good(monkeypatch: pytest.MonkeyP
     assert list(dict.fromkeys(told)) == [2, 5, 9]
 
 
-def test_a_record_that_fails_the_task_does_so_where_it_stands_among_what_waited() -> None:
-    """What is before it is sent, whichever poll returned it."""
+def test_a_fatal_record_in_joined_polls_keeps_its_place() -> None:
+    """Records before it are sent, whichever poll returned them."""
     run = Run(World(is_tolerant=False))
     run.hand_over(("a", rows(OK, OK)))
     run.hand_over(("a", rows(OK, FAILING, OK)))
@@ -170,8 +170,8 @@ def test_a_record_that_fails_the_task_does_so_where_it_stands_among_what_waited(
     assert (written(run.world), run.world.stored) == ([1, 2, 3], {"a": 3})
 
 
-def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
-    """As much as it took, in one word for hand-overs that were joined, and none while others before them wait."""
+def test_a_stage_gets_credit_for_processed_hand_overs() -> None:
+    """In one message for joined hand-overs, and none while earlier ones wait."""
     run = Run(World())
     assert run.stage.credit == AHEAD
     for _ in range(3):
@@ -186,7 +186,7 @@ def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
     assert (run.stage.credit, run.loop._send_buffer.is_blocked) == (AHEAD - 1, True)
 
 
-def test_a_stage_has_its_credit_before_this_process_converts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_gets_credit_before_the_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
     """It polls meanwhile."""
     run = Run(World())
     pipeline: Any = run.loop._pipeline
@@ -205,8 +205,8 @@ def test_a_stage_has_its_credit_before_this_process_converts(monkeypatch: pytest
 # A full queue, topics that are not there ------------------------------------------------------------------------
 
 
-def test_a_stop_is_seen_while_the_queue_is_full() -> None:
-    """After its graceful time nothing is sent any more, and the producer is closed with what it still had."""
+def test_a_stop_is_handled_while_the_queue_is_full() -> None:
+    """After the graceful time nothing is sent, and the producer is closed with its remaining rows."""
     run = begin(*[OK] * ROOM)
     run.hand_over(("a", rows(OK, OK)))
     run.turn()
@@ -218,8 +218,8 @@ def test_a_stop_is_seen_while_the_queue_is_full() -> None:
     assert run.world.stored == {}
 
 
-def test_a_stop_is_seen_while_a_topic_is_looked_for() -> None:
-    """The broker does not say whether there is one, and need not."""
+def test_a_stop_is_handled_during_a_topic_lookup() -> None:
+    """The broker need not answer."""
     run = Run(World())
     run.topics.are_known = False
     run.hand_over(("a", rows(OK)))
@@ -231,8 +231,8 @@ def test_a_stop_is_seen_while_a_topic_is_looked_for() -> None:
 
 
 @pytest.mark.parametrize("is_full", [True, False])
-def test_a_lost_host_is_seen_while_records_wait(is_full: bool) -> None:
-    """Another run may have begun: at once nothing more is sent, and what was is given up."""
+def test_a_lost_host_ends_the_run_while_records_wait(is_full: bool) -> None:
+    """Another run may have started: nothing more is sent, and rows in flight are dropped."""
     run = begin(*[OK] * ROOM)
     run.topics.are_known = is_full
     run.hand_over(("a", rows(OK, OK)))
@@ -243,8 +243,8 @@ def test_a_lost_host_is_seen_while_records_wait(is_full: bool) -> None:
     assert (run.producer.is_closed, run.world.stored) == (True, {})
 
 
-def test_acknowledgements_are_taken_in_while_a_topic_is_looked_for() -> None:
-    """What was sent to others is stored meanwhile."""
+def test_acknowledgements_are_processed_during_a_topic_lookup() -> None:
+    """Positions of other records are stored meanwhile."""
     run = begin(OK)
     run.topics.are_known = False
     run.hand_over(("b", rows(OK)))
@@ -260,7 +260,7 @@ def test_acknowledgements_are_taken_in_while_a_topic_is_looked_for() -> None:
 
 
 def test_only_the_bad_record_of_a_request_is_skipped() -> None:
-    """The broker refuses requests whole; the records nothing is wrong with are sent again, in their order."""
+    """The broker refuses whole requests; good records are sent again, in order."""
     run = begin(OK, BAD, OK, OK)
     run.producer.answer(T0, 4)
     drain(run)
@@ -268,8 +268,8 @@ def test_only_the_bad_record_of_a_request_is_skipped() -> None:
     assert [place[0] for _, place in sorted(run.stage.told.items())] == ["t", None, "t", "t"]
 
 
-def test_what_was_written_behind_a_refused_record_comes_again_behind_it() -> None:
-    """Its last appearance is in order; a kill before that begins again at the refused record."""
+def test_records_written_after_a_refused_one_are_sent_again() -> None:
+    """Their last occurrence is in order; after a kill before that, reading starts at the refused one."""
     run = begin(OK, BAD)
     run.hand_over(("a", rows(OK, OK)), ("b", rows(OK)))
     run.turn_until(lambda: run.producer.in_flight == 5)
@@ -284,8 +284,8 @@ def test_what_was_written_behind_a_refused_record_comes_again_behind_it() -> Non
     assert run.world.stored == {"a": 4, "b": 1}
 
 
-def test_records_that_wait_do_not_pass_those_that_are_sent_again() -> None:
-    """What was not sent yet goes behind them, once."""
+def test_waiting_records_do_not_pass_resent_ones() -> None:
+    """Records not sent yet follow them, once."""
     run = begin(OK, BAD, OK, OK, OK, OK)
     run.hand_over(("a", rows(OK, OK)))
     run.turn_until(lambda: run.loop._send_buffer.is_blocked)
@@ -294,8 +294,8 @@ def test_records_that_wait_do_not_pass_those_that_are_sent_again() -> None:
     assert run.world.stored == {"a": 8}
 
 
-def test_a_bad_record_fails_the_task_where_nothing_is_tolerated() -> None:
-    """With the reason of the bad record, not of those that were refused with it."""
+def test_a_bad_record_fails_the_task_without_tolerance() -> None:
+    """With the error of the bad record, not of others in its request."""
     run = begin(OK, OK, BAD, is_tolerant=False)
     run.producer.answer(T0, 1)
     run.producer.answer(T0, 9)
@@ -321,8 +321,8 @@ def refuse(error: int, **settings: bool) -> SendBuffer:
     return send_buffer
 
 
-def test_refusal_says_which_record_and_what_to_do() -> None:
-    """One looks for its topic, its size and the key to change."""
+def test_refusal_names_the_record_and_a_remedy() -> None:
+    """Its topic, its size and the key to change."""
     send_buffer = refuse(TOO_LARGE)
     with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback") as caught:
         send_buffer.collect(0)
@@ -336,8 +336,8 @@ def test_refusal_says_which_record_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("error", [-188, -190, 3])
-def test_record_whose_topic_is_not_there_is_never_skipped(error: int) -> None:
-    """Java's producer waits for a topic or partition that it does not find; nothing is wrong with the record."""
+def test_record_with_a_missing_topic_is_never_skipped(error: int) -> None:
+    """Java's producer waits for a missing topic or partition; the record itself is fine."""
     send_buffer = refuse(error, is_tolerant=True)
     with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback"):
         send_buffer.collect(0)
@@ -345,9 +345,7 @@ def test_record_whose_topic_is_not_there_is_never_skipped(error: int) -> None:
 
 
 @pytest.mark.parametrize("shows_records", [True, False])
-def test_refusal_that_is_tolerated_is_logged_as_kafka_connects(
-    caplog: pytest.LogCaptureFixture, shows_records: bool
-) -> None:
+def test_tolerated_refusal_is_logged_like_kafka_connect(caplog: pytest.LogCaptureFixture, shows_records: bool) -> None:
     """With ``errors.log.enable``, for each record."""
     send_buffer = refuse(TOO_LARGE, is_tolerant=True, logs_failures=True, logs_records=shows_records)
     send_buffer.collect(0)
@@ -372,8 +370,8 @@ def test_failing_record_is_logged_as_it_was_polled(caplog: pytest.LogCaptureFixt
     assert ", where source record is = SourceRecord{sourcePartition={source=a}, sourceOffset={number=2}}" in line
 
 
-def test_failing_record_that_ends_the_task_is_named_in_its_trace() -> None:
-    """Where it was read comes before why it failed."""
+def test_fatal_record_is_named_in_the_trace() -> None:
+    """Its source position precedes the error."""
     run = Run(World(is_tolerant=False))
     run.hand_over(("a", rows(OK, FAILING)))
     run.world.meanwhile = lambda: answer_all(run)
@@ -382,15 +380,15 @@ def test_failing_record_that_ends_the_task_is_named_in_its_trace() -> None:
     assert "record: topic 't', source partition {source=a}, source offset {number=2}" in run.error.trace
 
 
-def test_a_record_there_was_no_room_for_is_sent_again() -> None:
-    """The bounds are kept before librdkafka's, so this is for the day they are not."""
+def test_a_record_refused_by_a_full_queue_is_sent_again() -> None:
+    """Hearth's limits are lower than librdkafka's, so this should not happen."""
     run = begin(OK, CROWDED, OK)
     drain(run)
     assert (written(run.world)[-2:], run.world.stored) == ([2, 3], {"a": 3})
 
 
-def test_records_are_sent_again_more_than_once() -> None:
-    """Each time all of them that follow, also those that were not among the last."""
+def test_records_may_be_sent_again_repeatedly() -> None:
+    """Each time with all that follow, including those not sent again before."""
     run = Run(World())
     run.hand_over(("a", [("u", 0, CROWDED), ("t", 0, OK), ("t", 0, CROWDED)]))
     run.world.meanwhile = lambda: answer_all(run)
@@ -402,8 +400,8 @@ def test_records_are_sent_again_more_than_once() -> None:
 # The end ----------------------------------------------------------------------------------------------------
 
 
-def test_an_error_while_draining_still_waits_and_commits() -> None:
-    """What is on its way when the last records fail is waited for and stored."""
+def test_an_error_while_draining_still_commits() -> None:
+    """Records in flight are awaited and stored when later records fail."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(OK, FAILING)))
     run.event_queue.put(Stop())
@@ -413,8 +411,8 @@ def test_an_error_while_draining_still_waits_and_commits() -> None:
     assert run.world.stored == {"a": 3}
 
 
-def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
-    """The task fails with the stage's last words; what it had handed over before is stored."""
+def test_a_stage_death_while_draining_still_commits() -> None:
+    """The task fails with the stage's error; earlier records are stored."""
     run = begin(OK, OK)
     run.event_queue.put(Stop())
     run.world.meanwhile = run.die
@@ -425,8 +423,8 @@ def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
     assert run.world.stored == {"a": 2}
 
 
-def test_the_first_error_is_the_one_that_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """What goes wrong while a failed task waits for its last records is noted."""
+def test_the_first_error_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    """Errors while a failed task waits for its last records are logged."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(FAILING)))
     run.turn_until(lambda: any(isinstance(each, ToleranceExceeded) for each in run.loop._begun))
@@ -436,8 +434,8 @@ def test_the_first_error_is_the_one_that_is_told(caplog: pytest.LogCaptureFixtur
     assert "stopped waiting for the acknowledgement of the last records" in caplog.text
 
 
-def test_a_failed_task_does_not_wait_for_ever() -> None:
-    """The broker is away: no longer than a commit may take."""
+def test_a_failed_task_waits_no_longer_than_a_commit() -> None:
+    """The broker is unavailable."""
     run = begin(OK, is_tolerant=False)
     run.hand_over(("a", rows(FAILING)))
     begun = run.world.now
@@ -446,8 +444,8 @@ def test_a_failed_task_does_not_wait_for_ever() -> None:
     assert run.world.stored == {}
 
 
-def test_a_failed_task_that_loses_its_host_gives_up_at_once() -> None:
-    """What it still had is not sent later, and nothing is stored."""
+def test_a_failed_task_with_a_lost_host_ends_at_once() -> None:
+    """Remaining records are not sent, and nothing is stored."""
     run = begin(OK, is_tolerant=False)
     run.hand_over(("a", rows(FAILING)))
     run.world.meanwhile = run.lose_host
@@ -456,8 +454,8 @@ def test_a_failed_task_that_loses_its_host_gives_up_at_once() -> None:
     assert (run.producer.is_closed, run.world.stored) == (True, {})
 
 
-def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
-    """What it would return was never taken; what it returned before is stored."""
+def test_a_task_with_a_hanging_poll_is_killed(caplog: pytest.LogCaptureFixture) -> None:
+    """The records of that poll were never taken; those of earlier polls are stored."""
     run = begin(OK)
     run.producer.answer(T0, 1)
     run.event_queue.put(Stop())
@@ -467,7 +465,7 @@ def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.
 
 
 def test_a_clean_stop_writes_and_stores_everything() -> None:
-    """Records that came before the task was held are part of it (invariant 8)."""
+    """Including records that arrived before polling stopped (invariant 8)."""
     run = begin(OK, DROPPED, HUGE)
     run.event_queue.put(Stop())
     run.hand_over(("a", rows(OK)))
@@ -479,7 +477,7 @@ def test_a_clean_stop_writes_and_stores_everything() -> None:
 def test_a_task_whose_stop_raises_is_stopped(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in Kafka Connect, what ``stop`` raises is noted: everything is stored by then."""
+    """As in Kafka Connect, an error of ``stop`` is logged: everything is stored by then."""
     run = begin(OK)
     run.event_queue.put(Stop())
     run.world.meanwhile = lambda: answer_all(run)
@@ -497,8 +495,8 @@ def test_a_task_whose_stop_raises_is_stopped(
 
 
 @pytest.mark.parametrize("mood", ["failing", "slow", "silent"])
-def test_positions_that_are_not_stored_are_kept(mood: str) -> None:
-    """A store that is away or late is asked again, with the newest position last."""
+def test_unstored_positions_are_kept(mood: str) -> None:
+    """An unavailable or slow store is asked again, with the newest position last."""
     run = begin(OK)
     run.link.mood = mood
     run.producer.answer(T0, 1)
@@ -514,8 +512,8 @@ def test_positions_that_are_not_stored_are_kept(mood: str) -> None:
 
 
 @pytest.mark.parametrize(("mood", "taken"), [("failing", 2), ("slow", 2), ("silent", 1)])
-def test_nothing_is_taken_while_nobody_knows_whether_the_host_is_there(mood: str, taken: int) -> None:
-    """It would come again: another run goes on from what is stored. Where the host is heard, all goes on."""
+def test_no_records_are_taken_while_the_host_is_silent(mood: str, taken: int) -> None:
+    """Another run may read them again from the stored positions. Once the host answers, all continues."""
     run = begin(OK)
     run.link.mood = mood
     run.producer.answer(T0, 1)
@@ -534,8 +532,8 @@ def test_nothing_is_taken_while_nobody_knows_whether_the_host_is_there(mood: str
 
 
 @pytest.mark.parametrize("mood", ["failing", "slow", "silent"])
-def test_a_source_that_stood_still_takes_nothing_before_a_position_is_stored(mood: str) -> None:
-    """Its host may stand still no longer either, and be heard, and not know that another leads."""
+def test_a_suspended_source_takes_nothing_before_a_store_succeeds(mood: str) -> None:
+    """Its host may have been suspended too, and not know yet that another leads."""
     run = begin(OK)
     run.producer.answer(T0, 1)
     run.world.now += 3
@@ -556,8 +554,8 @@ def test_a_source_that_stood_still_takes_nothing_before_a_position_is_stored(moo
     assert run.world.stored == {"a": 2}
 
 
-def test_a_source_that_stood_still_goes_on_where_nothing_of_it_is_stored() -> None:
-    """There is nothing to ask by, and an idle one asks once."""
+def test_a_suspended_source_without_stored_positions_continues() -> None:
+    """There is nothing to check with; an idle one checks once."""
     run = Run(World())
     run.world.now += 60
     run.hand_over(("a", rows(OK)))
@@ -568,8 +566,8 @@ def test_a_source_that_stood_still_goes_on_where_nothing_of_it_is_stored() -> No
     assert run.world.stored == {"a": 1}
 
 
-def test_a_store_that_is_gone_with_its_host_stores_nothing() -> None:
-    """The loop learns of its host's end right after."""
+def test_a_lost_host_stores_nothing() -> None:
+    """The loop is notified of the loss right after."""
     run = begin(OK)
     run.producer.answer(T0, 1)
     run.link.is_lost = True
@@ -584,15 +582,15 @@ def test_a_store_that_is_gone_with_its_host_stores_nothing() -> None:
 # What a task hears of its records --------------------------------------------------------------------------------
 
 
-def test_a_task_hears_when_and_where_its_records_are_stored() -> None:
-    """Kafka's metadata has the timestamp a record is stored with."""
+def test_commit_record_gets_partition_offset_and_timestamp() -> None:
+    """Kafka's metadata has the stored timestamp."""
     run = begin(OK, OK)
     drain(run)
     assert run.stage.told == {0: ["t", 0, 0, 1000], 1: ["t", 0, 1, 1001]}
 
 
-def test_a_task_hears_once_of_a_record_that_is_sent_again() -> None:
-    """It was written the first time; that it comes again, or does not, is nothing to the task."""
+def test_commit_record_is_called_once_for_a_resent_record() -> None:
+    """It was written the first time."""
     run = begin(BAD, OK)
     run.hand_over(("a", rows(OK)))
     run.turn_until(lambda: run.producer.in_flight == 3)
@@ -605,8 +603,8 @@ def test_a_task_hears_once_of_a_record_that_is_sent_again() -> None:
     assert [(number, place[0]) for number, place in sorted(run.stage.told.items())] == [(0, None), (1, "t"), (2, "t")]
 
 
-def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
-    """Where nothing is tolerated a refused record is neither written nor skipped."""
+def test_commit_record_is_not_called_for_a_fatal_record() -> None:
+    """Without tolerance a refused record is neither written nor skipped."""
     run = begin(OK, HUGE, is_tolerant=False)
     run.turn_until(lambda: run.is_over)
     assert run.stage.told == {}
@@ -615,8 +613,8 @@ def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
 # What others hear ------------------------------------------------------------------------------------------------
 
 
-def test_a_topic_is_told_once_something_of_it_is_acknowledged() -> None:
-    """Not when it is sent to, nor again with what follows (KIP-558)."""
+def test_a_topic_is_reported_with_its_first_acknowledgement() -> None:
+    """Not when records are sent, and only once (KIP-558)."""
     run = begin(OK, OK, DROPPED)
     assert run.link.topics == []
     run.producer.answer(T0, 1)
@@ -627,8 +625,8 @@ def test_a_topic_is_told_once_something_of_it_is_acknowledged() -> None:
     assert run.link.topics == ["t", "u"]
 
 
-def test_a_topic_that_was_forgotten_is_told_with_what_is_acknowledged_afterwards() -> None:
-    """Also where that was on its way already; what was acknowledged before does not count."""
+def test_a_reset_topic_is_reported_with_its_next_acknowledgement() -> None:
+    """Even for records already in flight; earlier acknowledgements do not count."""
     run = begin(OK, OK)
     run.hand_over(("a", [("u", 0, OK)]))
     run.turn_until(lambda: ("u", 0) in run.producer.lines)
@@ -647,8 +645,8 @@ def test_a_topic_that_was_forgotten_is_told_with_what_is_acknowledged_afterwards
     assert run.link.topics == ["t", "u"]
 
 
-def test_rows_for_a_topic_that_is_there_do_not_wait_for_another() -> None:
-    """Also where rows for both are one piece, which goes as one once both are there."""
+def test_rows_for_an_existing_topic_do_not_wait_for_a_missing_one() -> None:
+    """Even if both are in one batch, which is sent whole once both exist."""
     run = Run(World(sends_together=True))
     known = {"t"}
     topics: Any = SimpleNamespace(ensure=known.__contains__, has_all=lambda spans: known.issuperset(dict_of(spans)))
@@ -669,16 +667,16 @@ def dict_of(spans: Sequence[tuple[str, int, int]]) -> dict[str, int]:
     return {topic: start for topic, start, _ in spans}
 
 
-def test_a_topic_that_takes_nothing_is_not_told() -> None:
-    """Records the broker refuses, and those that are dropped, make no topic active; nothing is kept of them."""
+def test_a_topic_without_written_records_is_not_reported() -> None:
+    """Refused and dropped records make no topic active, and use no memory."""
     run = begin(HUGE, BAD, DROPPED)
     drain(run)
     assert (run.link.topics, run.error) == ([], None)
     assert run.loop._send_buffer._unheard["t"].size == 0
 
 
-def test_a_topic_whose_first_record_is_refused_is_told_with_its_second() -> None:
-    """Whichever of its records comes through."""
+def test_a_topic_is_reported_with_its_first_written_record() -> None:
+    """Whichever record is written first."""
     run = begin(HUGE, OK)
     drain(run)
     assert run.link.topics == ["t"]
@@ -710,7 +708,7 @@ def held_up(stages: str, polls: int, joined_rows: int = 1) -> Run:
 
 
 @pytest.mark.parametrize(("stages", "joined_rows", "most"), [(TOGETHER, 1, 2), (APART, 1, 3), (APART, 9, 1)])
-def test_what_is_polled_meanwhile_is_with_stages_as_well(stages: str, joined_rows: int, most: int) -> None:
+def test_polls_are_converted_in_parallel_in_stages(stages: str, joined_rows: int, most: int) -> None:
     """So many pieces of it, for each takes memory, and no small ones, for each costs as much as a large one.
 
     They are sent in the order of the polls, and the stage need not wait for that to poll again.
@@ -728,10 +726,8 @@ def test_what_is_polled_meanwhile_is_with_stages_as_well(stages: str, joined_row
 
 
 @pytest.mark.parametrize(("size", "early"), [(1, 3), (EARLY_BYTES // 2, 2), (EARLY_BYTES, 1), (EARLY_BYTES + 1, 0)])
-def test_the_stage_does_wait_for_the_conversion_of_much(
-    size: int, early: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As many bytes as there are at once are bounded; in the end it has its credit for all, once."""
+def test_the_stage_waits_for_large_conversions(size: int, early: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes in conversion are limited; in the end the stage has all its credit, once."""
     monkeypatch.setattr(Polled, "memory", size)
     run = held_up(APART, 3)
     assert run.stage.credits == [AHEAD, *[1] * early]
@@ -742,8 +738,8 @@ def test_the_stage_does_wait_for_the_conversion_of_much(
 
 @pytest.mark.parametrize(("rows_a_second", "most"), [(1, 3), (100, 5), (10_000, 9)])
 @pytest.mark.parametrize("stages", [APART, ""])
-def test_more_is_dealt_with_together_where_that_is_quick(stages: str, rows_a_second: int, most: int) -> None:
-    """A plugin that takes its time is not given more in a call: how long one may take is limited."""
+def test_quick_conversion_joins_more_rows(stages: str, rows_a_second: int, most: int) -> None:
+    """A slow plugin gets no more rows per call: calls have a timeout."""
     run = Run(World(stages=stages, joined_rows=3))
     run.loop._conversion._paces = (0.0, 1 / rows_a_second)
     for _ in range(20):
@@ -755,8 +751,8 @@ def test_more_is_dealt_with_together_where_that_is_quick(stages: str, rows_a_sec
     assert written(run.world) == [*range(1, 21)]
 
 
-def test_a_stop_does_not_wait_for_what_is_converted_for_longer_than_it_may() -> None:
-    """What is not converted by then is nobody's, nor is what waits for that: it is read again."""
+def test_a_stop_limits_the_wait_for_conversions() -> None:
+    """Records not converted by then are dropped and read again."""
     run = held_up(APART, polls=2)
     run.event_queue.put(Stop())
     run.answer_hold()
@@ -764,8 +760,8 @@ def test_a_stop_does_not_wait_for_what_is_converted_for_longer_than_it_may() -> 
     assert (run.error, written(run.world), run.world.stored) == (None, [], {})
 
 
-def test_what_fails_while_it_is_converted_comes_after_what_was_polled_before_it() -> None:
-    """A stage that died meanwhile fails the task when everything before is sent."""
+def test_a_conversion_failure_follows_earlier_polls() -> None:
+    """A stage that died meanwhile fails the task after everything before is sent."""
     run = held_up(APART, polls=1)
     pipeline: Any = run.loop._pipeline
     prepare = pipeline.preparing
@@ -818,8 +814,8 @@ def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("is_tolerant", [True, False])
-def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant: bool) -> None:
-    """A timestamp that means nothing fails the task whatever is tolerated; the records before it are sent."""
+def test_records_before_a_fatal_one_are_sent(is_tolerant: bool) -> None:
+    """An invalid timestamp fails the task whatever is tolerated."""
     run = Run(World(is_tolerant=is_tolerant))
 
     class Pipeline(WorldPipeline):
@@ -858,8 +854,8 @@ def test_rows_are_picked_with_all_their_columns() -> None:
 
 
 @pytest.mark.parametrize("wants_commits", [True, False])
-def test_an_idle_loop_looks_round_seldom(wants_commits: bool) -> None:
-    """It waits for a command, for records, for what is due: commits that somebody hears of, questions to its stage."""
+def test_an_idle_loop_rarely_wakes_up(wants_commits: bool) -> None:
+    """It waits for commands, records, commits with listeners, and checks of its stage."""
     run = Run(World(), wants_commits=wants_commits)
     run.turn()
     turns, over = 0, run.world.now + 60
@@ -870,8 +866,8 @@ def test_an_idle_loop_looks_round_seldom(wants_commits: bool) -> None:
     assert turns <= 60 / IDLE_SECONDS + questions + (60 / FLUSH_INTERVAL if wants_commits else 0) + 2
 
 
-def test_what_comes_after_a_silence_is_committed_as_soon_as_ever() -> None:
-    """No commit was due while nothing came; from then on one is, until all is stored that can be."""
+def test_records_after_an_idle_time_are_committed_in_time() -> None:
+    """No commit was due while idle; from the first record on one is, until all is stored."""
     run = Run(World(), wants_commits=False)
     run.turn()
     run.world.now += 100 * FLUSH_INTERVAL
@@ -888,8 +884,8 @@ def test_what_comes_after_a_silence_is_committed_as_soon_as_ever() -> None:
 
 
 @pytest.mark.parametrize("wants_commits", [True, False])
-def test_a_task_hears_of_commits_where_it_does_anything_then(wants_commits: bool) -> None:
-    """Every time one was due, also where there was nothing to store, as in Kafka Connect; else its stage sleeps on."""
+def test_commit_is_called_only_if_the_task_implements_it(wants_commits: bool) -> None:
+    """Each time one is due, even with nothing to store, as in Kafka Connect."""
     run = Run(World(), wants_commits=wants_commits)
     over = run.world.now + 9.5 * FLUSH_INTERVAL
     while run.world.now < over:
@@ -897,8 +893,8 @@ def test_a_task_hears_of_commits_where_it_does_anything_then(wants_commits: bool
     assert run.stage.commits == (10 if wants_commits else 0)
 
 
-def test_a_wait_ends_with_what_comes() -> None:
-    """A command, records, the answer of a broker: nothing of it waits for the next look."""
+def test_any_event_ends_a_wait() -> None:
+    """A command, records, or a delivery report."""
     run = Run(World())
     run.turn()
     began = run.world.now
@@ -910,8 +906,8 @@ def test_a_wait_ends_with_what_comes() -> None:
     assert run.link.states == ["PAUSED"]
 
 
-def test_a_loop_that_has_drained_waits_for_nothing_more() -> None:
-    """Its task came back from its poll, and nothing is on its way."""
+def test_a_drained_loop_ends_at_once() -> None:
+    """Its poll has returned, and nothing is in flight."""
     run = Run(World())
     run.turn()
     run.event_queue.put(Stop())
@@ -922,8 +918,8 @@ def test_a_loop_that_has_drained_waits_for_nothing_more() -> None:
     assert run.world.now - began <= MOMENT
 
 
-def test_a_stage_is_asked_seldom_whether_it_hangs_where_it_may_take_long() -> None:
-    """As seldom as a tenth of the time that one call may take, or a little earlier where the loop is awake anyway."""
+def test_a_long_call_timeout_makes_hang_checks_rare() -> None:
+    """Every tenth of the call timeout, or a little earlier if the loop is awake anyway."""
     run = Run(World())
     asked: list[float] = []
     ask = run.stage.begin
