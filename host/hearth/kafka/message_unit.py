@@ -93,7 +93,7 @@ class PreparedCalls:
         self._sizes = [ctypes.c_size_t.from_param(size) for size in range(units.shape[1] + 1)]
 
     def make(self, produce: Callable[..., int | None], client: int, sizes: Any, returned: Any) -> None:
-        """Call for the first rows of the units, of which each has so many; keeps what was returned."""
+        """Call for the first rows of units, ``sizes`` units each; write the results to ``returned``."""
         own = ctypes.c_void_p.from_param(client)
         found = map(produce, repeat(own), self._places, map(self._sizes.__getitem__, sizes.tolist()))
         returned[:] = [error or 0 for error in found]
@@ -106,7 +106,7 @@ class CompiledCalls:
         self._units = units
 
     def make(self, produce: Callable[..., int | None], client: int, sizes: Any, returned: Any) -> None:
-        """Call for the first rows of the units, of which each has so many; keeps what was returned."""
+        """Call for the first rows of units, ``sizes`` units each; write the results to ``returned``."""
         function = ctypes.cast(produce, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
         units, size, error = (array.ctypes.data for array in (self._units, sizes, returned))
         produce_each(function, client, units, size, error, self._units.strides[0], len(sizes))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
-from hearth.isolation.stage import Stage
 from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.context_request import ContextRequests
 from hearth.runtime.conversion import Conversion
@@ -29,6 +29,17 @@ FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 
 
+@dataclass(frozen=True)
+class SinkState:
+    """State of a sink task that its loop and its put loop share."""
+
+    positions: ConsumedPositions
+    requests: ContextRequests
+    flow: PartitionFlow
+    tolerance: Tolerance
+    observer: TaskObserver
+
+
 class PutLoop:
     """Puts read records to the task and settles its answers. Nothing else gives it records.
 
@@ -39,22 +50,17 @@ class PutLoop:
         self,
         plan: TaskPlan,
         put_format: PutFormat,
+        state: SinkState,
         *,
-        positions: ConsumedPositions,
-        requests: ContextRequests,
-        flow: PartitionFlow,
-        tolerance: Tolerance,
-        observer: TaskObserver,
-        stage: Stage,
         calls: ServedCalls,
         conversion: Conversion[Delivery],
         pause_detector: PauseDetector,
         clock: Callable[[], float],
     ) -> None:
         self._plan, self._put_format, self._clock = plan, put_format, clock
-        self._positions, self._requests, self._flow = positions, requests, flow
-        self._tolerance, self._observer = tolerance, observer
-        self._stage, self._calls, self._conversion = stage, calls, conversion
+        self._positions, self._requests, self._flow = state.positions, state.requests, state.flow
+        self._tolerance, self._observer = state.tolerance, state.observer
+        self._calls, self._conversion = calls, conversion
         self._pause_detector = pause_detector
         self._sent = SentPuts(put_format.takes_next)
         self._times_skipped = 0
@@ -171,7 +177,7 @@ class PutLoop:
         if self._sent.is_more_than_one:
             self._times_skipped += 1
             with suppress(PluginError):  # the puts report that the stage is gone
-                self._stage.notify(SkipPuts())
+                self._calls.notify(SkipPuts())
 
     def settle_all(self) -> None:
         """Wait until no put is in progress; skip those that wait for the current one."""

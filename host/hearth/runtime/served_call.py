@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hearth.isolation.stage import Stage
 from hearth.runtime.event_queue import EventQueue, Item
 from hearth.staging.plugin_plan import TaskSettings
-from hearth_stage.call import Call
+from hearth_stage.call import Call, Notice
 
 R = TypeVar("R")
 
@@ -52,6 +52,10 @@ class ServedCalls:
     def call(self, call: Call[R]) -> R:
         """Call the stage and return the answer."""
         return self.result(self.begin(call), call.op)
+
+    def notify(self, notice: Notice) -> None:
+        """Send the stage a message that has no answer."""
+        self._stage.notify(notice)
 
     def begin(self, call: Call[R]) -> Future[R]:
         """Start a call; its answer wakes a wait for the event queue."""

@@ -25,7 +25,7 @@ from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.put_format import PutFormat
-from hearth.runtime.put_loop import PutLoop
+from hearth.runtime.put_loop import PutLoop, SinkState
 from hearth.runtime.served_call import ServedCalls
 from hearth.runtime.subscription import Subscription
 from hearth.staging.tolerance import Tolerance
@@ -80,10 +80,14 @@ class SinkLoop:
         self._flow = PartitionFlow(consumer, self._positions, self._requests, is_paused=is_paused)
         self._calls = ServedCalls(stage, event_queue, self._take, plan.settings, clock)
         self._put_loop = PutLoop(
-            plan, put_format, positions=self._positions, requests=self._requests, flow=self._flow, tolerance=tolerance,
-            observer=observer, stage=stage, calls=self._calls, conversion=conversion, pause_detector=pause_detector,
+            plan,
+            put_format,
+            SinkState(self._positions, self._requests, self._flow, tolerance, observer),
+            calls=self._calls,
+            conversion=conversion,
+            pause_detector=pause_detector,
             clock=clock,
-        )  # fmt: skip
+        )
         self._next_commit = clock() + plan.settings.flush_interval
         self._next_poll = 0.0
         self._is_replaced = False

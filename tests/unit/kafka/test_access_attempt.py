@@ -1,4 +1,4 @@
-"""A client asks brokers who they are, and is told why it will never hear it."""
+"""A test client reports why its settings cannot work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brokers refuse is told by the key that is wrong; ``tests/integration/kafka`` asks real ones."""
+"""Refusals are reported with the wrong key; ``tests/integration/kafka`` uses real brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics are asked about and made at a real broker, and its answers are told apart."""
+"""Topic lookup and creation on a real broker."""
 
 from __future__ import annotations
 

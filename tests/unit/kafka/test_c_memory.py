@@ -1,4 +1,4 @@
-"""Pieces of memory, wherever they lie, become columns in their order."""
+"""Pieces of memory become columns in order."""
 
 from __future__ import annotations
 

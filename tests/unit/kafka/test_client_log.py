@@ -1,4 +1,4 @@
-"""What a client of librdkafka says by itself."""
+"""The log of a librdkafka client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long rows wait for company, against a clock that stands still."""
+"""How long rows wait for others, with a fixed clock."""
 
 from __future__ import annotations
 

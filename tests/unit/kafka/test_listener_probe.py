@@ -1,4 +1,4 @@
-"""What listens at an address is found out by asking; ``tests/integration/kafka`` asks real brokers."""
+"""Detection of listeners; ``tests/integration/kafka`` uses real brokers."""
 
 from __future__ import annotations
 

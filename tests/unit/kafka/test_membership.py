@@ -1,4 +1,4 @@
-"""Who is a member of a sink's group, and how long: on a real broker, with the old and the new protocol."""
+"""Group membership of a sink: on a real broker, with the classic and the new protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of librdkafka are told of their messages."""
+"""Arguments of librdkafka's calls for single messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows on their way to a producer are those that somebody wanted to send."""
+"""Rows for a producer."""
 
 from __future__ import annotations
 

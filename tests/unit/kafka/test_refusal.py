@@ -1,4 +1,4 @@
-"""Clients that a real broker refuses are told so; one that goes away and comes back is waited for."""
+"""Clients report a real broker's refusal; they wait for one that restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of both libraries log in by tokens of whoever offers some."""
+"""Clients of both libraries log in with tokens of registered providers."""
 
 from __future__ import annotations
 

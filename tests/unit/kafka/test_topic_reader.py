@@ -1,4 +1,4 @@
-"""Topics are read from their beginning and followed, and who waits for their end waits for all that was written."""
+"""Topics are read from their start and followed; waits for the end cover all written records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that nobody waits for are written in the order they were given, and their senders are told where."""
+"""Records are written in order, and their senders get the offsets."""
 
 from __future__ import annotations
 

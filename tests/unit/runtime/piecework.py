@@ -1,4 +1,4 @@
-"""Threads that convert beside a loop, as a model: what they do is done later or sooner, as a test wants it."""
+"""A model of conversion threads: a test controls when their work is done."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Piece(Future):  # type: ignore[type-arg]
 
 
 class FakeThread(Executor):
-    """The threads that convert beside a loop: pieces are done one after the other."""
+    """The conversion threads: batches are done one after the other."""
 
     def __init__(self, looks: int) -> None:
-        """``looks`` is how often a piece is looked for in vain."""
+        """``looks`` is how many checks find a batch unfinished."""
         self._looks = looks
         self._pieces: list[Piece] = []
 

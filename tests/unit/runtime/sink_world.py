@@ -1,8 +1,8 @@
-"""A world for the sink loop without Spark, broker or stage process: what happens in it is the test's to say.
+"""A model of everything around the sink loop, without Spark, broker or stage process, controlled by the test.
 
-Everything the real loop talks to is here: a group with committed offsets, a consumer whose partitions come and go, a
-task that takes, refuses, fails or hangs, a dead letter topic that confirms when it likes, and a clock. The world knows
-what became of every record, and raises at the moment a promise is broken.
+It has all counterparts of the loop: a group with committed offsets, a consumer with rebalances, a task that accepts,
+refuses, fails or hangs, a dead letter topic with delayed confirmations, and a clock. The model tracks every record,
+and raises as soon as a promise is broken.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class BrokenPromise(AssertionError):
 
 @dataclass
 class Turn:
-    """How the task answers one call, and what happens while it is at it."""
+    """The task's answer to one call, and what happens during it."""
 
     answer: str = "accept"
     """``accept``, ``refuse`` (retriable), ``fail``, ``die`` or ``hang``."""
@@ -76,7 +76,7 @@ class Turn:
 
 
 class FakeInbox(EventQueue):
-    """An event queue whose waits pass on the world's clock, and which knows what of it was heard."""
+    """An event queue whose waits advance the model's clock, and which records the events taken."""
 
     def __init__(self, world: World, is_paused: bool) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class FakeInbox(EventQueue):
 
 
 class Answer(Future):  # type: ignore[type-arg]
-    """An answer of the task that is worked out when the loop first looks whether it is there."""
+    """An answer of the task that is computed when the loop first checks for it."""
 
     def __init__(self, work: Callable[[Answer], None]) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class FakeRequest:
 
 
 class FakeSubscription:
-    """Joins the group the first time it is renewed."""
+    """Joins the group when first renewed."""
 
     next_look = math.inf
     _joined = False
@@ -163,7 +163,7 @@ class FakeSubscription:
 
 
 class FakeConsumer:
-    """librdkafka's consumer as the loop sees it; pauses outlive an assignment, as there."""
+    """librdkafka's consumer as the loop sees it; pauses survive an assignment, as there."""
 
     wants_timestamps = True
 
@@ -302,7 +302,7 @@ class FakeConsumer:
 
 
 class FakeStage:
-    """A task in its stage; ``turns`` and ``flushes`` say how it answers, and it accepts when they say nothing."""
+    """A task in its stage; ``turns`` and ``flushes`` set its answers, by default it accepts."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -515,7 +515,7 @@ class FakeReporter:
 
 
 class World:
-    """The truth about every record, and the loop that must not break a promise about any."""
+    """The state of every record, and the loop under test."""
 
     def __init__(
         self,
@@ -575,7 +575,7 @@ class World:
     # What the test does ---------------------------------------------------------------------------------------
 
     def start(self, paused: bool = False) -> None:
-        """Begin a run of the task, as after a kill or a stop: nothing is known but the group's offsets."""
+        """Start a run of the task, as after a kill or a stop: only the group's offsets are known."""
         plan = task_plan("sink", flush_interval=self.flush_interval, flush_timeout=2.0, is_tolerant=self.tolerant)
         self.reporter = FakeReporter(self)
         link: Any = SimpleNamespace(status=lambda state: self.states.append(state), add_topics=self.topics.extend)
@@ -615,7 +615,7 @@ class World:
         return self.now
 
     def step(self) -> None:
-        """Let the loop go round once; an error ends the task as it ends one in earnest."""
+        """Run one round of the loop; an error ends the task as in production."""
         try:
             self.loop.turn()
         except ConnectError:
@@ -640,7 +640,7 @@ class World:
         self.consumer.moves.append((self.share, lost, cooperative))
 
     def stand_still(self, seconds: float, polls: int | None = None) -> None:
-        """Have the task's process stand still; with ``polls`` the group has forgotten it, and says so after these."""
+        """Suspend the task's process; with ``polls`` the group has removed it, and reports that after these."""
         self.now += seconds
         self._polls_until_told = polls
 
@@ -817,7 +817,7 @@ class World:
                     raise self.broken(f"{partition}@{offset} was lost")
 
     def calm(self) -> None:
-        """Let all be well again: nobody refuses, fails, pauses or moves anything from now on."""
+        """Stop all faults: nobody refuses, fails, pauses or moves anything from now on."""
         for script in (self.stage.turns, self.stage.flushes, self.stage.opens, self.stage.closes, self.consumer.polls):
             script.clear()
         self.commit_fates.clear()
@@ -830,7 +830,7 @@ class World:
         self.request(resume=PARTITIONS)
 
     def drain(self, *, in_place: bool = False) -> None:
-        """Let all be well, and see that every record arrives and is committed by this run, or else by a new one."""
+        """Stop all faults, and check that every record arrives and is committed by this run or a new one."""
         self.calm()
         if not in_place:
             self.start()

@@ -1,4 +1,4 @@
-"""Everything around a source loop, as a model: a source, a stage, a broker, a host and a clock that obey the tests."""
+"""A model of everything around a source loop: source, stage, broker, host and clock, controlled by the test."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ QUICK = 0.001
 
 
 class Violation(BaseException):
-    """The loop did what it must never do; nothing that handles errors may handle this."""
+    """The loop broke a promise; a ``BaseException``, so that error handling does not catch it."""
 
 
 def demand(is_so: bool, otherwise: str) -> None:
@@ -96,7 +96,7 @@ class Record(NamedTuple):
 
 @dataclass
 class World:
-    """What outlives a run of the task: the source, the topics, the stored positions."""
+    """What survives a run of the task: the source, the topics, the stored positions."""
 
     is_tolerant: bool = True
     now: float = 0.0
@@ -118,7 +118,7 @@ class World:
     joined_rows: int = JOINED_ROWS
     """How many records are converted together where they wait."""
     looks: int = 0
-    """How often the loop looks in vain for what is converted beside it."""
+    """How many checks find the conversion on another thread unfinished."""
     sends_together: bool = False
     """Whether rows for several topics are sent together, as those of packed records are."""
     memory: dict[int, weakref.ref[Any]] = field(default_factory=dict)
@@ -348,7 +348,7 @@ class WorldTransactions(WorldProducer):
             self._positions[partition["source"]] = json.loads(value)["number"]
 
     def commit(self, on_end: Callable[[], None]) -> Future[None]:
-        """Begin to commit."""
+        """Start a commit."""
         demand(self.is_open and self.in_flight == 0, "committed what is on its way, or nothing")
         self._deciding, self._on_end = Future(), on_end
         return self._deciding
@@ -464,7 +464,7 @@ def _failure(row: int) -> Failure:
 
 
 class WorldStage:
-    """A stage whose task is played by the test."""
+    """A stage whose task the test controls."""
 
     def __init__(self, world: World, started: SourceStarted) -> None:
         self._world = world
@@ -580,7 +580,7 @@ class WorldLink:
 
 
 class WorldTopics:
-    """Topics that are there when the test says so."""
+    """Topics that exist when the test says so."""
 
     def __init__(self) -> None:
         self.are_known = True

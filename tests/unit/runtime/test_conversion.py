@@ -1,4 +1,4 @@
-"""Conversion of records beside the loop of their task: in two steps, in the order the pieces came."""
+"""Conversion of records on other threads: in two steps, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries: what a sink loop holds, made beside it in the order of the fetch, taken apart when partitions go."""
+"""Deliveries: converted records of a sink, in fetch order, without revoked partitions."""
 
 from __future__ import annotations
 

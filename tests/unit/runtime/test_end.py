@@ -1,4 +1,4 @@
-"""What ends a run from outside: a stop that is not heeded, and a host that is lost."""
+"""Ending a run from outside: a stop that has no effect, and a lost host."""
 
 from __future__ import annotations
 

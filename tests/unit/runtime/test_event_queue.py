@@ -1,4 +1,4 @@
-"""The event queue: in order, from any thread, and woken without a word."""
+"""The event queue: ordered, usable from any thread, with wakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop that did not look at the clock for a while has to ask, and knows it until it has."""
+"""Detection of suspended processes."""
 
 from __future__ import annotations
 

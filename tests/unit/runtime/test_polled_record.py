@@ -1,4 +1,4 @@
-"""Records of a source in reports: which one it was, and what it looked like."""
+"""Records of a source in reports: their origin and content."""
 
 from __future__ import annotations
 

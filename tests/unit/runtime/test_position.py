@@ -1,4 +1,4 @@
-"""Positions: held to a plain model that knows nothing but single records."""
+"""Positions, compared with a simple model of single records."""
 
 from __future__ import annotations
 

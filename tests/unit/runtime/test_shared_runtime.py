@@ -1,6 +1,6 @@
-"""The process in which tasks run beside each other: how it begins, who hears of whose end, and when it is over.
+"""The shared process of tasks: its start, its notifications and its end.
 
-Workers are forked here as Spark's daemon forks them; a run does what the name of its connector says.
+Workers are forked here as Spark's daemon forks them; a run does what its connector's name says.
 """
 
 from __future__ import annotations

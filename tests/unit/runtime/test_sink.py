@@ -1,4 +1,4 @@
-"""The sink loop in the situations in which one like it lost records, one by one."""
+"""The sink loop in situations in which a loop like it lost records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def world() -> World:
 
 @pytest.fixture
 def rests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have partitions rest as soon as records are not put."""
+    """Pause partitions as soon as puts are blocked."""
     monkeypatch.setattr(put_loop, "HOLD_SECONDS", 0.0)
 
 

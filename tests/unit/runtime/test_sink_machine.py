@@ -1,4 +1,4 @@
-"""The sink loop under everything that can happen to it, in any order."""
+"""The sink loop under all events, in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source loop: each test is one thing that went wrong once; ``test_source_machine.py`` looks for more."""
+"""The source loop: each test is a former defect; ``test_source_machine.py`` searches for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real source loop amid everything that may happen to it, in any order: its promises hold after every step."""
+"""The real source loop under all events, in any order: its promises hold after every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sink reads, by name and by Java's patterns, on a real broker."""
+"""Subscriptions of a sink, by name and by Java's patterns, on a real broker."""
 
 from __future__ import annotations
 

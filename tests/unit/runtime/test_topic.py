@@ -1,4 +1,4 @@
-"""Topics of source tasks, found or made on a real broker."""
+"""Topics of source tasks, found or created on a real broker."""
 
 from __future__ import annotations
 

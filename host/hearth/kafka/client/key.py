@@ -94,7 +94,7 @@ TABLE: tuple[Key, ...] = (
     Key("receive.buffer.bytes", ALL, _buffer("receive")),
     Key("request.timeout.ms", "producer", Number(10, 300_000, ("request.timeout.ms", "socket.timeout.ms"))),
     Key("request.timeout.ms", "consumer admin", Number(10, 300_000, ("socket.timeout.ms",))),
-    Key("default.api.timeout.ms", "consumer admin", Ignored("each call here has a limit of its own", ("60000",))),
+    Key("default.api.timeout.ms", "consumer admin", Ignored("each call here has a separate timeout", ("60000",))),
     # sending
     Key("acks", "producer", Choice({"all": "all", "-1": "all", "0": "0", "1": "1"})),
     Key("batch.size", "producer", Number(1, INT_MAX)),

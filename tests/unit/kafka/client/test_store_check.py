@@ -1,4 +1,4 @@
-"""Keys and certificates that a client cannot use are told by key, value and remedy, before there is a client."""
+"""Unusable keys and certificates are reported by key, value and remedy, before a client is created."""
 
 from __future__ import annotations
 
