@@ -73,7 +73,7 @@ def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: P
         assert shares(cluster) == [4], worker.last_words()
         assert worker.rest.states("busy") == ["PAUSED"] * 3
         assert lines.flows()
-        assert "is given back" in worker.last_words()
+        assert "releasing executor" in worker.last_words()
         print(f"no line for {lines.arrivals.longest_gap:.1f} s at most, {lines.arrivals.repeats} came again")
         assert lines.is_complete(), worker.last_words()
         assert (lines.arrivals.faults, lines.arrivals.repeats) == ([], 0)
@@ -92,7 +92,7 @@ def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker)
         for config in [*lines.configs(), BUSY]:
             worker.run(config)
         assert lines.flows(), worker.last_words()
-        assert eventually(lambda: "2 executors are wanted instead of 1" in worker.last_words(), TIMEOUT)
+        assert eventually(lambda: "requesting 2 executors instead of 1" in worker.last_words(), TIMEOUT)
         assert eventually(lambda: "the cluster gives no more" in worker.last_words(), 90), worker.last_words()
         assert shares(cluster) == [4]
         cluster.add_worker()

@@ -71,7 +71,7 @@ def test_tasks_of_a_cluster_find_their_host_and_wait_for_slots_aloud(
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         host.run(source(tmp_path, "first"))
         assert is_said(host, "INFO [first|task-0] the task runs in process"), host.last_words()
-        assert is_said(host, f"tasks travel to {cluster.url} in clear", "spark.authenticate=true")
+        assert is_said(host, f"tasks are sent to {cluster.url} unencrypted", "spark.authenticate=true")
         assert host.rest.create(source(tmp_path, "second")).status == 201
         assert is_said(host, "no slot for second-0", cluster.url, "spark.cores.max"), host.last_words()
         assert host.rest.states("second")[1:] == ["UNASSIGNED"]
@@ -85,7 +85,7 @@ def test_master_that_nobody_runs_is_told_within_seconds(tmp_path: Path, broker: 
         nobody.bind(("127.0.0.1", 0))
         url = f"spark://127.0.0.1:{nobody.getsockname()[1]}"
         with HearthConnect(tmp_path, broker.bootstrap_servers, {"spark.master": url}) as host:
-            assert is_said(host, f"nobody answers at spark.master={url}", "Connection refused"), host.last_words()
+            assert is_said(host, f"spark.master={url} does not answer", "Connection refused"), host.last_words()
 
 
 def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path, broker: KafkaBroker) -> None:
@@ -214,8 +214,8 @@ def test_executors_need_a_python_and_nothing_else(
             for config in lines.configs():
                 host.run(config, 180)
             assert lines.flows(), host.last_words()
-            assert is_said(host, "it is sent to them, with the packages that it needs")
-            assert host.last_words().count("it is sent to them, with") == 1
+            assert is_said(host, "sending it with the packages that it needs")
+            assert host.last_words().count("sending it with") == 1
             running = [each for pid in cluster.executors() for each in stages(pid)]
             assert len(running) == 2
             for each in running:
@@ -234,9 +234,9 @@ def jvm() -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({}, "the cluster asks for a secret; set spark.authenticate=true"),
+        ({}, "the cluster requires a secret; set spark.authenticate=true"),
         ({"spark.authenticate": "true"}, "spark.authenticate.secret is missing"),
-        ({**ENCRYPTED, "spark.authenticate.secret": "another"}, "spark.authenticate.secret has to be the cluster's"),
+        ({**ENCRYPTED, "spark.authenticate.secret": "another"}, "set spark.authenticate.secret to the cluster's"),
         ({**AUTHENTICATED, "spark.authenticate.secret": "another"}, "the cluster has another secret"),
     ],
     ids=["nothing", "no-secret", "another-secret", "another-secret-in-clear"],
@@ -250,7 +250,7 @@ def test_what_an_encrypted_cluster_does_not_take_is_told(
 
 def test_who_has_a_secret_is_told_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
     """It would show its passwords to whoever answers there."""
-    assert "the cluster asks nobody for a secret" in refusal_of(jvm, cluster, ENCRYPTED)
+    assert "the cluster does not require a secret" in refusal_of(jvm, cluster, ENCRYPTED)
 
 
 def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
@@ -261,7 +261,7 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
         system.setProperty(key, value)
     try:
         with pytest.raises(
-            NotAdmitted, match=re.escape(f"spark.master={cluster.url} does not take this host")
+            NotAdmitted, match=re.escape(f"spark.master={cluster.url} refuses this host")
         ) as told:
             seek_admission(jvm, cluster.url)
         return str(told.value)

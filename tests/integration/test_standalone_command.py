@@ -166,7 +166,7 @@ def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> No
     (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="11.0.2"\n')
     code, errors = command.refused(JAVA_HOME=str(tmp_path / "jdk"))
     assert code == 3
-    assert "is Java 11, and Java 17 or newer is needed" in errors
+    assert "is Java 11, Java 17 or newer is required" in errors
     assert "hint: " in errors
 
 

@@ -26,4 +26,4 @@ def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, t
     log = host.last_words()
     assert not [text for text in (*shown, log) if "a-secret-place" in text]
     assert f"[{name}|validate]" in next(line for line in log.splitlines() if "tpoic: nobody declares" in line)
-    assert "Spark knows no 'spark.executor.memroy', did you mean 'spark.executor.memory'?" in log
+    assert "Spark has no setting 'spark.executor.memroy', did you mean 'spark.executor.memory'?" in log

@@ -1,9 +1,8 @@
-"""Starts a real Kafka broker on this machine: for the quickstart, for the tests and for the benchmark.
+"""Starts a real Kafka broker on this machine, for the quickstart, the tests and the benchmark.
 
-`jar` keeps a cache of the jars that `jars.txt` names and `ivy` fills it with the Ivy inside pyspark, `process`
-runs one Java program that cannot outlive its owner. `java_server` makes a server of such a program, with a directory
-and a port of its own; `broker` is one, `KafkaBroker`, and `apicurio` another, a schema registry. A host that is given
-a Kafka cluster needs nothing of this, nor does it load it.
+`jar` caches the jars that `jars.txt` lists, and `ivy` downloads them with the Ivy inside pyspark. `process` runs a
+Java program that ends with its owner. `java_server` adds a data directory and a port; `broker` is such a server,
+`KafkaBroker`, and `apicurio` another one, a schema registry. A host with a Kafka cluster does not import this package.
 """
 
 from hearth.broker.broker import KafkaBroker

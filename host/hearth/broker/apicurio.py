@@ -1,4 +1,4 @@
-"""A schema registry for one machine: Apicurio Registry, by the API that Confluent's clients speak."""
+"""A local schema registry: Apicurio Registry with Confluent's API."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ REGISTRY_TITLE = "the schema registry"
 _ROOT_RULES = Path(__file__).with_name("registry_root")
 """Class path entry with rules for the web server inside Apicurio, which loads it as an extension.
 
-They send what Confluent's clients ask at the root to `/apis/ccompat/v7`. They set the URL as it was sent: a rewrite
-would take its decoded path, in which `a%2Fb` and `x%3Fy` are no longer names.
+They forward requests at the root, where Confluent's clients expect the API, to `/apis/ccompat/v7`. They set the URL as
+it was sent: a rewrite would use its decoded path, in which `a%2Fb` and `x%3Fy` are no longer names.
 """
 _START_TIMEOUT = 120.0
 _ANSWER_TIMEOUT = 10.0
@@ -31,7 +31,7 @@ _PREPARED = "prepared"
 
 
 class RegistryUnavailable(ConnectError):
-    """The registry did not start, or ended by itself."""
+    """The registry did not start, or exited unexpectedly."""
 
     code = "environment.registry"
 
@@ -39,7 +39,7 @@ class RegistryUnavailable(ConnectError):
 class ApicurioRegistry(JavaServer):
     """A real schema registry.
 
-    Where Apicurio has no rule of compatibility Confluent's has BACKWARD, so it is told that when its directory is new.
+    Apicurio has no default compatibility where Confluent's has BACKWARD, so BACKWARD is set when its directory is new.
     """
 
     name, title, serving = "registry", REGISTRY_TITLE, REGISTRY_TITLE
@@ -60,7 +60,7 @@ class ApicurioRegistry(JavaServer):
 
     @property
     def url(self) -> str:
-        """Return the address for `schema.registry.url`; known once it was started."""
+        """Return the address for `schema.registry.url`; known after the start."""
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
@@ -82,7 +82,7 @@ class ApicurioRegistry(JavaServer):
         settings = {
             "quarkus.http.host": LOOPBACK,
             "quarkus.http.port": self.port,
-            "quarkus.management.enabled": "false",  # it would listen on another port, and everywhere
+            "quarkus.management.enabled": "false",  # it would listen on another port, on all interfaces
             "quarkus.log.level": "WARN",
             "quarkus.log.console.enable": "false",
             "quarkus.log.file.enable": "true",
@@ -114,7 +114,7 @@ class ApicurioRegistry(JavaServer):
             return False
 
     def _prepare(self) -> None:
-        """Set the compatibility of a new registry; one that somebody has changed since stays as it is."""
+        """Set the compatibility of a new registry once, so that later changes are kept."""
         mark = self.folder / _PREPARED
         if mark.exists():
             return
@@ -128,4 +128,4 @@ class ApicurioRegistry(JavaServer):
             with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT):  # noqa: S310
                 mark.touch()
         except urllib.error.URLError as error:
-            raise RegistryUnavailable(f"the schema registry does not do as it is told: {error}") from error
+            raise RegistryUnavailable(f"the compatibility of the schema registry could not be set: {error}") from error

@@ -1,4 +1,4 @@
-"""A Kafka broker of one node, for one machine."""
+"""A local single-node Kafka broker."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KafkaBroker(JavaServer):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the address clients connect to; known once the broker was started."""
+        """Return the address clients connect to; known after the start."""
         return f"{LOOPBACK}:{self.port}"
 
     @property
@@ -59,7 +59,7 @@ class KafkaBroker(JavaServer):
         return fetch_jars()
 
     def _run(self, java: Path, class_path: Sequence[Path]) -> None:
-        """Start the process; when somebody else took one of its ports meanwhile, choose again what may be chosen."""
+        """Start the process; if another program has taken one of its ports in the meantime, choose other ports."""
         for attempt in range(1, _ATTEMPTS + 1):
             self._choose_ports()
             self._format(java, class_path)
@@ -70,13 +70,13 @@ class KafkaBroker(JavaServer):
                 raise self._failure()
 
     def _choose_ports(self) -> None:
-        """Settle on the ports: the ones used before, the one asked for, or free ones."""
+        """Choose the ports: the ones used before, the requested one, or free ones."""
         self._choose_port()
         if self._controller_port in (0, self.port) or not is_free(self._controller_port):
             self._controller_port = next_free(self.port + 1)
 
     def _has_its_ports(self) -> bool:
-        """Return whether nobody else listens on the ports of a broker that has ended."""
+        """Return whether no other program listens on the ports of an ended broker."""
         return is_free(self.port) and is_free(self._controller_port)
 
     def _format(self, java: Path, class_path: Sequence[Path]) -> None:
@@ -93,7 +93,7 @@ class KafkaBroker(JavaServer):
     def _program(
         self, java: Path, class_path: Sequence[Path], name: str, main_class: str, arguments: Sequence[str]
     ) -> JavaProgram:
-        """Return one of Kafka's programs, its last argument being the configuration."""
+        """Return one of Kafka's programs, with the configuration as its last argument."""
         return JavaProgram(
             name=name,
             java=java,
@@ -107,7 +107,7 @@ class KafkaBroker(JavaServer):
 
     @property
     def cluster_id(self) -> str | None:
-        """Return the id in the data directory, None while that is not prepared."""
+        """Return the id in the data directory; None until that is formatted."""
         path = self.folder / "data" / "meta.properties"
         if not path.is_file():
             return None
@@ -115,12 +115,12 @@ class KafkaBroker(JavaServer):
         return dict(line.split("=", 1) for line in lines if "=" in line).get("cluster.id")
 
     def _is_itself(self) -> bool:
-        """Return whether this very broker answers."""
+        """Return whether this broker answers, and not another one on the same port."""
         cluster = serving_cluster(LOOPBACK, self.port)
         return cluster is not None and cluster == self.cluster_id
 
 
 def _new_id() -> str:
-    """Return a random cluster id in Kafka's form, which may not begin with a hyphen."""
+    """Return a random cluster id in Kafka's format, which must not start with a hyphen."""
     text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     return text if not text.startswith("-") else _new_id()

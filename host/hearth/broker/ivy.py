@@ -1,7 +1,7 @@
-"""Downloads Maven artifacts with the Ivy that comes inside pyspark, so that nobody needs Maven.
+"""Downloads Maven artifacts with the Ivy inside pyspark, so that Maven need not be installed.
 
-The artifacts are asked for one by one and without their POMs: the lock file already is the result of a
-resolution, and leaving the POMs out makes a first start take seconds rather than more than a minute.
+The artifacts are requested one by one and without their POMs: the lock file is already the result of a resolution,
+and without POMs a first start takes seconds instead of more than a minute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hearth.foundation.java import find_java
 from hearth_api import ConnectError
 
 MIRROR_VARIABLE = "HEARTH_MAVEN_MIRROR"
-_LAST_WORDS = 12
+_LAST_LINES = 12
 
 
 class JarsUnavailable(ConnectError):
@@ -33,7 +33,7 @@ class JarsUnavailable(ConnectError):
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What names an artifact in a Maven repository: a jar, or with a classifier a file of that ending."""
+    """The Maven coordinates of a jar or, with a classifier, of a file with another extension."""
 
     group: str
     artifact: str
@@ -43,7 +43,7 @@ class Coordinates:
 
     @classmethod
     def parse(cls, text: str) -> Coordinates:
-        """Return the coordinates written as group:artifact:version, or with :classifier@ending behind."""
+        """Parse coordinates written as group:artifact:version, optionally followed by :classifier@ending."""
         name, _, ending = text.partition("@")
         group, artifact, version, *classifier = name.split(":")
         return cls(group, artifact, version, "".join(classifier), ending or "jar")
@@ -60,7 +60,7 @@ class Coordinates:
 
 
 class Progress:
-    """Shows on stderr how far a download has come; on a terminal one line changes."""
+    """Shows the progress of a download on stderr; on a terminal it updates one line."""
 
     def __init__(self, stream: TextIO | None = None, title: str = "Kafka's jars") -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -69,11 +69,11 @@ class Progress:
         self._started = self._shown = time.monotonic()
 
     def start(self, total: int) -> None:
-        """Say what is about to be fetched."""
+        """Announce the download."""
         self._write(f"fetching {self._title} ({total} files), once for this user")
 
     def step(self, done: int, total: int) -> None:
-        """Show that so many files are complete."""
+        """Show that ``done`` of ``total`` files are complete."""
         if self._live:
             self._stream.write(f"\r  {done} of {total}")
             self._stream.flush()
@@ -81,7 +81,7 @@ class Progress:
             self._write(f"  {done} of {total}")
 
     def finish(self, files: int, size: int, place: Path) -> None:
-        """Say what was fetched and where it went."""
+        """Report what was fetched and where it is kept."""
         end = "\r" if self._live else ""
         seconds = time.monotonic() - self._started
         self._write(f"{end}  {files} files, {size / 1e6:.0f} MB in {seconds:.0f} s, kept in {place}")
@@ -92,7 +92,7 @@ class Progress:
 
 
 def download(wanted: Sequence[Coordinates], folder: Path, progress: Progress) -> dict[Coordinates, Path]:
-    """Download exactly these artifacts into a folder and return where each one lies."""
+    """Download exactly these artifacts into a folder and return their paths."""
     progress.start(len(wanted))
     run_ivy(wanted, folder, progress, transitive=False)
     files = {each: folder / "lib" / each.group / each.file_name for each in wanted}
@@ -103,7 +103,7 @@ def download(wanted: Sequence[Coordinates], folder: Path, progress: Progress) ->
 
 
 def run_ivy(wanted: Sequence[Coordinates], folder: Path, progress: Progress, transitive: bool) -> None:
-    """Run Ivy once; with `transitive` it also follows what the artifacts' POMs ask for."""
+    """Run Ivy once; with `transitive` it also follows the artifacts' POMs."""
     (folder / "settings.xml").write_text(_settings(folder, transitive), encoding="utf-8")
     (folder / "ivy.xml").write_text(_module(wanted, transitive), encoding="utf-8")
     command = [
@@ -115,13 +115,13 @@ def run_ivy(wanted: Sequence[Coordinates], folder: Path, progress: Progress, tra
 
 
 def _watch(command: Sequence[str], total: int, progress: Progress) -> None:
-    """Run a command to its end, count the files it reports, and raise if it went wrong."""
+    """Run a command, count the files it reports, and raise JarsUnavailable if it fails."""
     lines: list[str] = []
     done = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            lines = [*lines[1 - _LAST_WORDS :], line.strip()]
+            lines = [*lines[1 - _LAST_LINES :], line.strip()]
             if "[SUCCESSFUL" in line:
                 done += 1
                 progress.step(done, total)
@@ -136,12 +136,12 @@ def ivy_jar() -> Path:
         for jar in sorted(Path(location, "jars").glob("ivy-*.jar")):
             return jar
     raise JarsUnavailable(
-        "pyspark is not installed beside hearth, or has no Ivy jar", hint="pip install 'pyspark==4.3.0'"
+        "pyspark is not installed with hearth, or has no Ivy jar", hint="pip install 'pyspark==4.3.0'"
     )
 
 
 def proxy_options(environ: Mapping[str, str]) -> list[str]:
-    """Return Java's options for the proxy of the environment, which Java does not read itself."""
+    """Return Java's options for the proxy in the environment, which Java does not read itself."""
     proxy = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
     if not proxy:
         return []
@@ -150,7 +150,7 @@ def proxy_options(environ: Mapping[str, str]) -> list[str]:
 
 
 def _settings(folder: Path, transitive: bool) -> str:
-    """Return Ivy's settings; the checksums it would fetch are left out, since the lock has better ones."""
+    """Return Ivy's settings, without its checksums, since the lock has better ones."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     root = f" root={quoteattr(mirror)}" if mirror else ""
     poms = "true" if transitive else "false"
@@ -163,7 +163,7 @@ def _settings(folder: Path, transitive: bool) -> str:
 
 
 def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
-    """Return the Ivy module that asks for these artifacts."""
+    """Return the Ivy module that depends on these artifacts."""
     rows = (
         f"<dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
         f' transitive="{str(transitive).lower()}" conf="*->default">{_file(one)}</dependency>'
@@ -175,7 +175,7 @@ def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
 
 
 def _file(one: Coordinates) -> str:
-    """Return what tells Ivy that it is not the jar which is wanted of an artifact."""
+    """Return the Ivy element for an artifact that is not a plain jar."""
     if not one.classifier:
         return ""
     kind, classifier = quoteattr(one.ending), quoteattr(one.classifier)

@@ -1,9 +1,8 @@
-"""Keeps the jars of Kafka in a cache of this user, so that they are fetched once.
+"""Caches the jars of Kafka for this user, so that they are downloaded once.
 
-A lock file names every jar by coordinates, size and SHA-256. The cache is one directory of jars that
-several locks share; a jar gets there by a rename after its hash was checked, so whatever lies in the cache
-is whole, an interrupted download leaves nothing behind that could be taken for a jar, and asking again
-costs one `stat` a jar and no Java.
+A lock file lists every jar by coordinates, size and SHA-256. The cache is one directory of jars that several locks
+share. A jar is renamed into it after its hash was checked, so every jar in the cache is complete, an interrupted
+download leaves no partial jar, and another call costs one `stat` per jar and no Java.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FETCH_PREFIX = ".fetch-"
 
 @dataclass(frozen=True)
 class LockedJar:
-    """One line of a lock file: a jar, and how to tell that it is the right one."""
+    """One line of a lock file: a jar with its size and hash."""
 
     coordinates: Coordinates
     size: int
@@ -37,22 +36,22 @@ class LockedJar:
     def file_name(self) -> str:
         """Return the name of the jar in the cache.
 
-        The group is part of it because two groups may publish the same artifact and version.
+        It includes the group because two groups may publish the same artifact and version.
         """
         return f"{self.coordinates.group}.{self.coordinates.file_name}"
 
 
 def read_lock(path: Path) -> list[LockedJar]:
-    """Return the jars of a lock file, in its order, which is the order of the class path."""
+    """Return the jars of a lock file in its order, which is the order of the class path."""
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = (line.split() for line in lines if line and not line.startswith("#"))
     return [LockedJar(Coordinates.parse(name), int(size), sha256) for sha256, size, name in rows]
 
 
 def fetch_jars(lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None) -> list[Path]:
-    """Return the paths of all jars of a lock, after fetching those that are not in the cache.
+    """Return the paths of all jars of a lock, after downloading the missing ones.
 
-    Safe to call from several processes at once: one fetches, the others wait and then find the jars.
+    Safe to call from several processes at once: one downloads, the others wait and then find the jars.
     """
     cache = cache_directory("jars") if cache is None else cache
     jars = read_lock(lock)
@@ -66,7 +65,7 @@ def fetch_jars(lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Pr
 
 
 def missing(jars: Iterable[LockedJar], cache: Path) -> list[LockedJar]:
-    """Return the jars that the cache does not hold in full size."""
+    """Return the jars that are not in the cache with their full size."""
     return [jar for jar in jars if _size(cache / jar.file_name) != jar.size]
 
 
@@ -79,12 +78,12 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def only_one_process(cache: Path) -> Iterator[None]:
-    """Hold a cache's lock; the kernel gives it back when this process dies."""
+    """Hold a cache's lock; the kernel releases it when this process dies."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         handle = (cache / ".lock").open("w")
     except OSError as error:
-        remedy = "set HEARTH_HOME to a directory that can be written"
+        remedy = "set HEARTH_HOME to a writable directory"
         raise JarsUnavailable(f"the jar cache {cache} cannot be used: {error}", hint=remedy) from error
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -92,7 +91,7 @@ def only_one_process(cache: Path) -> Iterator[None]:
 
 
 def _remove_remains(cache: Path) -> None:
-    """Remove what a killed download left; whoever made it is gone, since this process holds the lock."""
+    """Remove the folders of killed downloads; no other download runs, since this process holds the lock."""
     for folder in cache.glob(f"{_FETCH_PREFIX}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -108,10 +107,10 @@ def _fetch(jars: list[LockedJar], cache: Path, progress: Progress | None) -> Non
 
 
 def _admit(jar: LockedJar, file: Path, cache: Path) -> None:
-    """Move a downloaded jar into the cache if it is the one the lock means."""
+    """Move a downloaded jar into the cache if its hash is the lock's."""
     found = digest(file)
     if found != jar.sha256:
-        fact = f"{jar.coordinates} arrived with SHA-256 {found}, and {jar.sha256} is expected"
+        fact = f"{jar.coordinates} arrived with SHA-256 {found}, expected {jar.sha256}"
         raise JarsUnavailable(fact, hint="a proxy or mirror may have altered it; try another network or mirror")
     os.replace(file, cache / jar.file_name)
 

@@ -1,4 +1,4 @@
-"""A server in Java for one machine, with one directory for its data and one port."""
+"""A local server in Java with a data directory and a port."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ Server = TypeVar("Server", bound="JavaServer")
 
 
 class JavaServer(ABC):
-    """A real server that keeps its data in one directory and listens on 127.0.0.1 only.
+    """A real server that keeps its data in one directory and listens only on 127.0.0.1.
 
-    It ends with the process that started it. After `stop` or `kill` the same object starts again on the
-    same port and the same data; a new object on the same directory continues that data as well.
+    It ends with the process that started it. After `stop` or `kill` the same object can start again with the same
+    port and data; a new object for the same directory continues with that data as well.
     """
 
     name: ClassVar[str]
-    """What its program is called, and by that its log."""
+    """The name of the program and of its log."""
     title: ClassVar[str]
-    """What it is called where it fails."""
+    """Its name in errors."""
     serving: ClassVar[str]
-    """What is said to serve and to listen."""
+    """Its name in messages about its address."""
     default_port: ClassVar[int]
     unavailable: ClassVar[type[ConnectError]]
-    """What is raised where it did not start, or ended by itself."""
+    """The error if it does not start or exits unexpectedly."""
 
     def __init__(self, data_dir: Path | str, port: int | None, report: Callable[[str], None] | None) -> None:
-        """Describe a server; nothing is started and nothing is written.
+        """Describe a server, without starting or writing anything.
 
-        An explicit `port` is taken or refused; without one it is the usual one or the next free port. `report` is
-        told in sentences what happens.
+        If an explicit `port` is in use, the start fails; the default is the usual port or the next free one. `report`
+        is called with progress messages.
         """
         self._directory = DataDirectory(data_dir)
         self.port = port or 0
@@ -50,17 +50,17 @@ class JavaServer(ABC):
 
     @property
     def folder(self) -> Path:
-        """Return the directory of its data."""
+        """Return its data directory."""
         return self._directory.path
 
     @property
     @abstractmethod
     def address(self) -> str:
-        """Return where clients find it; known once it was started."""
+        """Return the address for clients; known after the start."""
 
     @property
     def pid(self) -> int | None:
-        """Return the process id of the server, None while it is not running."""
+        """Return the process id of the server; None while it is not running."""
         return self._process.pid if self._process and self._process.is_running else None
 
     @property
@@ -70,14 +70,14 @@ class JavaServer(ABC):
 
     @property
     def log(self) -> Path:
-        """Return the file the server logs to."""
+        """Return the log file of the server."""
         return self.folder / f"{self.name}.log.0"
 
     def start(self: Server) -> Server:
-        """Start the server and return when it serves clients; do nothing when it already runs.
+        """Start the server and return when it serves clients; do nothing if it already runs.
 
-        Raises JavaMissing, JarsUnavailable, PortTaken, ConflictError (another one uses the directory) or what
-        `unavailable` says.
+        Raises JavaMissing, JarsUnavailable, PortTaken, ConflictError (another server uses the directory) or
+        `unavailable`.
         """
         if self.is_running:
             return self
@@ -100,13 +100,13 @@ class JavaServer(ABC):
         self._forget()
 
     def kill(self) -> None:
-        """End the server as a power cut would."""
+        """Kill the server, like a power failure."""
         if self._process:
             self._process.kill()
         self._forget()
 
     def wait(self) -> int:
-        """Wait until the server's process has ended, for whatever reason, and return its exit code."""
+        """Wait until the server's process ends for any reason, and return its exit code."""
         if self._process is None:
             raise self.unavailable(f"the {self.name} is not running")
         return self._process.wait()
@@ -119,25 +119,25 @@ class JavaServer(ABC):
 
     @abstractmethod
     def _fetch(self) -> Sequence[Path]:
-        """Return the class path of its program, fetched where it is not there yet."""
+        """Return the class path of its program, downloaded if missing."""
 
     @abstractmethod
     def _run(self, java: Path, class_path: Sequence[Path]) -> None:
         """Start the process, and return when it serves clients."""
 
     def _choose_port(self) -> None:
-        """Settle on the port: the one used before, the one asked for, or a free one."""
+        """Choose the port: the one used before, the requested one, or a free one."""
         if self._port_is_fixed:
             if not is_free(self.port):
-                hint = "stop the other program, or leave the port out and the next free one is taken"
+                hint = "stop the other program, or omit the port to use the next free one"
                 raise PortTaken(f"port {self.port} is taken by another program", hint=hint)
             return
         self.port = next_free(self.default_port)
         if self.port != self.default_port:
-            self._report(f"port {self.default_port} is taken, so {self.serving} listens on {self.port}")
+            self._report(f"port {self.default_port} is in use, so {self.serving} listens on {self.port}")
 
     def _serves(self, answers: Callable[[], bool], seconds: float) -> bool:
-        """Wait until it answers; return False when its process ends first, or time is over."""
+        """Wait until it answers; return False if its process ends first or the time is up."""
         assert self._process is not None
         deadline = time.monotonic() + seconds
         while self._process.is_running and time.monotonic() < deadline:
@@ -147,13 +147,13 @@ class JavaServer(ABC):
         return False
 
     def _failure(self) -> ConnectError:
-        """Return the error that tells why the process does not serve."""
+        """Return the error with the reason why the process does not serve."""
         assert self._process is not None
-        words = self._process.last_words()
-        fact = "did not answer in time" if self._process.is_running else f"ended with code {self._process.wait()}"
-        return self.unavailable(f"{self.title} {fact}; its last words:\n{words}", hint=f"see {self.log}")
+        lines = self._process.last_words()
+        fact = "did not answer in time" if self._process.is_running else f"exited with code {self._process.wait()}"
+        return self.unavailable(f"{self.title} {fact}; the last lines of its log:\n{lines}", hint=f"see {self.log}")
 
     def _forget(self) -> None:
-        """Give the directory back."""
+        """Forget the process and release the directory."""
         self._process = None
         self._directory.give_back()

@@ -1,4 +1,4 @@
-"""Runs one Java program that ends no later than the process that started it."""
+"""Runs a Java program that ends no later than the process that started it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api import ConnectError
 
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 _LOG_LIMIT = 5_000_000
-_LAST_WORDS = 20
+_LAST_LINES = 20
 _LOGGING = """\
 handlers=java.util.logging.FileHandler
 .level={level}
@@ -28,14 +28,14 @@ java.util.logging.SimpleFormatter.format=%1$tF %1$tT,%1$tL %4$s %3$s %5$s%6$s%n
 
 
 class BrokerUnavailable(ConnectError):
-    """The broker did not start, or ended by itself."""
+    """The broker did not start, or exited unexpectedly."""
 
     code = "environment.broker"
 
 
 @dataclass(frozen=True)
 class JavaProgram:
-    """What to run: `name` also names its files in `folder`, where the program's bounded log is written."""
+    """A Java program to run; `name` is also the name of its files in `folder`, such as its size-limited log."""
 
     name: str
     java: Path
@@ -54,12 +54,12 @@ class JavaProgram:
 
     @property
     def output(self) -> Path:
-        """Return the file that holds what the program and its JVM printed since the last start."""
+        """Return the file with the output of the program and its JVM since the last start."""
         return self.folder / f"{self.name}.out"
 
 
 class JavaProcess:
-    """A running JavaProgram: to be stopped, killed, waited for."""
+    """A running JavaProgram."""
 
     def __init__(self, program: JavaProgram) -> None:
         """Start the program; it gets SIGTERM when this process ends in any way."""
@@ -77,29 +77,29 @@ class JavaProcess:
         return self._process.poll() is None
 
     def stop(self, grace: float = 20.0) -> None:
-        """Ask the program to end, and kill it when it has not done so after `grace` seconds."""
+        """Terminate the program, and kill it if it has not exited after `grace` seconds."""
         stop_child(self._process, grace)
 
     def kill(self) -> None:
-        """End the program at once, as a power cut would."""
+        """Kill the program, like a power failure."""
         self._process.kill()
         self._process.wait()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end of the program and return its exit code."""
+        """Wait for the program to exit and return its exit code."""
         return self._process.wait(timeout)
 
     def last_words(self) -> str:
-        """Return the last lines of the output and the log, for a message about an unexpected end."""
+        """Return the last lines of the output and the log, for a message about an unexpected exit."""
         lines: list[str] = []
         for path in (self.program.output, self.program.log):
             if path.is_file():
-                lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_WORDS:]
+                lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]
         return "\n".join(lines)
 
 
 def _start(program: JavaProgram) -> subprocess.Popen[bytes]:
-    """Start the program with its output in a file that begins anew with each start."""
+    """Start the program with its output in a file that each start overwrites."""
     program.folder.mkdir(parents=True, exist_ok=True)
     command = [
         str(program.java),
@@ -122,7 +122,7 @@ def _start(program: JavaProgram) -> subprocess.Popen[bytes]:
 
 
 def _logging(program: JavaProgram) -> Path:
-    """Write the configuration of the program's log: two files, each of bounded size."""
+    """Write the configuration of the program's log, which has two files of limited size."""
     path = program.folder / f"{program.name}.logging"
     pattern = str(program.folder / f"{program.name}.log.%g")
     text = _LOGGING.format(level=program.log_level, pattern=pattern.replace("\\", "/"), limit=_LOG_LIMIT)
@@ -131,12 +131,12 @@ def _logging(program: JavaProgram) -> Path:
 
 
 def run_to_end(program: JavaProgram, timeout: float = 60.0) -> None:
-    """Run a program that ends by itself and raise with its last words when it does not end well."""
+    """Run a program to completion; raises BrokerUnavailable with its last output if it fails."""
     process = JavaProcess(program)
     try:
         code = process.wait(timeout)
     except subprocess.TimeoutExpired as error:
         process.kill()
-        raise BrokerUnavailable(f"{program.main_class} did not end within {timeout:.0f} s") from error
+        raise BrokerUnavailable(f"{program.main_class} did not exit within {timeout:.0f} s") from error
     if code:
-        raise BrokerUnavailable(f"{program.main_class} ended with code {code}:\n{process.last_words()}")
+        raise BrokerUnavailable(f"{program.main_class} exited with code {code}:\n{process.last_words()}")

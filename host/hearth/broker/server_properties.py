@@ -1,4 +1,4 @@
-"""The configuration of the broker: all on the loopback interface, nothing that grows for ever."""
+"""The configuration of the broker: loopback interface only, and limited disk space."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ _SINGLE_NODE = {
     "min.insync.replicas": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
-# A broker that was killed may register again once its old session is over: after 3 seconds rather than
-# Kafka's 9.
+# A killed broker can register again once its old session has expired: after 3 seconds instead of Kafka's 9.
 _FAST_RETURN = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "1000",
 }
-# The disk is bounded by size and never by age: records may carry timestamps of years ago, and a limit by
-# age would delete them within seconds. The check is frequent because a benchmark writes a gigabyte between
-# two of Kafka's own.
+# Retention is by size and never by age: records may have timestamps of years ago, and retention by age would delete
+# them within seconds. The check is frequent because a benchmark writes a gigabyte within Kafka's default interval.
 _BOUNDED_DISK = {
     "log.retention.ms": "-1",
     "log.segment.bytes": str(_SEGMENT_BYTES),
@@ -43,8 +41,7 @@ _BOUNDED_DISK = {
     "metadata.log.segment.bytes": str(8 << 20),
     "metadata.max.retention.bytes": str(32 << 20),
 }
-# Kafka's defaults are meant for a server: a cleaner buffer of 128 MB, a write to the metadata log twice a
-# second.
+# Kafka's defaults are for a server: a cleaner buffer of 128 MB, and a write to the metadata log twice a second.
 _SMALL_MACHINE = {
     "log.cleaner.dedupe.buffer.size": str(4 << 20),
     "num.network.threads": "2",

@@ -1,4 +1,4 @@
-"""Keeps programs that come as an archive in a cache of this user, unpacked: fetched once, whole or not there."""
+"""Caches unpacked program archives for this user: downloaded once, and complete or absent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _UNPACK_PREFIX = ".unpack-"
 
 
 def fetch_unpacked(lock: Path, title: str, cache: Path | None = None) -> Path:
-    """Return the directory with what is in the one archive of a lock, after fetching it where it is not there.
+    """Return the directory with the content of a lock's only archive, after downloading it if missing.
 
-    The archive itself is not kept. Safe to call from several processes at once: one fetches, the others wait.
+    The archive itself is not kept. Safe to call from several processes at once: one downloads, the others wait.
     """
     cache = cache_directory("programs") if cache is None else cache
     (archive,) = read_lock(lock)
@@ -33,13 +33,13 @@ def fetch_unpacked(lock: Path, title: str, cache: Path | None = None) -> Path:
 
 
 def _unpack(archive: Path, place: Path) -> None:
-    """Unpack beside the place, and rename: whatever has the name is whole."""
+    """Unpack into a temporary directory, then rename it: a directory of that name is complete."""
     for remains in place.parent.glob(f"{_UNPACK_PREFIX}*"):
         shutil.rmtree(remains, ignore_errors=True)
     with TemporaryDirectory(prefix=_UNPACK_PREFIX, dir=place.parent) as folder:
         whole = Path(folder) / "whole"
         with tarfile.open(archive) as tar:
-            # Its hash was checked; the filter, which not every Python 3.10 has, keeps newer ones from warning.
+            # The hash was checked; the filter, missing in early Python 3.10, avoids a warning in newer versions.
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
             tar.extractall(whole)  # noqa: S202
         os.replace(whole, place)

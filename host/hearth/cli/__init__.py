@@ -1,5 +1,5 @@
-"""The command line wires the other parts together and holds no logic of its own.
+"""The command line: wires the other packages together and holds no logic itself.
 
-Each command is a module (`..._command`) that `main` imports when it is called, so `hearth plugins list` never loads
-the REST API. `main` alone turns errors into a message, a hint and an exit code.
+Each command is a module (`..._command`) that `main` imports when the command is called, so `hearth plugins list` never
+loads the REST API. Only `main` turns errors into a message, a hint and an exit code.
 """

@@ -1,4 +1,4 @@
-"""`hearth broker` and `hearth registry`: a Kafka broker and a schema registry for this machine."""
+"""`hearth broker` and `hearth registry`: run a local Kafka broker or schema registry."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from hearth.foundation.user_file import state_directory
 
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; default 9092 or the next free one.")
-@click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory of the data.")
+@click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory for the data.")
 def broker(port: int | None, data_dir: Path | None) -> None:
-    """Run a Kafka broker of one node on 127.0.0.1 until Ctrl-C."""
+    """Run a single-node Kafka broker on 127.0.0.1 until Ctrl-C."""
     server = KafkaBroker(data_dir or state_directory("broker"), port, report=_say)
     code = _serve(
-        server, "Kafka", lambda: f"put bootstrap.servers={server.bootstrap_servers} into your worker's properties"
+        server, "Kafka", lambda: f"set bootstrap.servers={server.bootstrap_servers} in your worker's properties"
     )
     if code is not None:
-        raise BrokerUnavailable(f"the Kafka broker ended by itself with code {code}", hint=f"see {server.log}")
+        raise BrokerUnavailable(f"the Kafka broker exited with code {code}", hint=f"see {server.log}")
 
 
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; default 8081 or the next free one.")
-@click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory of the data.")
+@click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory for the data.")
 def registry(port: int | None, data_dir: Path | None) -> None:
     """Run a schema registry on 127.0.0.1 until Ctrl-C."""
     server = ApicurioRegistry(data_dir or state_directory("registry"), port, report=_say)
     key = "value.converter.schema.registry.url"
-    code = _serve(server, "the registry", lambda: f"put {key}={server.url} beside a converter that needs one")
+    code = _serve(server, "the registry", lambda: f"set {key}={server.url} for a converter that needs a registry")
     if code is not None:
-        raise RegistryUnavailable(f"the schema registry ended by itself with code {code}", hint=f"see {server.log}")
+        raise RegistryUnavailable(f"the schema registry exited with code {code}", hint=f"see {server.log}")
 
 
 def _serve(server: KafkaBroker | ApicurioRegistry, name: str, next_step: Callable[[], str]) -> int | None:
-    """Run a server until Ctrl-C, and return its exit code where it ended by itself."""
+    """Run a server until Ctrl-C; return its exit code if it exits before that."""
     with terminate_as_interrupt():
         try:
             server.start()

@@ -1,4 +1,4 @@
-"""`hearth bundle`: making and checking what goes into plugin.path."""
+"""`hearth bundle`: create, check, sign and install bundles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCAFFOLDS = ("source", "sink", "transformation", "converter")
 
 @click.group()
 def bundle() -> None:
-    """Make bundles and check them; put them into plugin.path and take them away."""
+    """Create, check, sign, install and remove bundles."""
     signal.signal(signal.SIGTERM, _leave)
 
 
@@ -37,21 +37,19 @@ for each in install_command.COMMANDS:
 
 @bundle.command()
 @click.argument("project", metavar="NAME", type=click.Path(path_type=Path))
-@click.option("--type", "type_", type=click.Choice(SCAFFOLDS), required=True, help="What kind of plugin it has.")
-@click.option(
-    "--package", default="com.example", show_default=True, help="What the name begins with that configurations use."
-)
+@click.option("--type", "type_", type=click.Choice(SCAFFOLDS), required=True, help="Type of the plugin.")
+@click.option("--package", default="com.example", show_default=True, help="Package prefix of the plugin's class name.")
 @click.option(
     "--form",
     type=click.Choice(("records", "columns")),
     default="records",
     show_default=True,
-    help="What a source or sink works on to begin with: one record after the other, or tables of Arrow.",
+    help="Whether a source or sink works on single records or on Arrow tables.",
 )
 def new(project: Path, type_: str, package: str, form: str) -> None:
-    """Begin a project in the directory NAME: one plugin that builds, passes its tests and runs, to be changed.
+    """Create a project in the directory NAME: a plugin that builds, passes its tests and runs, ready to edit.
 
-    Prints the files, of which README.md has the next steps. Nothing that is there is overwritten.
+    Prints the files; README.md has the next steps. Existing files are not overwritten.
     """
     from hearth.discovery import PluginType
     from hearth.packaging.scaffold import scaffold
@@ -67,22 +65,22 @@ def new(project: Path, type_: str, package: str, form: str) -> None:
     "--output",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="Directory to write to, made if it is not there; or the bundle's own path, ending with .zip.",
+    help="Directory to write to, created if missing; or the path of the bundle, ending with .zip.",
 )
 @click.option(
     "--find-links",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory of wheels to take dependencies from; may be given several times.",
+    help="A directory of wheels to use as dependencies; may be given several times.",
 )
-@click.option("--offline", is_flag=True, help="Use nothing but the directories of --find-links.")
-@click.option("--python", "pythons", metavar="3.X", multiple=True, help="Bring wheels for that Python, too.")
+@click.option("--offline", is_flag=True, help="Use only the directories of --find-links, not the package index.")
+@click.option("--python", "pythons", metavar="3.X", multiple=True, help="Also include wheels for that Python.")
 @click.option(
     "--platform",
     "platforms",
     multiple=True,
     type=click.Choice(PLATFORMS),
-    help="Bring wheels for that platform, too; both may be given several times.",
+    help="Also include wheels for that platform; both may be given several times.",
 )
 def pack(
     project: Path,
@@ -92,11 +90,11 @@ def pack(
     pythons: tuple[str, ...],
     platforms: tuple[str, ...],
 ) -> None:
-    """Make a bundle of PROJECT: its wheel, the wheels it needs, their hashes and licences, in one zip file.
+    """Pack PROJECT into a bundle: its wheel, the wheels it needs, their hashes and licences, in one zip file.
 
-    PROJECT is the directory of a Python project, whatever builds it, or a source distribution. The plugins are
-    described in a process of their own, so that listing and describing need not run them later. Prints the path of
-    the bundle. Equal sources and dependencies give equal bytes.
+    PROJECT is the directory of a Python project, with any build backend, or a source distribution. A separate process
+    describes the plugins, so that `plugins list` and `plugins describe` need not run them later. Prints the path of
+    the bundle. The same sources and dependencies give the same bytes.
     """
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack as make
@@ -113,7 +111,7 @@ def pack(
     "config_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A connector's configuration, properties or JSON; that connector is run in memory as well.",
+    help="A connector's configuration, properties or JSON; also runs that connector in memory.",
 )
 @click.option(
     "--signature",
@@ -121,16 +119,16 @@ def pack(
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A public key, or a Sigstore identity in JSON; one of those that are given has to have signed it.",
+    help="A public key, or a Sigstore identity in JSON; at least one of those given must have signed the bundle.",
 )
 @json_option
 def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Path, ...], as_json: bool) -> int:
-    """Check each BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions, rules.
+    """Check each BUNDLE in a separate environment: structure, hashes, API, licences, imports, definitions, rules.
 
-    The rules are those of hearth_api.testing. Without --config those are tried that need no settings. With --json
-    standard output is one array with an object for each bundle.
+    The rules are those of hearth_api.testing. Without --config, only rules that need no settings are tested. With
+    --json, standard output is one array with an object for each bundle.
 
-    Exit code 0: all is well; 2: the bundle is bad; 3: this machine cannot run it.
+    Exit code 0: all checks passed; 2: the bundle is bad; 3: this machine cannot run it.
     """
     from hearth.packaging.verify import verify as check
 
@@ -150,7 +148,7 @@ def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Pa
 @bundle.command()
 @click.argument("path", metavar="KEY", type=click.Path(path_type=Path))
 def key(path: Path) -> None:
-    """Make a pair of keys to sign with: KEY, to be kept from others, and KEY.pub, for whoever trusts its owner."""
+    """Create a key pair for signing: the private KEY, and KEY.pub for those who verify."""
     from hearth.packaging.sign import new_key
 
     click.echo(new_key(path))
@@ -165,7 +163,7 @@ def key(path: Path) -> None:
     "made",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Take what another program has signed: the file hearth-bundle.json of BUNDLE.",
+    help="Add a signature that another program has made of the file hearth-bundle.json of BUNDLE.",
 )
 @click.option(
     "--trust-config",
@@ -175,24 +173,24 @@ def key(path: Path) -> None:
     help="The ClientTrustConfig of a Sigstore other than the public one.",
 )
 def sign(location: Path, key_file: Path | None, sigstore: bool, made: Path | None, config_file: Path | None) -> None:
-    """Sign BUNDLE, a packed one, with a key of Ed25519 in PEM, or through Sigstore; other signatures stay.
+    """Sign a packed BUNDLE with an Ed25519 key in PEM, or through Sigstore; keep its other signatures.
 
-    It stays one file. `verify --signature KEY.pub` tells whether it is as it was signed.
+    The signature is stored in the bundle. `verify --signature KEY.pub` checks it.
     """
     from hearth.packaging.sign import sign as make
     from hearth.packaging.sign import sign_with_sigstore
 
     if (key_file is not None) + sigstore + (made is not None) != 1:
-        raise click.UsageError("one of --key, --sigstore and --sigstore-bundle says who signs")
+        raise click.UsageError("give exactly one of --key, --sigstore and --sigstore-bundle")
     if key_file is not None:
         click.echo(printable(f"{location} is signed by {make(location, key_file)}"))
         return
     identity, issuer = sign_with_sigstore(location, config_file, made)
-    click.echo(printable(f"{location} is signed by {identity}, says {issuer}"))
+    click.echo(printable(f"{location} is signed by {identity}, according to {issuer}"))
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End as an exception does, so that what was made for the command alone is removed."""
+    """Exit by raising an exception, so that temporary files of the command are removed."""
     unwind(frame, SystemExit, 128 + number)
 
 

@@ -1,4 +1,4 @@
-"""Files of connector configurations, in the three forms `connect-standalone` takes."""
+"""Connector configuration files, in the three formats that `connect-standalone` accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class ConnectorFile:
-    """A connector to create at the start."""
+    """A connector to create when the host starts."""
 
     path: Path
     name: str
@@ -30,9 +30,9 @@ class ConnectorFile:
 
 
 def read_connector_file(path: Path) -> ConnectorFile:
-    """Return what a file says: a JSON map of texts, a JSON object with `name` and `config`, or Java properties.
+    """Read a file: a JSON map of strings, a JSON object with `name` and `config`, or Java properties.
 
-    Raises ConfigError, with the file's name, for one that cannot be read or has no name for its connector.
+    Raises ConfigError, with the file's name, if the file cannot be read or does not name its connector.
     """
     try:
         data = path.read_bytes()
@@ -53,7 +53,7 @@ def _from_json(path: Path, data: bytes) -> ConnectorFile:
         document = json.loads(data, parse_int=str, parse_float=str)
     except ValueError as error:
         raise ConfigError(
-            f"{path} is not valid JSON: {error}", code="connector_file.json", hint="mend it there"
+            f"{path} is not valid JSON: {error}", code="connector_file.json", hint="correct the file"
         ) from error
     if not isinstance(document.get("config"), dict):
         config = _texts(path, document)
@@ -85,9 +85,9 @@ def _texts(path: Path, members: Mapping[str, Any]) -> dict[str, str]:
     for key, value in members.items():
         if isinstance(value, (dict, list)) or value is None:
             raise ConfigError(
-                f"{path}: the value of {key!r} is {json.dumps(value)}, expected is text, a number, true or false",
+                f"{path}: the value of {key!r} is {json.dumps(value)}, expected a string, a number, true or false",
                 code="connector_file.value",
-                hint="lists are written as one text with commas",
+                hint="write a list as one string, separated by commas",
             )
         config[key] = json.dumps(value) if isinstance(value, bool) else value
     return config
@@ -98,7 +98,7 @@ def _target(path: Path, state: Any) -> TargetState | None:
         return None
     if str(state).upper() not in _STATES:
         raise ConfigError(
-            f"{path}: initial_state is {state!r}, expected is one of {', '.join(_STATES)}",
+            f"{path}: initial_state is {state!r}, expected one of {', '.join(_STATES)}",
             code="connector_file.state",
         )
     return _STATES[str(state).upper()]

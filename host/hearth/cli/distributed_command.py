@@ -1,4 +1,4 @@
-"""`hearth distributed`: a host that works with others in a cluster, as `connect-distributed` does."""
+"""`hearth distributed`: run a host of a cluster, as `connect-distributed` does."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ DISTRIBUTED = Mode(
     DistributedConfig,
     logging.getLogger("hearth.distributed"),
     foreign=("offset.storage.file.filename",),
-    other="a key of connect-standalone, and this host keeps offsets in a topic",
-    hint="this is a file of connect-standalone, and this host is one of a cluster: `hearth standalone` takes it",
+    other="this is a key of connect-standalone; a distributed host keeps offsets in a topic",
+    hint="this is a file for connect-standalone: use `hearth standalone`, or write one for a distributed host",
     idle=DistributedConfig.idle_keys,
 )
 
 
 @click.command()
 @click.argument("worker", metavar="WORKER.properties", type=click.Path(path_type=Path))
-@click.option("--free-port", is_flag=True, help="Where a port of the listeners is taken, use the next free one.")
+@click.option("--free-port", is_flag=True, help="If a listener's port is in use, use the next free one.")
 @log_options
 def distributed(worker: Path, free_port: bool, **log_as: Any) -> None:
-    """Run a host of a cluster until it is told to stop.
+    """Run a host of a cluster until a signal stops it.
 
-    WORKER.properties holds the settings of the host: those of Kafka Connect's distributed worker, and any spark.*
-    key. All hosts that name one group.id and one Kafka cluster stand in for each other; connectors are created over
-    the REST API of any of them.
+    WORKER.properties holds the host's settings: those of Kafka Connect's distributed worker, and any spark.* key.
+    Hosts with the same group.id and the same Kafka cluster form one Connect cluster and take over from each other.
+    Create connectors over the REST API of any of them.
     """
     interrupt_on_signals()
     begin(**log_as)

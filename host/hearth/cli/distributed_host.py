@@ -1,4 +1,4 @@
-"""A host that works with others: what it remembers is in Kafka, and it leads when it is its turn."""
+"""A host of a cluster: keeps its state in Kafka topics, and leads when the group elects it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from hearth.storage.topic_store import TopicStores
 from hearth_api import ConnectError
 
 LONGEST_HEARTBEAT_MS = 500
-"""How often a host says at least that it is there: that is how it hears that there is something to hand over."""
+"""Upper limit of the heartbeat interval: a host learns from heartbeat responses that the group is rebalancing."""
 
 
 LEADER_SECONDS, LOOK_SECONDS = 10.0, 0.1
-"""How long a host that starts waits at most until somebody leads, and how often it looks."""
+"""How long a starting host waits for the cluster to have a leader, and how often it checks."""
 
 
 class DistributedHost(Host):
-    """One host of a cluster, whose file is that of `connect-distributed`."""
+    """One host of a cluster, configured by a properties file for `connect-distributed`."""
 
     def __init__(self, worker: DistributedConfig, say: Callable[[str], None], free_port: bool = False) -> None:
         super().__init__(worker, say, free_port)
@@ -52,10 +52,10 @@ class DistributedHost(Host):
         self._leader_services: LeaderServices
 
     def _claim(self) -> None:
-        """Claim nothing: what is in Kafka is for the group to share out."""
+        """Claim nothing: the group coordinates access to the state in Kafka."""
 
     def _warm(self, launcher: SparkLauncher) -> None:
-        """Start Spark at once where nobody else could use what it takes; a cluster's cores are for who leads."""
+        """Start a local Spark at once; on a Spark cluster only prepare it, as its cores are for the leading host."""
         self._launcher, self._application = launcher, launcher.application
         launcher.start() if is_local(self._application.settings) else self._application.prepare()
 
@@ -113,7 +113,7 @@ class DistributedHost(Host):
         rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
 
         def lead(term: int) -> None:
-            # Java's workers count from the first member of their group on, and statuses go by who has counted further.
+            # Java's workers use their group's generation, and the status with the higher generation wins.
             leader_services.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(application.settings):
                 launcher.start(self._term(self._topics.followed))
@@ -123,11 +123,11 @@ class DistributedHost(Host):
         def follow() -> None:
             rotation.end()
             if not is_local(application.settings):
-                application.begin_stop()  # its master may know it no more, and another would take what is needed
+                application.begin_stop()  # frees its cores for the next leader, even if its master has lost it
             reconciler.follow(is_followed=self._is_followed())
             if is_local(application.settings):
                 return
-            if self._is_leaving:  # whoever leads next ends what is left of it, and does not wait for its JVM
+            if self._is_leaving:  # the next leader ends what remains, and need not wait for this JVM
                 ending = threading.Thread(target=launcher.stop, name="spark-stop", daemon=True)
                 ending.start()
                 self._stops.insert(0, ending.join)
@@ -137,7 +137,7 @@ class DistributedHost(Host):
 
         self._leadership = Leadership(self._topics, lead, follow)
         self._leader_watch = LeaderWatch(self._group)
-        # In this order from the last: what runs here ends, then another host may lead, and only then is this one away.
+        # Run from the last to the first: tasks here end, then another host may lead, and only then this one leaves.
         self._stops += [self._group.leave, self._leader_watch.close, self._leave]
         self._leadership.start()
         self._group.look_at_members()
@@ -157,7 +157,7 @@ class DistributedHost(Host):
         self._await_leader()
 
     def _join_when_warm(self) -> None:
-        """Join the group in which another host leads when this one could lead as well, or is needed."""
+        """Join the group once this host is warm enough to lead, or once no other host leads."""
         wait_until_warm(lambda: self._application.is_warm, self._is_led)
         try:
             if not self._is_leaving:
@@ -166,7 +166,7 @@ class DistributedHost(Host):
             self._fail(error)
 
     def _is_led(self) -> bool:
-        """Return whether another host leads, and is there, and this one wants to join."""
+        """Return whether another host leads and is reachable, and this one is not leaving."""
         url = self._leader_url()
         if self._is_leaving or url is None:
             return False
@@ -177,7 +177,7 @@ class DistributedHost(Host):
         return True
 
     def _is_followed(self) -> bool:
-        """Return whether another host leads when this one does no more, as far as its group is known."""
+        """Return whether another host can lead after this one; False if the group cannot be read."""
         if not self._is_leaving:
             return True
         try:
@@ -196,7 +196,7 @@ class DistributedHost(Host):
         self._leadership.leave()
 
     def _await_leader(self) -> None:
-        """Give whoever is to lead a moment, so that who finds this host ready can ask for something."""
+        """Wait briefly until a host leads, so that requests succeed once this host reports ready."""
         deadline = time.monotonic() + LEADER_SECONDS
         while time.monotonic() < deadline and not self.herder.reconciler.leads and self._leader_url() is None:
             time.sleep(LOOK_SECONDS)

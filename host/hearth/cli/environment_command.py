@@ -1,4 +1,4 @@
-"""`hearth environments`: what was built for bundles on this machine, and what of it nobody needs."""
+"""`hearth environments`: list the environments built for bundles on this machine, and remove unused ones."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _UNITS = ("B", "kB", "MB", "GB")
 
 @click.group()
 def environments() -> None:
-    """List the environments of bundles, or remove those that nobody needs."""
+    """List the environments of bundles, or remove unused ones."""
 
 
 @environments.command(name="list")
 @json_option
 def list_(as_json: bool) -> None:
-    """Print every environment: its size, for which bundles it was built, and whether it is in use.
+    """Print every environment: its size, the bundles it was built for, and its state.
 
-    An environment is shared by bundles with equal locks. One that is needed is that of a bundle which lies where it
-    did; one that runs is that of a process of this machine.
+    Bundles with equal locks share an environment. The state is "running" while a process of this machine uses it,
+    "needed" while one of its bundles is still where it was, and otherwise "unused".
     """
     _echo(_inventory().all(), as_json)
 
@@ -40,15 +40,15 @@ def list_(as_json: bool) -> None:
     type=click.FloatRange(min=0),
     default=UNUSED_DAYS,
     show_default=True,
-    help="Keep what a bundle was given within so many days.",
+    help="Keep environments that a bundle used within this number of days.",
 )
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @json_option
 def prune(days: float, dry_run: bool, as_json: bool) -> None:
-    """Remove environments whose bundles are gone or have another one by now, and in which no process runs.
+    """Remove environments that no process uses and whose bundles are gone or use another one.
 
-    What is needed after all is built again. Prints what was removed. Where executors of other machines run from this
-    directory, on a disk they share, name more days than their tasks are old.
+    An environment that is needed later is built again. Prints what was removed. If executors of other machines use
+    this directory on a shared disk, set --days higher than the age of their oldest task.
     """
     found = _inventory().prune(days, dry_run)
     _echo(found, as_json)
@@ -99,7 +99,7 @@ def _state(each: KnownEnvironment) -> str:
 
 
 def _shown(size: float) -> str:
-    """Return a number of bytes in few digits."""
+    """Format a number of bytes with its unit."""
     for unit in _UNITS[:-1]:
         if size < 1000:
             return f"{size:.0f} {unit}"

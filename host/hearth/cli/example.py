@@ -1,4 +1,4 @@
-"""What the quickstart shows: two connectors, and what their lines travel as."""
+"""Examples for the quickstart: two connectors and the converters between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 @dataclass(frozen=True)
 class Example:
-    """A source and a sink of the same lines, with their names."""
+    """A source and a sink connector of the same lines, with their names."""
 
     source_name: str
     source: dict[str, str]
@@ -21,11 +21,11 @@ class Example:
 
     @property
     def connectors(self) -> dict[str, dict[str, str]]:
-        """Return both configurations by their names."""
+        """Return both configurations by connector name."""
         return {self.source_name: self.source, self.sink_name: self.sink}
 
     def converters(self, registry: str | None) -> dict[str, str]:
-        """Return the keys of a worker for what lines travel as; ``registry`` is where Avro's schemas are kept."""
+        """Return the worker's converter keys: JSON, or Avro when ``registry`` is the address of a schema registry."""
         if registry is None:
             value = {"value.converter": JSON_CONVERTER, "value.converter.schemas.enable": "true"}
         else:
@@ -49,7 +49,7 @@ LINES = Example(
         "topics": "connect-test",
     },
 )
-"""The configurations of Kafka's own quickstart, as they are."""
+"""The configurations of Kafka's own quickstart, unchanged."""
 
 AVRO = Example(
     "local-avro-source",
@@ -76,4 +76,4 @@ AVRO = Example(
     },
     is_avro=True,
 )
-"""The same lines as records of Avro, each a field of one, which the sink takes out again."""
+"""The same lines as Avro records: the source wraps each line in a field, the sink extracts it."""

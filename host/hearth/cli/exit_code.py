@@ -1,4 +1,4 @@
-"""What a command tells its caller by its end."""
+"""Exit codes of the commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth_api import ConfigError, ConnectError, NotFoundError
 
 
 class ExitCode(IntEnum):
-    """How a command went; printed it is its number, as such enumerations are from Python 3.11 on."""
+    """The exit code of a command; prints as its number, as ``IntEnum`` does from Python 3.11 on."""
 
     __str__ = int.__repr__
 
@@ -25,11 +25,11 @@ EXIT_CODES: Sequence[tuple[type[ConnectError], ExitCode]] = (
     (NotFoundError, ExitCode.BAD_INPUT),
     (ConnectError, ExitCode.RUNTIME),
 )
-"""First match wins; a code that begins with "environment." is about the machine, whatever the class."""
+"""The first match wins; an error code that starts with "environment." is about the machine, whatever the class."""
 
 
 def exit_code(error: ConnectError) -> ExitCode:
-    """Return the exit code that belongs to an error."""
+    """Return the exit code for an error."""
     if error.code.startswith("environment."):
         return ExitCode.ENVIRONMENT
     return next(code for kind, code in EXIT_CODES if isinstance(error, kind))

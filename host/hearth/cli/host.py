@@ -1,4 +1,4 @@
-"""A host: all its parts, put together, started and stopped in order; and one that works alone."""
+"""A host: builds, starts and stops all its parts in order; and the standalone host."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HEAR_SECONDS = 1.0
-"""How long a signal may go unheard that comes as the main thread begins to wait, or that another thread is given."""
+"""Interval of the main thread's wait: bounds the delay of a signal that arrives just before the wait starts, or on
+another thread."""
 
 KAFKA_VERSION, KAFKA_COMMIT = "4.3.1", "26b251a451ce941d"
-"""What the root of the REST API answers: clients look for the Kafka Connect whose API this is."""
+"""What the REST API's root returns: the Kafka Connect version whose API this is, for clients that check it."""
 
 
 class SparkFailed(ConnectError):
@@ -76,7 +77,7 @@ class SparkFailed(ConnectError):
 
 @dataclass(frozen=True)
 class Stores:
-    """What a host remembers, by which its mode differs from others."""
+    """The stores of a host; they depend on its mode."""
 
     configs: ConfigStore
     statuses: StatusStore
@@ -84,10 +85,10 @@ class Stores:
 
 
 class Host(ABC):
-    """One host, whose mode says where it keeps what it remembers, and when it leads.
+    """One host; its mode decides where it keeps its state and when it leads.
 
-    What takes a while begins early and side by side: reading plugins, asking for the cluster's id, and starting Spark,
-    as soon as little stands against this host: its ports are its own, and its plugins are there.
+    Slow steps start early and run in parallel: reading plugins, looking up the cluster's id, and starting Spark as
+    soon as the likeliest errors are ruled out: the ports are bound and the plugins exist.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Host(ABC):
         free_port: bool = False,
         launcher: SparkLauncher | None = None,
     ) -> None:
-        """A ``launcher`` may be preparing Spark already; who has made it stops it, whatever comes of this host."""
+        """Use ``launcher`` if given: it may be preparing Spark already, and its creator has to stop it in any case."""
         self._worker = worker
         self._say = say
         self._free_port = free_port
@@ -110,7 +111,7 @@ class Host(ABC):
         self.herder: Herder
 
     def start(self) -> None:
-        """Start everything; the REST API answers when this returns, Spark goes on warming up."""
+        """Start everything; when this returns the REST API answers, while Spark may still be warming up."""
         worker = self._worker
         raise_limit()
         trust = trust_of(worker.originals)
@@ -177,7 +178,7 @@ class Host(ABC):
         )  # fmt: skip
         server = RestServer(app, listeners, new_admin_app(worker, share))
         link.start()
-        # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
+        # Spark stops before the links to its tasks; where the host failed before this line, it stops last.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]
         self._begin(leader_services)
         server.start()
@@ -187,52 +188,52 @@ class Host(ABC):
 
     @abstractmethod
     def _claim(self) -> None:
-        """Make sure that no other host works with what is this one's alone; raises ConnectError."""
+        """Ensure that no other host uses the same local state; raises ConnectError."""
 
     def _warm(self, launcher: SparkLauncher) -> None:
-        """Let Spark start, or leave it until this host leads."""
+        """Start Spark now, or leave it until this host leads."""
         launcher.start()
 
     @abstractmethod
     def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
-        """Return the stores, read to their end."""
+        """Return the stores, read to the end."""
 
     @abstractmethod
     def _new_forwarder(self) -> Forwarder | None:
-        """Return what passes requests on to other hosts, None where there is no other."""
+        """Return the forwarder of requests to other hosts, or None in standalone mode."""
 
     def _new_signatures(self) -> SignatureCheck | None:
-        """Return what lets in requests of other workers, None where there are none."""
+        """Return the check of signed requests from other workers, or None in standalone mode."""
         return None
 
     def _share_level(self, namespace: str, level: str) -> None:
-        """Set the level of a logger on all hosts that work with this one."""
+        """Set the level of a logger on all hosts of the cluster."""
         levels.set(namespace, level)
 
     @abstractmethod
     def _begin(self, leader_services: LeaderServices) -> None:
-        """Lead, now or as soon as it is this host's turn; everything but the REST server has started."""
+        """Lead now, or once this host is elected; everything but the REST server has started."""
 
     def wait(self) -> None:
-        """Wait for ever, or until a signal interrupts; raises ConnectError when this host can do nothing any more."""
+        """Wait until a signal interrupts; raises ConnectError when the host has failed."""
         while not self._failed.wait(HEAR_SECONDS):
             pass
-        assert self._failure is not None, "it comes first"
+        assert self._failure is not None, "_fail sets it first"
         raise self._failure
 
     def stop(self) -> None:
-        """Stop everything that was started, the last first: no request comes in while tasks drain."""
+        """Stop everything that was started, in reverse order: no request is accepted while tasks drain."""
         if self._stops:
-            log.info("the host stops")
+            log.info("stopping the host")
         while self._stops:
             stop = self._stops.pop()
             try:
                 stop()
             except Exception:
-                log.exception("a part of the host did not stop as it should")
+                log.exception("a part of the host did not stop cleanly")
 
     def _open_extensions(self, directory: PluginDirectory, cluster_id: str) -> Extensions | None:
-        """Load the REST extensions; a worker without any does not even load what loads them."""
+        """Load the REST extensions, and the modules for them only if the worker has any."""
         if not self._worker.rest_extension_classes:
             return None
         from hearth.herder.cluster_state import HerderClusterState
@@ -247,7 +248,7 @@ class Host(ABC):
         self._failed.set()
 
     def _fail_without_spark(self, reason: str) -> None:
-        self._fail(SparkFailed(reason, hint="the lines above it say more; check Java and the spark.* keys"))
+        self._fail(SparkFailed(reason, hint="see the lines above; check Java and the spark.* keys"))
 
     def _warn_of_clients(self) -> None:
         for text in of_other_clients(self._worker.originals):
@@ -260,7 +261,7 @@ class Host(ABC):
 
 
 class StandaloneHost(Host):
-    """One host that works alone, with an offset file of its own, and leads from the start."""
+    """A host that works alone with its own offset file, and leads from the start."""
 
     def __init__(
         self,
@@ -287,7 +288,7 @@ class StandaloneHost(Host):
 
 
 def _in_background(job: Callable[[], T]) -> Future[T]:
-    """Do something on a thread of its own; that of a pool would be awaited for ever where a signal interrupts this."""
+    """Run a job on a new thread; a pool would wait for the job even when a signal interrupts the start."""
     future: Future[T] = Future()
     threading.Thread(target=fulfil, args=[future, job], name="start").start()
     return future

@@ -1,4 +1,4 @@
-"""A host from its start to its end, as its command runs it: connectors of files, an orderly end."""
+"""Runs a host for a command: starts it, creates connectors from files, stops it in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
-    """Start a host, create the connectors of the files, and stop everything in order at the end."""
+    """Start a host, create the connectors of the files, wait, and stop everything in order."""
     try:
         host.start()
         for file in files:
@@ -27,7 +27,7 @@ def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
 
 
 def create(host: Host, file: ConnectorFile) -> None:
-    """Create a connector; what is wrong with it ends the host, as in Kafka Connect."""
+    """Create a connector; an error ends the host, as in Kafka Connect."""
     try:
         host.herder.put(file.name, file.config, file.target, replace=False).result()
     except ConnectError as error:

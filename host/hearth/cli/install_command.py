@@ -1,4 +1,4 @@
-"""`hearth bundle install` and its like: the bundles of a directory of plugin.path, put there and taken away."""
+"""`hearth bundle install` and related commands: change and inspect the bundles of a plugin.path directory."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ _folder = click.option(
     "folder",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The directory of plugin.path; default: where a worker looks that has no such key.",
+    help="The plugin.path directory to use; default: the one of a worker without plugin.path.",
 )
 _index = click.option(
     "--index",
     "indexes",
     metavar="DIR|URL",
     multiple=True,
-    help="A directory of bundles to look for names in, here or at an address; may be given several times, else those "
-    "in HEARTH_INDEX.",
+    help="A local directory or URL of bundles to look up names in; may be given several times; default: HEARTH_INDEX.",
 )
 _DONE = {
     "install": "installed {name} {after} in {location}",
@@ -46,46 +45,46 @@ _DONE = {
 
 
 def _changing(command: F) -> F:
-    """Give a command the options of those that change a directory."""
-    dry_run = click.option("--dry-run", is_flag=True, help="Look at everything, tell what would be done, do nothing.")
+    """Add the options of commands that change a directory."""
+    dry_run = click.option("--dry-run", is_flag=True, help="Check everything and print the change without making it.")
     return _folder(dry_run(json_option(command)))
 
 
 def _sourced(command: F) -> F:
-    """Give a command the argument that names a bundle to be had, and the options that say from where."""
+    """Add the argument that names a bundle, and the options for where to get it."""
     links = click.option(
         "--find-links",
         multiple=True,
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A directory of wheels, beside the package index; may be given several times.",
+        help="A directory of wheels to use in addition to the package index; may be given several times.",
     )
-    offline = click.option("--offline", is_flag=True, help="Do without the package index.")
-    sha256 = click.option("--sha256", metavar="HEX", help="What the file has to hash to.")
+    offline = click.option("--offline", is_flag=True, help="Do not use the package index.")
+    sha256 = click.option("--sha256", metavar="HEX", help="Expected SHA-256 of the file.")
     return click.argument("text", metavar="FILE|URL|NAME")(_index(links(offline(sha256(command)))))
 
 
 @click.command()
 @_sourced
-@click.option("--beside", is_flag=True, help="Let other versions of the bundle stay, for connectors that name them.")
+@click.option("--beside", is_flag=True, help="Keep other versions of the bundle, for connectors that name them.")
 @_changing
 def install(beside: bool, folder: Path | None, dry_run: bool, as_json: bool, **source: Any) -> None:
-    """Put a bundle into plugin.path: a FILE or directory of any form, what a URL leads to, or NAME.
+    """Install a bundle into plugin.path from a FILE or directory, a URL, or by NAME.
 
-    NAME may say a version, as orders==1.2 or orders>=1. It is looked for in the directories of --index; without any it
-    is a package of the package index, which is packed with what it needs. The environment is built first, so what
-    cannot run here is not installed.
+    NAME may have a version, such as orders==1.2 or orders>=1. It is looked up in the directories of --index; without
+    any, it is a package of the package index, which is packed with its dependencies. The environment is built first,
+    so a bundle that cannot run here is not installed.
     """
     _act(folder, dry_run, as_json, source, lambda installed, path: installed.install(path, beside))
 
 
 @click.command()
 @_sourced
-@click.option("--version", "old", metavar="VERSION", help="Which version goes, where several are installed.")
+@click.option("--version", "old", metavar="VERSION", help="The version to replace, if several are installed.")
 @_changing
 def upgrade(old: str | None, folder: Path | None, dry_run: bool, as_json: bool, **source: Any) -> None:
-    """Exchange a bundle of plugin.path for another version of it, in one step; `rollback` undoes that.
+    """Replace a bundle of plugin.path with another version in one step; `rollback` undoes it.
 
-    Where it comes from is told by `install --help`. Tasks that run go on with the old one until they are started anew.
+    `install --help` explains the argument. Running tasks keep the old version until they restart.
     """
     _act(folder, dry_run, as_json, source, lambda installed, path: installed.upgrade(path, old))
 
@@ -94,7 +93,7 @@ def upgrade(old: str | None, folder: Path | None, dry_run: bool, as_json: bool, 
 @click.argument("name", metavar="NAME[==VERSION]")
 @_changing
 def remove(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Take a bundle out of plugin.path; `rollback` brings it back."""
+    """Remove a bundle from plugin.path; `rollback` restores it."""
     plain, _, version = name.partition("==")
     _echo(_installed(folder, dry_run).remove(plain, version or None), dry_run, as_json)
 
@@ -103,7 +102,7 @@ def remove(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> None
 @click.argument("name")
 @_changing
 def rollback(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Bring back the version of a bundle that was there before; again: the one before that."""
+    """Restore the previous version of a bundle; repeat the command to go back further."""
     _echo(_installed(folder, dry_run).rollback(name), dry_run, as_json)
 
 
@@ -111,7 +110,7 @@ def rollback(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> No
 @_folder
 @json_option
 def list_(folder: Path | None, as_json: bool) -> None:
-    """Print the bundles of plugin.path, and which earlier versions are kept for a rollback."""
+    """Print the bundles of plugin.path, and the earlier versions kept for a rollback."""
     installed = _installed(folder)
     rows = [
         {**_row(each), "earlier": [old.version for old in installed.earlier(each.name)]} for each in installed.all()
@@ -127,16 +126,16 @@ def list_(folder: Path | None, as_json: bool) -> None:
 @_index
 @json_option
 def search(text: str, indexes: tuple[str, ...], as_json: bool) -> None:
-    """Print the bundles of an index whose name, or the class of one of whose plugins, holds TEXT.
+    """Print the bundles of an index whose name or plugin class contains TEXT.
 
-    A package index is not searched: it has a list of a million names, and says of none whether it is a plugin.
+    A package index is not searched: it lists a million names without telling which are plugins.
     """
     from hearth.packaging.bundle_index import VARIABLE, named_indexes
     from hearth.packaging.bundle_index import search as find
 
     if not (named := named_indexes(indexes)):
-        hint = f"name a directory of bundles, or the address of one, by --index or {VARIABLE}"
-        raise ConfigError("no index is named", hint=hint)
+        hint = f"pass a directory of bundles or its URL with --index, or set {VARIABLE}"
+        raise ConfigError("no index is given", hint=hint)
     names = ("name", "version", "plugins", "location")
     rows = [{each: getattr(offer, each) for each in names} for offer in find(text, named)]
     if as_json:
@@ -148,9 +147,9 @@ def search(text: str, indexes: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def index(folder: Path) -> None:
-    """Write a list of the bundles of DIR there, so that a web server that has its files is an index.
+    """Write a list of the bundles of DIR into DIR, so that a web server of its files serves as an index.
 
-    Prints the path of the list. It has the SHA-256 of each bundle, so only the list has to come over https.
+    Prints the path of the list. The list has the SHA-256 of each bundle, so only the list needs https.
     """
     from hearth.packaging.bundle_index import bundles_in
     from hearth.packaging.index_file import write_index
@@ -163,9 +162,9 @@ def index(folder: Path) -> None:
 @_folder
 @json_option
 def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
-    """Print what a bundle holds: its plugins, and its packages with their licences. None of its code runs.
+    """Print the contents of a bundle: its plugins, and its packages with their licences. None of its code runs.
 
-    Who has signed it is told as it stands there; `verify --signature` finds out whether that is so.
+    Signers are printed as the bundle names them, unchecked; `bundle verify --signature` checks a signature.
     """
     from hearth.discovery.core_metadata import distributions
     from hearth.discovery.signature import signatures_of
@@ -186,7 +185,7 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
     )
     click.echo(printable(str(found.location)))
     for each in signers:
-        click.echo(printable(f"it says that {each} has signed it", keep=""))
+        click.echo(printable(f"signed by {each} (not checked)", keep=""))
     click.echo()
     click.echo(table(("PLUGIN", "TYPE", "VERSION"), [list(each.values()) for each in plugins]))
     click.echo()
@@ -199,9 +198,9 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
 @_folder
 @json_option
 def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
-    """Print what changes when B takes the place of A, each a FILE or the NAME of what is installed.
+    """Print what changes when B replaces A; each is a FILE or the NAME of an installed bundle.
 
-    That is packages, plugins, and configuration keys, as far as the bundles describe them.
+    Compares packages, plugins, and configuration keys, as far as the bundles describe them.
     """
     from hearth.packaging.difference import differences
 
@@ -221,14 +220,14 @@ def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
     "--revoked",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What is not to be used: lines such as orders<1.2 or sha256:..., with the reason after #.",
+    help="A list of revoked bundles and packages: lines such as orders<1.2 or sha256:..., with the reason after #.",
 )
-@click.option("--yanked", is_flag=True, help="Ask the package index which of their packages have been yanked.")
+@click.option("--yanked", is_flag=True, help="Ask the package index which of their packages are yanked.")
 @json_option
 def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool) -> int:
-    """Look whether the bundles of plugin.path are as they were packed, and none of their packages is revoked.
+    """Check that the bundles of plugin.path are unchanged since packing and that none of their packages is revoked.
 
-    Exit code 2 says that something was found.
+    Exit code 2 means that something was found.
     """
     from hearth.discovery.revocation import read_revocations
     from hearth.packaging.audit import audit as look
@@ -242,7 +241,7 @@ def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool
     elif found:
         click.echo(table(("BUNDLE", "WHAT", "DETAIL"), [(each.location, each.kind, each.detail) for each in found]))
     else:
-        click.echo("nothing was found")
+        click.echo("nothing found")
     return ExitCode.BAD_INPUT if found else ExitCode.OK
 
 
@@ -269,7 +268,7 @@ def _act(
     source: Mapping[str, Any],
     act: Callable[[InstalledBundles, Path], Change],
 ) -> None:
-    """Get a bundle from where it is, do something with it, and tell what."""
+    """Fetch a bundle, apply a change to the directory, and print the change."""
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.bundle_index import named_indexes
     from hearth.packaging.bundle_source import BundleSource
@@ -281,7 +280,7 @@ def _act(
 
 
 def _named(text: str, folder: Path | None) -> Bundle:
-    """Return the bundle at a path, or the one that is installed under a name."""
+    """Return the bundle at a path, or the installed one of that name."""
     from hearth.packaging.integrity import usable
 
     path = Path(text)
@@ -312,7 +311,7 @@ def _echo_bundles(rows: list[dict[str, Any]], names: tuple[str, ...]) -> None:
 
 
 def _cell(value: object) -> str:
-    """Return a value as a table shows it; of many plugins how many there are."""
+    """Format a value for a table; more than two plugins are shown as their number."""
     if isinstance(value, (list, tuple)):
         return ", ".join(value) if 0 < len(value) <= 2 else str(len(value)) if value else "-"
     return str(value) if value else "-"

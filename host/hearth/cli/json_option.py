@@ -1,4 +1,4 @@
-"""The option of every command that prints a table, for programs."""
+"""The --json option of every command that prints a table."""
 
 from __future__ import annotations
 

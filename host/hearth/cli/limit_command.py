@@ -1,4 +1,4 @@
-"""`hearth limits`: which limits of plugins can be kept on this machine, and how."""
+"""`hearth limits`: which resource limits of plugins this machine can enforce, and how."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hearth.foundation.terminal import printable, table
 
 @click.command()
 @json_option
-@click.option("--strict", is_flag=True, help="Fail where one cannot be kept.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if a limit cannot be enforced.")
 def limits(as_json: bool, strict: bool) -> int:
-    """Print which limits of plugins this machine keeps, by what, and why it does not keep the others.
+    """Print which limits of plugins this machine enforces, by which mechanism, and why it cannot enforce the others.
 
-    Each is tried, as the user who calls this. Run it on every machine that has executors, as the user of those.
+    Each limit is tried as the current user. Run this on every machine with executors, as the executors' user.
     """
     from hearth.isolation.limit_probe import kept_limits
 

@@ -1,4 +1,4 @@
-"""Several hosts of one's own, that stand in for each other, and a Spark cluster that runs their tasks."""
+"""Several local hosts that form a cluster, and the Spark cluster that runs their tasks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hearth_api import ConnectError
 
 SPARK_WORKERS = 2
 LOOK_SECONDS = 1.0
-"""How often it is asked who leads."""
+"""How often the leader is looked up."""
 GROUP = "hearth-quickstart"
 TOPICS = ("config", "offset", "status")
 
 
 class LocalHosts:
-    """Hosts of one cluster, which together are used like one: whoever of them is there answers."""
+    """Hosts of one cluster, used like a single host: any running one answers."""
 
     def __init__(self, folder: Path, port: int, settings: Mapping[str, str], count: int) -> None:
-        """Describe hosts that will listen on `port` and the next free ones; nothing is started yet."""
+        """Describe hosts that will listen on `port` and the next free ones; nothing starts yet."""
         self.folder = folder
         secret = {AUTHENTICATE: "true", ENCRYPT: "true", SECRET: secrets.token_urlsafe()}
         self.spark = LocalCluster(folder / "spark", SPARK_WORKERS, properties=secret)
@@ -45,21 +45,21 @@ class LocalHosts:
 
     @property
     def url(self) -> str:
-        """Return where one of them answers."""
+        """Return the address of a running host."""
         return next((host.url for host in self._hosts if host.is_running), self._hosts[0].url)
 
     @property
     def log(self) -> Path:
-        """Return what holds the folders with their logs."""
+        """Return the folder above the hosts' logs."""
         return self.folder
 
     @property
     def is_running(self) -> bool:
-        """Return whether any of them is alive."""
+        """Return whether any host is alive."""
         return any(host.is_running for host in self._hosts)
 
     def start(self) -> None:
-        """Start Spark, then the hosts one after the other; the first one leads."""
+        """Start Spark, then the hosts one by one; the first one leads."""
         self.spark.start()
         for host in self._hosts:
             host.folder.mkdir(parents=True, exist_ok=True)
@@ -72,25 +72,25 @@ class LocalHosts:
         self.spark.stop()
 
     def request(self, method: str, path: str, body: object = None) -> Any:
-        """Send a request to a host that is there."""
+        """Send a request to a running host."""
         return next((host for host in self._hosts if host.is_running), self._hosts[0]).request(method, path, body)
 
     def await_sparks_page(self) -> None:
-        """Return nothing: on a cluster Spark's page is not opened unless somebody asks for it."""
+        """Return nothing: on a cluster, Spark's UI is off unless it is configured."""
 
     def failure(self, fact: str) -> ConnectError:
-        """Return the error that tells a fact about them together with the last words of one."""
+        """Return an error with a fact about the hosts and the last lines of the first one's log."""
         return self._hosts[0].failure(fact)
 
     def processes(self) -> Iterator[tuple[str, int]]:
-        """Yield what runs, with its process id: who is killed is stood in for."""
+        """Yield each process with its id: if one is killed, another takes over."""
         for host in self._hosts:
             yield f"the host at {host.url}", host.pid
         for number, pid in enumerate(self.spark.pids[1:]):
             yield f"Spark worker {number + 1}", pid
 
     def news(self, connector: str) -> Iterator[str]:
-        """Yield what has changed since this was asked last: which hosts have ended, and which one leads."""
+        """Yield changes since the last call: hosts that have ended, and a new leader."""
         for host in self._hosts:
             if not host.is_running and host.url not in self._ended:
                 self._ended.add(host.url)
@@ -104,4 +104,4 @@ class LocalHosts:
             return
         if status["tasks"] and status["connector"]["worker_id"] != self._leader:
             self._leader = status["connector"]["worker_id"]
-            yield f"tasks run in the name of the host at {self._leader}"
+            yield f"the leading host is {self._leader}"

@@ -1,4 +1,4 @@
-"""The log of a host, as its command line wants it."""
+"""Logging options of the commands that run a host."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ LEVEL_OPTION, FILE_OPTION = "--log-level", "--log-config"
 
 
 def log_options(command: C) -> C:
-    """Let a command be told what to log, and how that looks."""
+    """Add the options for log levels and log format."""
     options = (
         click.option(
             LEVEL_OPTION, "log_level", metavar="[LOGGER=]LEVEL", multiple=True,
-            help="What is logged, by all or by a logger and those below it: DEBUG, hearth.kafka=WARN, ... "
-            "Later ones add to earlier ones and to the file.",
+            help="Level of all loggers, or of a logger and those below it: DEBUG, hearth.kafka=WARN, ... "
+            "Later options override earlier ones and the file.",
         ),
         click.option(
             FILE_OPTION, "log_config", metavar="FILE", type=click.Path(path_type=Path),
-            help="Levels from a file of lines LOGGER=LEVEL; root is all loggers.",
+            help="File of levels, with lines LOGGER=LEVEL; root stands for all loggers.",
         ),
         click.option(
             "--log-format", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-            help="Lines of text, or of JSON objects.",
+            help="Log lines as text or as JSON objects.",
         ),
     )  # fmt: skip
     for option in reversed(options):
@@ -43,7 +43,7 @@ def log_options(command: C) -> C:
 
 
 def begin(log_level: Sequence[str], log_config: Path | None, log_format: str) -> None:
-    """Begin the log of this process; raises ConfigError for what is no level, before anything is set."""
+    """Set up logging for this process; raises ConfigError for an unknown level before anything is set."""
     wanted = [*_of_file(log_config), *_of_options(log_level)]
     begin_log(sys.stderr, log_format)
     for namespace, level in wanted:
@@ -52,7 +52,7 @@ def begin(log_level: Sequence[str], log_config: Path | None, log_format: str) ->
 
 def _of_file(path: Path | None) -> Iterator[tuple[str, str]]:
     entries = {} if path is None else load(path)
-    for name in sorted(entries, key=lambda name: (name.lower() != ROOT, len(name))):  # those above first
+    for name in sorted(entries, key=lambda name: (name.lower() != ROOT, len(name))):  # parents first
         yield name, _level(entries[name], f"{path}: {name}={entries[name]}")
 
 
@@ -65,5 +65,7 @@ def _of_options(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _level(text: str, where: str) -> str:
     level = text.strip().upper()
     if level not in LEVELS:
-        raise ConfigError(f"{where}: {text!r} is no level", code="log.level", hint=f"one of {', '.join(LEVELS)}")
+        raise ConfigError(
+            f"{where}: {text!r} is not a log level", code="log.level", hint=f"one of {', '.join(LEVELS)}"
+        )
     return level

@@ -1,4 +1,4 @@
-"""The command `hearth`: finds the subcommand, and turns every error into a message and an exit code."""
+"""The command `hearth`: finds the subcommand and turns every error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS = {
 """Subcommand -> "module:attribute", in the order of the help page."""
 
 
-FULL_HINT = "make room where it writes: below HEARTH_HOME or ~/.cache/hearth, below TMPDIR, or where the result goes"
+FULL_HINT = "free space in HEARTH_HOME (or ~/.cache/hearth), in TMPDIR, and where the result is written"
 
 
 class LazyGroup(click.Group):
@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the subcommand of that name, importing its module."""
+        """Import and return the subcommand of that name."""
         if cmd_name not in COMMANDS:
             return None
         module, attribute = COMMANDS[cmd_name].split(":")
@@ -59,12 +59,12 @@ def hearth() -> None:
 
 
 def describe(error: ConnectError) -> str:
-    """Return what the user reads: the fact, then the remedy where there is one."""
+    """Format an error for the user: the fact, then the remedy if there is one."""
     return printable(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; a mistake of the user never shows a stack trace."""
+    """Run one command and return its exit code; a user's mistake never shows a stack trace."""
     try:
         result = hearth.main(args=arguments, prog_name="hearth", standalone_mode=False)
     except ConnectError as error:
@@ -91,7 +91,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
-    """Show a misuse of the command line in the form of every other error."""
+    """Print a usage error in the same format as every other error."""
     click.echo(f"error: {error.format_message()}", err=True)
     context = getattr(error, "ctx", None)
     if context is not None:
@@ -100,13 +100,13 @@ def _usage(error: click.ClickException) -> int:
 
 
 def _pipe_closed() -> int:
-    """Leave quietly when the reader of our output has gone, as `hearth ... | head` does."""
+    """Exit quietly when the reader of our output has closed it, as in `hearth ... | head`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.RUNTIME
 
 
 def main() -> None:
-    """Run the command line and end the process, which frees all there is without looking for cycles first."""
+    """Run the command line and exit, without a garbage collection at the end."""
     code = run()
     gc.freeze()
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""`hearth plugins`: what is on plugin.path, without a server and without running any of it."""
+"""`hearth plugins`: list and describe the plugins on plugin.path without a server."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _TYPES = [type_.value for type_ in PluginType]
 _plugin_path = click.option(
     "--plugin-path",
     metavar="DIR,…",
-    help="Directories and archives to look into, separated by commas; default: where a worker looks that has no key.",
+    help="Directories and archives, separated by commas; default: the directory of a worker without plugin.path.",
 )
 _worker_config = click.option(
     "--worker-config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Take plugin.path from a worker's properties file.",
+    help="Read plugin.path from a worker's properties file.",
 )
-_type = click.option("--type", "type_", type=click.Choice(_TYPES), help="Only plugins of this type.")
+_type = click.option("--type", "type_", type=click.Choice(_TYPES), help="Show only plugins of this type.")
 
 
 @click.group()
@@ -45,8 +45,8 @@ def plugins() -> None:
 @_worker_config
 @_type
 @json_option
-@click.option("--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons.")
-@click.option("--strict", is_flag=True, help="End with exit code 2 if anything was turned away.")
+@click.option("--rejected", is_flag=True, help="Print only the rejected candidates, with their reasons.")
+@click.option("--strict", is_flag=True, help="Exit with code 2 if any candidate is rejected.")
 def list_(
     plugin_path: str | None,
     worker_config: Path | None,
@@ -57,13 +57,13 @@ def list_(
 ) -> int:
     """Print every plugin, and every rejected candidate with its reason.
 
-    A bundle is named among those if its class is in another one as well, in the same version, which then is used.
+    A bundle also counts as rejected if another bundle has the same class in the same version and is used instead.
 
-    With --json standard output is one array of objects with class, type, version, aliases, location, reference
-    and bundle; rejected candidates go to standard error as text. With --json --rejected it is an array of
-    objects with location, reason and hint instead. No code of a plugin runs.
+    With --json, standard output is one array of objects with class, type, version, aliases, location, reference
+    and bundle; rejected candidates go to standard error as text. With --json --rejected, it is an array of
+    objects with location, reason and hint instead. No plugin code runs.
 
-    Exit code 2 says that an element of the path itself does not exist, or with --strict that there is a reason.
+    Exit code 2 means that an element of the path does not exist, or with --strict that a candidate is rejected.
     """
     elements = _elements(plugin_path, worker_config)
     catalogue = discover(elements, admit=_trusted(worker_config))
@@ -88,10 +88,10 @@ def list_(
 @_type
 @json_option
 def describe(name: str, plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool) -> None:
-    """Print one plugin with the configuration keys it understands.
+    """Print one plugin with its configuration keys.
 
-    NAME is a class name or an alias. A bundle that was packed carries the keys; the plugin of any other
-    is asked, in a process and an environment of its own.
+    NAME is a class name or an alias. A packed bundle contains the keys; the plugin of any other bundle is asked for
+    them, in a separate process and environment.
     """
     catalogue = discover(_elements(plugin_path, worker_config), admit=_trusted(worker_config))
     plugin = catalogue.find(name, *_types(type_))
@@ -118,7 +118,7 @@ def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]
 
 
 def _trusted(worker_config: Path | None) -> Callable[[Bundle], None] | None:
-    """Return what turns away the bundles that a worker does not take, if a worker's file is named."""
+    """Return the check that rejects bundles which the worker does not trust; None without a worker's file."""
     if worker_config is None:
         return None
     from hearth.discovery.trust import trust_of
@@ -183,7 +183,7 @@ def _echo_reasons(rejected: tuple[Rejected, ...], to_stderr: bool) -> None:
 
 
 def _echo_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=1))  # escaped: names of files hold anything
+    click.echo(json.dumps(value, indent=1))  # ASCII only: file names may contain anything
 
 
 def _echo_plugin(plugin: Plugin, description: Description) -> None:
@@ -199,7 +199,7 @@ def _echo_plugin(plugin: Plugin, description: Description) -> None:
         click.echo(f"{name + ':':<11}{printable(value, keep='')}")
     click.echo()
     if not description.config:
-        click.echo("no configuration keys of its own")
+        click.echo("no configuration keys")
         return
     rows = [
         (

@@ -1,4 +1,4 @@
-"""Spark's JVM, which starts while the rest of a host is loaded: it is what a user waits for."""
+"""Starts Spark's JVM while the rest of a host is imported: the JVM dominates the start time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hearth.spark.spark_launcher import SparkLauncher
 
 
 def preparing_launcher(worker: WorkerConfig) -> SparkLauncher:
-    """Return a launcher that has begun to prepare Spark; raises JavaMissing where there is no Java for it."""
+    """Return a launcher that is preparing Spark; raises JavaMissing if there is no suitable Java."""
     find_java()
     launcher = SparkLauncher(worker.originals, capacity=worker.capacity)
     launcher.application.prepare()

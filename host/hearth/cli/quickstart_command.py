@@ -1,4 +1,4 @@
-"""`hearth quickstart`: lines of a file travel through Kafka to another file, with everything they need."""
+"""`hearth quickstart`: copy lines from one file through Kafka to another, starting everything needed."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ _TAIL = 0.2
 _SHOWN = 3
 
 AnyHost: TypeAlias = "LocalHost | LocalHosts"
-"""One host, or several that are used like one."""
+"""One host, or several used like one."""
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Verify one round trip and end; exit code 0 when it went well.")
+@click.option("--once", is_flag=True, help="Verify one round trip and exit; exit code 0 on success.")
 @click.option("--lines", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Lines to send.")
-@click.option("--avro", is_flag=True, help="Let lines travel as Avro, with a schema registry (once: 109 MB).")
+@click.option("--avro", is_flag=True, help="Send lines as Avro, with a schema registry (downloads 109 MB once).")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout, or quickstart "
-    "below the user's own files where Hearth is installed.",
+    help="Directory for files, offsets and Kafka's data; default .hearth/quickstart in a checkout, or quickstart in "
+    "the user's state directory if Hearth is installed.",
 )
 @click.option(
     "--hosts",
     type=click.IntRange(1, 9),
     default=1,
     show_default=True,
-    help="How many hosts to start. More than one stand in for each other, over a Spark cluster with two workers.",
+    help="How many hosts to start. Several hosts form a cluster, on a Spark cluster with two workers.",
 )
 def quickstart(once: bool, lines: int, avro: bool, directory: Path | None, hosts: int) -> None:
-    """Start Kafka and Hearth and carry lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
+    """Start Kafka and Hearth and copy lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
 
-    With --avro they travel as records of Avro, whose schema a registry keeps, to test.avro.sink.txt.
+    With --avro, lines go from test.avro.txt to test.avro.sink.txt as Avro records, with their schema in a registry.
 
-    Everything is kept in one directory: a second start takes up where the first stopped, and deleting the
-    directory starts afresh.
+    Everything is kept in one directory: the next start continues where the last one stopped. Delete the directory to
+    start over.
     """
     checkout = _checkout()
-    name = "quickstart" if hosts == 1 else "quickstart-hosts"  # which remember in another way, and elsewhere
+    name = "quickstart" if hosts == 1 else "quickstart-hosts"  # a cluster keeps its state differently
     own = state_directory(name) if checkout is None else checkout / ".hearth" / name
     folder = (directory or own).absolute()
     example = AVRO if avro else LINES
@@ -90,27 +90,27 @@ def quickstart(once: bool, lines: int, avro: bool, directory: Path | None, hosts
 
 @dataclass(frozen=True)
 class _Running:
-    """The parts that have been started."""
+    """The started parts."""
 
     broker: KafkaBroker
     registry: ApicurioRegistry | None
     host: AnyHost
 
     def ended(self) -> ConnectError | None:
-        """Return why there is no going on: a part has ended by itself."""
+        """Return the error if a part has exited, else None."""
         if not self.host.is_running:
-            return self.host.failure("ended by itself")
+            return self.host.failure("exited")
         others = {"Kafka broker": self.broker, "schema registry": self.registry}
         for name, part in others.items():
             if part is not None and not part.is_running:
-                return ConnectError(f"the {name} ended by itself", hint=f"see {part.log}")
+                return ConnectError(f"the {name} exited", hint=f"see {part.log}")
         return None
 
 
 def _start(
     terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path, example: Example, hosts: int
 ) -> _Running:
-    """Start the parts one after the other; each that runs is stopped in reverse order at the end."""
+    """Start the parts one by one; `running` stops them in reverse order."""
     terminal.title(f"Hearth {hearth.__version__}: Kafka Connect in Python, on Spark")
     with _named("Java"):
         find_java()
@@ -134,8 +134,8 @@ def _start(
         done(f"answers on {host.url}{taken}")
     for name, given in example.connectors.items():
         with _part(terminal, f"the connector {name}") as done:
-            config = given if hosts == 1 else {**given, "file": str(folder / given["file"])}  # executors are elsewhere
-            host.request("PUT", f"/connectors/{name}/config", config)  # a cluster knows it from the last time
+            config = given if hosts == 1 else {**given, "file": str(folder / given["file"])}  # executors run elsewhere
+            host.request("PUT", f"/connectors/{name}/config", config)  # PUT: a cluster still has it from the last run
             done(f"{config['connector.class']}, {config['file']}")
     return _Running(broker, registry, host)
 
@@ -172,7 +172,7 @@ def _carry(terminal: Terminal, parts: _Running, trip: RoundTrip, lines: int, exa
 
 
 def _stay(terminal: Terminal, parts: _Running, trip: RoundTrip, example: Example, plugin_path: Path) -> None:
-    """Say what to try next, then show what arrives until Ctrl-C or until a part ends by itself."""
+    """Print what to try next, then the arriving lines until Ctrl-C or until a part exits."""
     try:
         for text in _next_steps(parts, trip, example, plugin_path):
             terminal.say(text)
@@ -201,8 +201,8 @@ def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path:
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/{example.sink_name}/pause",
         *([f"  curl {registry.url}/subjects/{example.source['topic']}-value/versions/1"] if registry else []),
-        *([f"  open {page}, Spark's own page: a job per task"] if page else []),
-        *(f"  kill -9 {pid}  # {name}, for which others stand in" for name, pid in host.processes()),
+        *([f"  open {page}, Spark's UI: one job per task"] if page else []),
+        *(f"  kill -9 {pid}  # {name}: others take over" for name, pid in host.processes()),
         f"  {hearth_command} plugins list --plugin-path {plugin_path}",
         "",
         f"Logs and data are in {host.folder}. Ctrl-C stops everything.",
@@ -210,7 +210,7 @@ def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path:
 
 
 def _worker(broker: KafkaBroker, plugin_path: Path) -> dict[str, str]:
-    """Return the settings of Kafka's own standalone sample, with our paths."""
+    """Return the settings of Kafka's standalone sample, with our paths."""
     return {
         "bootstrap.servers": broker.bootstrap_servers,
         "offset.flush.interval.ms": "10000",
@@ -220,7 +220,7 @@ def _worker(broker: KafkaBroker, plugin_path: Path) -> dict[str, str]:
 
 
 def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
-    """Pack the project into plugin.path unless the bundle there was made of the same files, and can be read."""
+    """Pack the project into plugin.path unless a readable bundle of the same files is there."""
     from hearth.discovery import Bundle, read
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack
@@ -237,7 +237,7 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
 
 
 def _fetch(plugin_path: Path) -> str:
-    """Install the bundle of this version, from the directories of HEARTH_INDEX or from the package index."""
+    """Install the bundle of this version from HEARTH_INDEX or from the package index."""
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.bundle_index import named_indexes
     from hearth.packaging.bundle_source import BundleSource
@@ -261,9 +261,9 @@ def _fingerprint(project: Path) -> str:
 
 
 def _raise_if_failed(host: AnyHost, missing: int, example: Example) -> None:
-    """Tell why lines do not arrive when the host is gone or a task has failed."""
+    """Raise the reason why lines do not arrive if the host has exited or a task has failed."""
     if not host.is_running:
-        raise host.failure(f"ended while {missing} lines were on their way")
+        raise host.failure(f"exited before {missing} lines arrived")
     for name in example.connectors:
         status = host.request("GET", f"/connectors/{name}/status")
         for part in (status["connector"], *status["tasks"]):
@@ -272,7 +272,7 @@ def _raise_if_failed(host: AnyHost, missing: int, example: Example) -> None:
 
 
 def _checkout() -> Path | None:
-    """Return the checkout this program runs from, whose file connectors are packed; None where it is installed."""
+    """Return the checkout that this program runs from and packs the file connectors of; None if it is installed."""
     root = Path(hearth.__file__).resolve().parents[2]
     return root if (root / "plugins" / "file" / "pyproject.toml").is_file() else None
 
@@ -283,18 +283,18 @@ def _plugin_path(checkout: Path | None, folder: Path) -> Path:
 
 @contextmanager
 def _part(terminal: Terminal, name: str) -> Iterator[Callable[[str], None]]:
-    """Show a part coming up, and name it in the error when it does not."""
+    """Show the start of a part, and name the part in the error if it fails."""
     with _named(name), terminal.step(name) as done:
         yield done
 
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Name a part in the error that kept it from coming up."""
+    """Name the part in an error of its start."""
     try:
         yield
     except ConnectError as error:
-        raise ConnectError(f"{name} did not come up: {error}", code=error.code, hint=error.hint) from error
+        raise ConnectError(f"{name} did not start: {error}", code=error.code, hint=error.hint) from error
 
 
 @contextmanager
@@ -306,5 +306,5 @@ def _alone(folder: Path) -> Iterator[None]:
             yield
     except Timeout as error:
         raise ConflictError(
-            f"another quickstart uses {folder}", hint="stop it with Ctrl-C, or name another --directory"
+            f"another quickstart uses {folder}", hint="stop it with Ctrl-C, or pass another --directory"
         ) from error

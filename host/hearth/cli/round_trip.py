@@ -1,4 +1,4 @@
-"""Lines go into one file and come out of another: what was sent, what arrived, and whether that is the same."""
+"""A round trip of lines from one file to another: sends them, waits for them and compares."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _ASK_EVERY = 2.0
 
 
 class RoundTrip:
-    """Numbered lines that are sent through a source's file and looked for in a sink's file.
+    """Sends numbered lines through a source's file and looks for them in a sink's file.
 
-    Numbers go on where the source's file ends, so each line is known from all that were ever sent. What
-    earlier runs sent may arrive now and does not count.
+    Numbers continue after the last line of the source's file, so every line is unique. Lines of earlier runs may
+    still arrive and do not count.
     """
 
     def __init__(self, source: Path, sink: Path) -> None:
-        """Look at both files as they are now; either may be missing."""
+        """Note the present end of the sink's file; either file may be missing."""
         self.source = source
         self.sink = sink
         self._sent: list[str] = []
         self._begin = self._seen = sink.stat().st_size if sink.exists() else 0
 
     def send(self, count: int) -> None:
-        """Append so many lines to the source's file."""
+        """Append ``count`` lines to the source's file."""
         lines_before = self.source.read_bytes().count(b"\n") if self.source.exists() else 0
         self._sent = [f"Hello from Hearth, line {lines_before + each}" for each in range(1, count + 1)]
         with self.source.open("a", encoding="utf-8") as file:
@@ -38,9 +38,9 @@ class RoundTrip:
             os.fsync(file.fileno())
 
     def wait(self) -> Iterator[int]:
-        """Wait until every line has arrived; yield now and then how many are missing.
+        """Wait until every line has arrived; yield the number of missing lines every two seconds.
 
-        Raises `ConnectError` when some are missing after a long time.
+        Raises `ConnectError` if some are still missing after 90 seconds.
         """
         deadline = time.monotonic() + _TIMEOUT
         asked = time.monotonic()
@@ -60,7 +60,7 @@ class RoundTrip:
         return [line for line in self._read(self._begin)[0] if line in sent]
 
     def newly_arrived(self) -> list[str]:
-        """Return the whole lines, whoever sent them, that the sink has written since the last call."""
+        """Return the complete lines, from any sender, that the sink has written since the last call."""
         lines, self._seen = self._read(self._seen)
         return lines
 
@@ -75,7 +75,7 @@ class RoundTrip:
         raise ConnectError(f"of {len(self._sent)} lines {fact}: compare {self.source} and {self.sink}")
 
     def _read(self, begin: int) -> tuple[list[str], int]:
-        """Return the whole lines from a position on, and the position behind them."""
+        """Return the complete lines from a position on, and the position after them."""
         if not self.sink.exists():
             return [], begin
         with self.sink.open("rb") as file:

@@ -1,4 +1,4 @@
-"""`hearth run`: a connector runs from its project's source, and again whenever that is changed."""
+"""`hearth run`: run a connector from its project's source, and restart it at each change."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hearth_api import ConnectError
 
 REST_PORT = 8083
 LOOK_EVERY = 0.5
-"""Seconds between two looks at the project's files and at the host's log."""
+"""Seconds between two checks of the project's files and the host's log."""
 FOLDER = ".hearth"
-_PASSED_BY = ("__pycache__", "build", "dist", "venv", "node_modules")
+_SKIPPED = ("__pycache__", "build", "dist", "venv", "node_modules")
 _FILE = re.compile(r'(?<=File ")[^"\n]+(?=", line )')
-"""Where a frame of a trace names its file."""
+"""The file name in a frame of a traceback."""
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -41,13 +41,13 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
     help="The connector's configuration, properties or JSON.",
 )
 @click.option(
-    "--bootstrap-servers", metavar="HOST:PORT", help="A Kafka of your own; without it a broker is started for this."
+    "--bootstrap-servers", metavar="HOST:PORT", help="Kafka cluster to use; default: start a broker for this run."
 )
 def run(project: Path, config_file: Path, bootstrap_servers: str | None) -> None:
-    """Run the connector of PROJECT from its source, and again at each change, until Ctrl-C.
+    """Run the connector of PROJECT from its source, and restart it at each change, until Ctrl-C.
 
-    Each time it is packed, takes the place of what ran before and goes on where that stopped. What it logs, and why it
-    failed, is shown. Files are kept in .hearth of the project: delete it to start afresh.
+    At each change the project is packed again, and the connector continues where it stopped. Its log and the reason
+    for a failure are shown. Files are kept in .hearth of the project: delete that directory to start over.
     """
     folder = project.absolute() / FOLDER
     folder.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def run(project: Path, config_file: Path, bootstrap_servers: str | None) -> None
 
 
 class _Loop:
-    """The project, the host it runs on, and what of both was seen so far."""
+    """Watches the project and the host that runs it."""
 
     def __init__(self, project: Path, config_file: Path, folder: Path, terminal: Terminal) -> None:
         self.terminal = terminal
@@ -77,7 +77,7 @@ class _Loop:
         self._states: dict[str, str] = {}
 
     def start(self, running: ExitStack, bootstrap_servers: str | None) -> None:
-        """Pack, start what is needed, and create the connector; what was started is stopped by ``running``."""
+        """Pack the project, start the broker and the host, and create the connector; ``running`` stops them."""
         self._seen = self._files()
         self._connector = read_connector_file(self._config_file)
         with self.terminal.step("pack"):
@@ -96,12 +96,12 @@ class _Loop:
             done(self._host.url)
         with self.terminal.step(f"start {self._connector.name}"):
             self._put()
-        self.terminal.say(f"edit {self._project}: it runs again by itself; Ctrl-C ends")
+        self.terminal.say(f"edit {self._project}: each change restarts the connector; Ctrl-C stops")
 
     def look(self) -> None:
-        """Show what is new in the log and the status, and run the connector again where its project was changed."""
+        """Show new log lines and states, and restart the connector if its project has changed."""
         if not self._host.is_running:
-            raise self._host.failure("ended by itself")
+            raise self._host.failure("exited")
         for line in self._lines():
             self.terminal.note(printable(self._named(line)))
         self._show_states()
@@ -111,12 +111,12 @@ class _Loop:
         changed = sorted(path.name for path in {*files, *self._seen} if files.get(path) != self._seen.get(path))
         self._seen = files
         try:
-            with self.terminal.step(f"{', '.join(changed[:3])} changed: run it again"):
+            with self.terminal.step(f"{', '.join(changed[:3])} changed: restart"):
                 before, self._connector = self._connector, read_connector_file(self._config_file)
-                self._pack()  # the host sees that, and lets the connector begin anew
+                self._pack()  # the host notices the new bundle and restarts the connector
                 if self._connector != before:
                     self._put()
-        except ConnectError as error:  # of somebody who is in the middle of an edit
+        except ConnectError as error:  # probably in the middle of an edit
             self.terminal.say(printable(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")))
 
     def _pack(self) -> None:
@@ -132,7 +132,7 @@ class _Loop:
         self._request("PUT", "config", self._connector.config)
 
     def _request(self, method: str, path: str, body: object = None) -> Any:
-        named = f"/hearth/connectors/{path}?name={quote(self._connector.name, safe='')}"  # whatever the name holds
+        named = f"/hearth/connectors/{path}?name={quote(self._connector.name, safe='')}"  # a name may contain anything
         return self._host.request(method, named, body)
 
     def _worker(self, bootstrap_servers: str) -> Mapping[str, str]:
@@ -148,14 +148,14 @@ class _Loop:
         }
 
     def _files(self) -> dict[Path, int]:
-        """Return when each file of the project, and the configuration, was last changed."""
+        """Return the modification time of each file of the project and of the configuration."""
         found = {path: path.stat().st_mtime_ns for path in _sources(self._project)}
         if self._config_file.is_file():
             found[self._config_file.absolute()] = self._config_file.stat().st_mtime_ns
         return found
 
     def _lines(self) -> Iterator[str]:
-        """Yield the whole lines about the connector that are new in the host's log."""
+        """Yield the new complete lines about the connector from the host's log."""
         with self._host.log.open("rb") as file:
             file.seek(self._shown)
             data = file.read()
@@ -167,20 +167,20 @@ class _Loop:
         )
 
     def _named(self, text: str) -> str:
-        """Return a text whose traces name the project's files, in place of the copies that run."""
+        """Replace the paths of installed copies in tracebacks with the project's files."""
         return _FILE.sub(lambda found: self._original(Path(found[0])), text)
 
     def _original(self, copy: Path) -> str:
-        """Return the project's file of the same name and content; the copy where that was changed since."""
-        alike = [each for each in self._seen if each.name == copy.name and _are_same(each, copy)]
-        return str(max(alike, key=lambda each: _shared_end(each, copy), default=copy))
+        """Return the project's file of the same name and content; the copy if that file has changed since."""
+        equal = [each for each in self._seen if each.name == copy.name and _are_same(each, copy)]
+        return str(max(equal, key=lambda each: _shared_end(each, copy), default=copy))
 
     def _show_states(self) -> None:
-        """Say which part of the connector has another state than before, and of one that failed why."""
+        """Print each part of the connector whose state has changed, with the trace of a failure."""
         try:
             status = self._request("GET", "status")
         except ConnectError:
-            return  # it is being put there just now
+            return  # it is being created
         parts = {"the connector": status["connector"], **{f"task {each['id']}": each for each in status["tasks"]}}
         for name, part in parts.items():
             if self._states.get(name) != part["state"]:
@@ -190,7 +190,7 @@ class _Loop:
 
 
 def _shared_end(one: Path, other: Path) -> int:
-    """Return how many of their last parts two paths share."""
+    """Return the number of trailing parts that two paths share."""
     pairs = enumerate(zip(one.parts[::-1], other.parts[::-1]))
     return next((count for count, (own, others) in pairs if own != others), 0)
 
@@ -198,14 +198,14 @@ def _shared_end(one: Path, other: Path) -> int:
 def _are_same(one: Path, other: Path) -> bool:
     try:
         return filecmp.cmp(one, other, shallow=False)
-    except OSError:  # one of them is gone
+    except OSError:  # one of them no longer exists
         return False
 
 
 def _sources(folder: Path) -> Iterator[Path]:
-    """Yield the files below a project that an author writes."""
+    """Yield the source files of a project."""
     for path in folder.iterdir():
-        if path.name.startswith(".") or path.name in _PASSED_BY or path.name.endswith((".egg-info", ".pyc")):
+        if path.name.startswith(".") or path.name in _SKIPPED or path.name.endswith((".egg-info", ".pyc")):
             continue
         if path.is_dir():
             yield from _sources(path)

@@ -1,4 +1,4 @@
-"""`hearth schemas`: which schemas a connector would register, and what a registry has against them."""
+"""`hearth schemas`: which schemas a source connector would register, and whether the registry would accept them."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from hearth_execution.plugins import Plugins
 
 _SIDES = ("key", "value")
 _SETTLED_SECONDS = 1.0
-"""It is over when for so long no record had a schema that none before had."""
+"""Sampling ends after this time without a new schema."""
 
 _worker_config = click.option(
     "--worker-config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The worker's properties: its converters and plugin.path, where the connector says nothing.",
+    help="The worker's properties: plugin.path, and the converters if the connector has none.",
 )
 _wait = click.option(
     "--wait",
@@ -58,7 +58,7 @@ _connector = click.argument("connector", metavar="CONNECTOR.json", type=click.Pa
 
 @dataclass(frozen=True)
 class _Finding:
-    """What the values, or keys, of a topic would have registered."""
+    """The schema that keys or values of a topic would register."""
 
     topic: str
     side: str
@@ -66,21 +66,21 @@ class _Finding:
 
     @property
     def verdict(self) -> str:
-        """Say in a word what would happen."""
+        """Return what the registry would do."""
         if self.outlook.version is not None:
             return f"is version {self.outlook.version}"
         if self.outlook.against:
-            return "is refused"
+            return "is rejected"
         return "is new" if self.outlook.latest_version is None else "is compatible"
 
 
 @click.group()
 def schemas() -> None:
-    """Tell which schemas a connector would register, before it runs.
+    """Show which schemas a source connector would register, before it runs.
 
-    A source's first task is started, without Kafka: it polls until nothing new has come for a second, its records go
-    through its transformations, and the registry is asked about their schemas. Nothing is registered, and no offset is
-    committed; what polling itself does to a source is done.
+    Starts the connector's first task without Kafka, polls until no new schema has appeared for a second, applies the
+    transformations, and asks the registry about the schemas. Nothing is registered and no offset is committed, but
+    polling may have side effects on the external system.
     """
 
 
@@ -90,9 +90,9 @@ def schemas() -> None:
 @_wait
 @json_option
 def check(connector: Path, worker_config: Path | None, wait: float, as_json: bool) -> int:
-    """Ask the registry whether it would take the schemas; exit code 1 where it would not.
+    """Ask the registry whether it would accept the schemas; exit code 1 if not.
 
-    Reads CONNECTOR.json as the REST API takes it, or Java properties.
+    CONNECTOR.json has the REST API's format; Java properties work, too.
     """
     findings = list(_findings(read_connector_file(connector), worker_config, wait))
     if as_json:
@@ -123,16 +123,18 @@ def _tell(finding: _Finding) -> None:
     outlook = finding.outlook
     latest = "no version yet" if outlook.latest_version is None else f"latest version {outlook.latest_version}"
     facts = f"{outlook.schema_type}, {latest}, compatibility {outlook.compatibility}"
-    use = "" if outlook.is_registered_by_use else "; auto.register.schemas is false, so it is only looked up"
+    use = (
+        "" if outlook.is_registered_by_use else "; auto.register.schemas is false, so it is looked up, not registered"
+    )
     click.echo(printable(f"{finding.topic} {finding.side}: {finding.verdict} for {outlook.subject} ({facts}{use})"))
     for reason in outlook.against:
         click.echo(printable(f"  {reason}"))
     for warning in outlook.warnings:
-        click.echo(printable(f"  not everybody may read it: {warning}"))
+        click.echo(printable(f"  some consumers may not be able to read it: {warning}"))
 
 
 def _lines(text: str | None) -> list[str]:
-    """Return a schema's text line by line: JSON with one member a line, any other as it is."""
+    """Split a schema's text into lines: JSON with one member per line, any other text unchanged."""
     if text is None:
         return []
     try:
@@ -141,11 +143,11 @@ def _lines(text: str | None) -> list[str]:
         return text.splitlines()
 
 
-# What would be registered ----------------------------------------------------------------------------------------
+# Schemas of a sample ---------------------------------------------------------------------------------------------
 
 
 def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> Iterator[_Finding]:
-    """Yield what each topic would have registered, each schema of a side once."""
+    """Yield what each topic would register: each schema of a key or value once."""
     worker = _without_worker() if worker_config is None else _worker(worker_config)
     trust = trust_of(worker.originals)
     scanner = PluginScanner(plugin_path(worker.plugin_path), admit=trust.admit)
@@ -166,11 +168,11 @@ def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> I
             if time.monotonic() > until:
                 break
         if not seen:
-            raise ConnectError(f"{file.name} has had no records for {wait:g} s", hint="wait longer with --wait")
+            raise ConnectError(f"{file.name} returned no records within {wait:g} s", hint="wait longer with --wait")
 
 
 def _kind(batch: Batch, side: str) -> tuple[str, str, Schema | None] | None:
-    """Return topic, side and schema of what a batch has on a side; None where that is nothing."""
+    """Return topic, side and schema of a batch's keys or values; None if all of them are null."""
     column = batch.column(side)
     if column is None or column.null_count == len(column):
         return None
@@ -178,7 +180,7 @@ def _kind(batch: Batch, side: str) -> tuple[str, str, Schema | None] | None:
 
 
 def _converters(plan: PluginPlan) -> tuple[Plugins, dict[str, RegisteringConverter]]:
-    """Return the converters that register schemas, by their side; a ConfigError where there is none."""
+    """Return the converters that register schemas, by side; raises ConfigError if there is none."""
     specs = [plan.plugin(f"{side}.converter") for side in _SIDES]
     plugins = Plugins("source")
     found: dict[str, RegisteringConverter] = {}
@@ -190,15 +192,17 @@ def _converters(plan: PluginPlan) -> tuple[Plugins, dict[str, RegisteringConvert
     if not found:
         plugins.close()
         names = " and ".join(spec.class_name for spec in specs)
-        raise ConfigError(f"{names} register no schemas", hint="set key.converter or value.converter to one that does")
+        raise ConfigError(
+            f"{names} do not register schemas", hint="set key.converter or value.converter to one that does"
+        )
     return plugins, found
 
 
 def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> PluginPlan:
-    """Return the plan of a source's first task, as its connector has it configured."""
+    """Return the plan of a source connector's first task."""
     connector = directory.connector(config)
     if connector.type.value != "source":
-        raise ConfigError(f"{connector.class_name} is a sink: it registers no schemas", hint="name a source connector")
+        raise ConfigError(f"{connector.class_name} is a sink and registers no schemas", hint="use a source connector")
     with closing(StagePool()) as pool:
         seconds = worker.call_seconds(config)
         instance = pool.take(connector, directory.environment(connector), seconds, SharingHistory())
@@ -213,20 +217,20 @@ def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, st
 
 
 class _Silent(NoStore):
-    """Hears what a connector says by itself, which is nothing that matters here."""
+    """Ignores a connector's notifications."""
 
     def on_task_reconfiguration(self) -> None:
-        """Leave it."""
+        """Ignore it: one set of task configurations is enough."""
 
     def on_error(self, trace: str) -> None:
-        """Leave it: what the connector is asked for fails as well, or is an answer."""
+        """Ignore it: the call for the task configurations fails as well, or succeeds."""
 
     def on_loss(self) -> None:
-        """Leave it."""
+        """Ignore it: the next call fails."""
 
 
 def _worker(path: Path) -> WorkerConfig:
-    """Return the settings of a worker's file, which is that of a cluster's host where it names a group."""
+    """Return the settings of a worker's file: of a distributed host if it has a group.id, else of a standalone one."""
     if "group.id" not in load(path):
         return read_worker(path, STANDALONE)
     from hearth.cli.distributed_command import DISTRIBUTED
@@ -235,7 +239,7 @@ def _worker(path: Path) -> WorkerConfig:
 
 
 def _without_worker() -> StandaloneConfig:
-    """Return a worker that says nothing, for connectors which say all."""
+    """Return placeholder settings, for connectors that set everything themselves."""
     plain: dict[str, Any] = {
         "bootstrap.servers": "localhost:9092",
         "key.converter": "org.apache.kafka.connect.storage.StringConverter",

@@ -1,4 +1,4 @@
-"""What a source's records look like behind its transformations: its task runs for a moment, and nothing is sent."""
+"""Samples a source's records after its transformations: runs its task briefly without sending anything."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hearth_api.batch import Batch
 
 
 class NoStore:
-    """Stands where a run has its store of offsets: nothing was committed before."""
+    """An offset store in which nothing was committed."""
 
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
-        """Know no offsets: the task begins where it would begin for the first time."""
+        """Return no offsets: the task starts as it does the first time."""
         return [None] * len(partitions)
 
 
 def sampled(plan: PluginPlan, first_seconds: float, next_seconds: float) -> Iterator[Batch]:
-    """Yield what the first records of a source's task become behind its transformations, as it polls them.
+    """Yield the first records of a source's task after its transformations, as the task polls them.
 
-    It ends when the first record or the next does not come in time, or when its caller ends it. Nothing is written to
-    Kafka and no offset is committed; what polling does elsewhere is done. Raises what the task raises, and the first
-    failure of a record.
+    Ends when the first or the next record does not arrive in time, or when the caller closes it. Nothing is written
+    to Kafka and no offset is committed; other side effects of polling occur. Raises what the task raises, and the
+    first failure of a record.
     """
     run = PolledTask(plan, NoStore().read_offsets)
     with ExitStack() as opened:

@@ -1,4 +1,4 @@
-"""`hearth standalone`: a host that works alone, as `connect-standalone` does."""
+"""`hearth standalone`: run a single host, as `connect-standalone` does."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STANDALONE = Mode(
         "offset.storage.replication.factor", "inter.worker.", "connect.protocol", "exactly.once.source.support",
         "scheduled.rebalance.", "worker.sync.", "worker.unsync.",
     ),
-    other="keys of connect-distributed, and this host works alone",
-    hint="this is a file of connect-distributed, and this host works alone: `hearth distributed` takes it",
+    other="these are keys of connect-distributed and have no effect on a standalone host",
+    hint="this is a file for connect-distributed: use `hearth distributed`, or write one for a standalone host",
 )  # fmt: skip
 
 
@@ -35,13 +35,13 @@ STANDALONE = Mode(
 @click.argument(
     "connectors", metavar="[CONNECTOR.properties|CONNECTOR.json ...]", nargs=-1, type=click.Path(path_type=Path)
 )
-@click.option("--free-port", is_flag=True, help="Where a port of the listeners is taken, use the next free one.")
+@click.option("--free-port", is_flag=True, help="If a listener's port is in use, use the next free one.")
 @log_options
 def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_as: Any) -> None:
-    """Run a host that works alone until it is told to stop.
+    """Run a standalone host until a signal stops it.
 
-    WORKER.properties holds the settings of the host: those of Kafka Connect's standalone worker, and any spark.*
-    key. Each further file is a connector to create: Java properties, or JSON as the REST API takes it.
+    WORKER.properties holds the host's settings: those of Kafka Connect's standalone worker, and any spark.* key.
+    Each further file is a connector to create: Java properties, or JSON in the REST API's format.
     """
     interrupt_on_signals()
     begin(**log_as)
@@ -49,7 +49,7 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_
     files = [read_connector_file(path) for path in connectors]
     launcher = preparing_launcher(config)
     try:
-        from hearth.cli.host import StandaloneHost  # which takes as long to be loaded as a third of Spark's JVM
+        from hearth.cli.host import StandaloneHost  # its import takes a third as long as the start of Spark's JVM
 
         run_host(StandaloneHost(config, click.echo, free_port, launcher), files)
     finally:

@@ -1,4 +1,4 @@
-"""A host of a cluster that does not lead keeps a Spark ready for the moment when it does."""
+"""A standby Spark application for a host that does not lead yet."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable
 
 WARM_SECONDS, PAUSE_SECONDS = 30.0, 0.25
-"""How long a host that starts leaves it to others to lead, at most, and how often it looks."""
+"""How long a starting host lets others lead at most, and how often it checks."""
 LOOK_SECONDS = 10.0
-"""How often a host that does not lead looks whether another has begun to, and how long that has to be so."""
+"""How often a host that does not lead checks for a new leader, and how long that leader must have led."""
 
 
 def wait_until_warm(
     is_warm: Callable[[], bool], is_led: Callable[[], bool], pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Wait until this host could lead at once, as long as another does: who is a member may be chosen any moment.
+    """Wait until this host could lead at once, as long as another host leads: any member may be elected at any time.
 
-    Hosts that are restarted one after the other would hand the lead to the one that has just begun to start its Spark.
+    In a rolling restart the lead would otherwise pass to the host that has just started its Spark.
     """
     left = WARM_SECONDS
     while left > 0 and not is_warm() and is_led():
@@ -26,14 +26,14 @@ def wait_until_warm(
 
 
 class Standby:
-    """Has a Spark started that takes nothing of its cluster yet, for the term that follows the present one.
+    """Starts a Spark application without executors for the term after the present one.
 
-    An application says by a number behind which leader it comes (see `Term`), so there has to be another when another
-    host leads. Nobody hurries then: what is new is left alone for a moment, in which who leads needs the processors.
+    An application carries the number of the leader it follows (see `Term`), so each new leader needs a new standby.
+    The start is delayed until a leader has led for a while, because the new leader needs the processors first.
     """
 
     def __init__(self, leads: Callable[[], bool], present: Callable[[], int], begin: Callable[[int], bool]) -> None:
-        """``present`` returns the number of who leads; ``begin`` is told it, and returns whether it has begun."""
+        """``present`` returns the leader's number; ``begin`` takes it and returns whether a standby was started."""
         self._leads, self._present, self._begin = leads, present, begin
         self._closed = threading.Event()
         self._seen: int | None = present()
@@ -41,11 +41,11 @@ class Standby:
         self._thread = threading.Thread(target=self._work, name="standby", daemon=True)
 
     def start(self) -> None:
-        """Look from now on."""
+        """Start checking."""
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         self._closed.set()
 
     def _work(self) -> None:
@@ -54,7 +54,7 @@ class Standby:
             self.look()
 
     def look(self) -> None:
-        """Look once."""
+        """Check once, and start a standby if the same leader was seen before and has none yet."""
         if self._leads():
             self._seen = self._begun = None
             return

@@ -1,6 +1,6 @@
-"""The warm-up: Spark and Kafka start once, so that what later starts need is in archives of classes.
+"""The warm-up: starts Spark and Kafka once to record class data sharing archives for faster starts.
 
-``python -m hearth.cli.warm_up`` makes the archives that are missing, as ``tools/setup`` does.
+``python -m hearth.cli.warm_up`` makes the missing archives; ``tools/setup`` calls it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hearth.spark.spark_launcher import SparkLauncher
 
 
 def make_archives() -> list[Path]:
-    """Make the archives of Spark's driver and of the broker unless they are there, side by side."""
+    """Make the missing class archives of Spark's driver and of the broker, in parallel."""
     archives = {start_spark: driver_archive(), start_kafka: ClassArchive(find_java().executable, fetch_jars())}
     with ThreadPoolExecutor() as threads:
         return list(threads.map(lambda start: archives[start].make(_command(start)), archives))
 
 
 def _command(start: Callable[[], None]) -> list[str]:
-    """Return what runs a function of this module in a process of its own."""
+    """Return the command that runs a function of this module in a new process."""
     return [sys.executable, "-c", f"from hearth.cli.warm_up import {start.__name__} as start; start()"]
 
 

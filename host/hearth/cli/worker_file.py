@@ -1,4 +1,4 @@
-"""A worker's properties file, read for a host of either mode: what is wrong in it, and what it says in vain."""
+"""Reads a worker's properties file for either mode, with errors for wrong keys and warnings for idle ones."""
 
 from __future__ import annotations
 
@@ -37,42 +37,44 @@ IGNORED = {
 
 @dataclass(frozen=True)
 class Mode(Generic[C]):
-    """How a host works: alone, or with others in a cluster."""
+    """The mode of a host: standalone or distributed."""
 
     config: type[C]
-    """What its file may say."""
+    """The settings of its file."""
     log: logging.Logger
     foreign: tuple[str, ...]
-    """What keys begin with that only hosts of the other mode have."""
+    """Prefixes of the other mode's keys."""
     other: str
-    """Whose keys those are, and why they do not count."""
+    """Why those keys have no effect, for the warning."""
     hint: str
-    """What is said to who gives such a file to a host of this mode."""
+    """The hint when a file of the other mode is wrong."""
     idle: Callable[[C], Mapping[str, str]] = lambda config: {}
-    """The given keys that have no effect in this mode, with the reason."""
+    """Returns the keys of a file that have no effect in this mode, with the reason."""
 
 
 def read_worker(path: Path, mode: Mode[C]) -> C:
-    """Return a worker's settings; warns of keys without effect, raises ConfigError for wrong ones."""
+    """Return a worker's settings; warns of keys without effect and raises ConfigError for wrong ones."""
     props = load(path)
     settings = Resolved(props, props)
     try:
         settings = _looked_up(props, mode.log)
         config = mode.config(settings.config)
-        told = _warnings(config, mode)
+        warnings = _warnings(config, mode)
     except ConfigError as error:
         hint = error.hint or _hint(props, mode)
         raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
-    for warning in told:
+    for warning in warnings:
         mode.log.warning("%s: %s", path, warning)
     withheld = withheld_credentials(os.environ)
     if config.plugin_environment is None and withheld:
-        mode.log.info("plugins do not see %s of this host, %s passes variables on", ", ".join(withheld), PASSED)
+        mode.log.info(
+            "plugins do not see the environment variables %s; %s passes them on", ", ".join(withheld), PASSED
+        )
     return config
 
 
 def _hint(props: Mapping[str, str], mode: Mode[C]) -> str:
-    """Return what may be wrong with a worker's file that lacks a key, or has a wrong value."""
+    """Return a hint for a worker's file that lacks a key or has a wrong value."""
     known = mode.config.definition().names
     if any(key.startswith(mode.foreign) for key in props):
         return mode.hint
@@ -82,11 +84,11 @@ def _hint(props: Mapping[str, str], mode: Mode[C]) -> str:
 
 
 def _looked_up(props: Mapping[str, str], log: logging.Logger) -> Resolved:
-    """Return a worker's settings with the values of variables, from providers that are opened for this alone."""
+    """Return a worker's settings with variables resolved, from providers that are opened only for this."""
     if not any(map(has_variable, props.values())):
         return Resolved(props, props)
     listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
-    trust = trust_of(props)  # which no variable may decide: providers are plugins, too
+    trust = trust_of(props)  # not from variables: config providers are plugins, too
     catalogue = discover(plugin_path(listed), admit=trust.admit) if PROVIDERS in props else Catalogue([])
     directory = PluginDirectory(lambda: catalogue, user_environments(trust))
     with closing(open_variables(props, directory)) as variables:
@@ -97,7 +99,7 @@ def _looked_up(props: Mapping[str, str], log: logging.Logger) -> Resolved:
 
 
 def _warnings(config: C, mode: Mode[C]) -> list[str]:
-    """Return what is said of keys that nobody knows or that have no effect."""
+    """Return warnings of unknown keys and of keys without effect."""
     idle = {key: reason for key, reason in IGNORED.items() if key in config.originals}
     found = [f"{key} has no effect: {reason}" for key, reason in {**idle, **mode.idle(config)}.items()]
     known = list(config.definition().names)
@@ -117,7 +119,7 @@ def _warnings(config: C, mode: Mode[C]) -> list[str]:
 
 
 def _idle_providers(config: WorkerConfig) -> Iterator[str]:
-    """Yield what is said of config providers that are listed without a class, or set up and not listed."""
+    """Yield warnings of config providers that are listed without a class, or configured but not listed."""
     listed = config.config_providers
     for name in listed:
         if f"{PROVIDERS}.{name}.class" not in config.originals:
@@ -130,7 +132,7 @@ def _idle_providers(config: WorkerConfig) -> Iterator[str]:
 
 
 def plugin_path(given: Sequence[str] | None) -> list[Path]:
-    """Return where a worker looks for plugins: what its plugin.path says, else where they lie by default."""
+    """Return where a worker looks for plugins: its plugin.path, else the default directory."""
     if given is not None:
         return split_plugin_path(",".join(given))
     own = default_plugin_path()

@@ -1,8 +1,8 @@
-"""The number of a batch write: when it begins, or one more than the number before where that is more.
+"""The number of a batch write: its start time, or the previous number plus one if that is higher.
 
-Sinks that keep what they have by offset take two writes of one number for one, and what has a lower one than they have
-seen for something they have. So no two writes of a user on one machine have the same, and each a higher one than all
-before it, also where the clock was set back.
+Sinks that deduplicate by offset treat two writes with one number as the same, and ignore a write with a lower number
+than they have seen. So the writes of a user on one machine have strictly increasing numbers, even if the clock is set
+back.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hearth_api import ConfigError
 
 MOST = (1 << 34) - 1
 FIRST_MOMENT, MOMENTS = 1_577_836_800, 8
-"""Times are counted in eighths of a second since 2020, until 2088."""
+"""Times are counted in eighths of a second since 2020; the range ends in 2088."""
 OPTION = "hearth.batch.id"
 _LOCK_SECONDS = 30.0
 
 
 def next_number() -> int:
-    """Return the number of a batch write that begins now, and take it; raises ConfigError if it cannot be noted."""
+    """Allocate the number of a batch write that starts now; raises ConfigError if it cannot be stored."""
     folder = state_directory("datasource")
     noted = folder / "batch-number"
     try:
@@ -33,14 +33,14 @@ def next_number() -> int:
             replace_text(noted, str(number))
     except (OSError, Timeout) as error:
         raise ConfigError(
-            f"the number of a batch write cannot be kept in {str(folder)!r}: {error}",
-            hint=f"say which batch it is with the option {OPTION}, or have HEARTH_HOME name a directory to write to",
+            f"the number of a batch write cannot be stored in {str(folder)!r}: {error}",
+            hint=f"set the option {OPTION}, or set HEARTH_HOME to a writable directory",
         ) from error
     return number & MOST
 
 
 def _last(noted: Path) -> int:
-    """Return the number that was taken last; 0 where none is known, as after a power cut."""
+    """Return the last allocated number; 0 if none is known, as after a power failure."""
     try:
         return int(noted.read_text())
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""A batch read: what a source has, once, from where it begins without stored offsets until it is empty."""
+"""A batch read: polls a source once, without stored offsets, until it is empty."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ AHEAD_BYTES = 1 << 25
 
 
 class Acknowledging(ConfigError):
-    """A source tells its system what was taken, and of a batch read nobody can say that it is done."""
+    """The source acknowledges records to its system, which a batch read cannot support: Spark may repeat the read."""
 
     code = "datasource.acknowledging"
 
 
 @dataclass
 class TaskPartition(InputPartition):  # type: ignore[misc]
-    """One task of the connector, which one task of Spark runs."""
+    """One task of the connector, run by one Spark task."""
 
     plan: PluginPlan
     form: str
@@ -40,14 +40,14 @@ class TaskPartition(InputPartition):  # type: ignore[misc]
 
 
 class HearthReader(SentFirst, DataSourceReader):  # type: ignore[misc]
-    """Plans on the driver; its copies run the tasks on executors."""
+    """The reader of a batch read: plans on the driver, and its copies run the tasks on executors."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._given: dict[str, str] = dict(given)
         self._schema = schema
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy has."""
+        """Return the state of a copy on an executor, without the options."""
         return {"_given": {}, "_schema": self._schema}
 
     def partitions(self) -> list[InputPartition]:
@@ -62,13 +62,13 @@ class HearthReader(SentFirst, DataSourceReader):  # type: ignore[misc]
             plans = planned(read_options(options), PluginType.SOURCE).plans
             if not plans:
                 raise ConnectError(
-                    f"{options.config['connector.class']} has no tasks for this configuration: nothing is to be read"
+                    f"{options.config['connector.class']} has no tasks for this configuration: nothing can be read"
                 )
             idle = Idle.given(settings.idle_ms)
             return [TaskPartition(plan, settings.value, settings.max_records, idle) for plan in plans]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield what a task returns until it is empty, or there are enough."""
+        """Yield the batches of a task until its source is empty or the maximum is reached."""
         from hearth.datasource.spark_batch import SparkBatches
 
         assert isinstance(partition, TaskPartition)
@@ -77,7 +77,7 @@ class HearthReader(SentFirst, DataSourceReader):  # type: ignore[misc]
 
 
 def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
-    """Yield the batches of one task for Spark; the end is proven by polls that brought nothing."""
+    """Yield the batches of one task for Spark; empty polls mark the end."""
     from hearth.datasource.polled_rows import PolledRows
     from hearth.datasource.read_ahead import ReadAhead
     from hearth.spark.environment_archive import here
@@ -117,7 +117,7 @@ def rows_of(partition: TaskPartition, columns: Any) -> Iterator[Any]:
 
 
 def refuse_acknowledging(started: SourceStarted) -> None:
-    """Raise Acknowledging for a task that wants to hear of commits: nobody could say what it may let go of."""
+    """Raise Acknowledging for a task that needs notifications of commits: a batch read never commits."""
     if started.wants_commits or started.wants_records:
         raise Acknowledging(
             "this source acknowledges upstream what was read, and a batch read is repeated by every action and retry",

@@ -1,7 +1,7 @@
-"""Columns of Spark as columns of Connect data: the schema of a Spark type, and its values in their physical form.
+"""Converts Spark's columns to Connect's: the schema for a Spark type, and its values in physical form.
 
-Spark's Arrow batches hold decimals of 16 bytes, times in micro- and nanoseconds and names of its own for the parts of
-lists; Connect has the shortest bytes of a decimal, milliseconds and days. All else is the same memory.
+Spark's Arrow batches have decimals of 16 bytes, times in micro- and nanoseconds and other names for the parts of
+lists; Connect has the shortest bytes of a decimal, milliseconds and days. Everything else shares memory.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from hearth_api import ConfigError, SchemaBuilder
 from hearth_api.batch import TableColumn, list_form, map_form, plain_form, struct_form
 
 Form = tuple[SchemaBuilder, Callable[[Any], Any]]
-"""The schema of a type, which is not built yet, and what converts its columns."""
+"""The schema builder for a type, and the conversion of its columns."""
 
 
 class ConnectColumn(TableColumn):
-    """What a column of a Spark type is in Connect: its schema, and what makes the physical column of Spark's."""
+    """A column of a Spark type in Connect: its schema, and the conversion of Spark's column."""
 
     @classmethod
     def of(cls, kind: spark.DataType, place: str, *, is_nullable: bool = True) -> ConnectColumn:
-        """Return what a column of a type is; ``place`` is what it is called in errors.
+        """Return the schema and conversion for a Spark type; ``place`` names the column in errors.
 
-        Raises ConfigError for a type that Connect has none for.
+        Raises ConfigError for a type without a counterpart in Connect.
         """
         if isinstance(kind, spark.VariantType):
             return cls(None, _variants)
@@ -45,7 +45,7 @@ def _of(data_type: spark.DataType, place: str) -> Form:
     form = plain_form(_arrow_type(data_type)) if isinstance(data_type, _PLAIN) else None
     if form is None:
         raise ConfigError(
-            f"column {place} is of type {data_type.simpleString()}, which a record of Connect cannot hold",
+            f"column {place} is of type {data_type.simpleString()}, which a Connect record cannot hold",
             code="datasource.type",
             hint=f"cast it, as in df.withColumn({place!r}, col({place!r}).cast('string'))",
         )
@@ -58,7 +58,7 @@ def _arrow_type(data_type: spark.DataType) -> Any:
 
 
 def _part(data_type: spark.DataType, place: str, *, is_nullable: bool, doc: str | None = None) -> TableColumn:
-    """Return what a part of a value is: a variant there is its JSON text, for all parts of a value have a schema."""
+    """Return the column of a nested value; a nested variant becomes JSON text, because it needs a schema."""
     if isinstance(data_type, spark.VariantType):
         return ConnectColumn.built((SchemaBuilder.string(), _variants), is_nullable, doc)
     return ConnectColumn.built(_of(data_type, place), is_nullable, doc)
@@ -75,7 +75,7 @@ def _struct(data_type: spark.StructType, place: str) -> Form:
 
 def _variants(column: Any) -> Any:
     parts = zip(column.field("value").to_pylist(), column.field("metadata").to_pylist(), column.is_valid().to_pylist())
-    texts = [spark.VariantVal(value, metadata).toJson() if is_there else None for value, metadata, is_there in parts]
+    texts = [spark.VariantVal(value, metadata).toJson() if is_valid else None for value, metadata, is_valid in parts]
     return pa.array(texts, pa.string())
 
 

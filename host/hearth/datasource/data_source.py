@@ -1,4 +1,4 @@
-"""What Spark asks of the format ``hearth``: columns, readers and writers."""
+"""The data source ``hearth`` for Spark: its schema, readers and writers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class HearthDataSource(DataSource):  # type: ignore[misc]
     """Any connector of plugin.path as a source or sink of DataFrames.
 
-    It is made anew for each question, in processes that Spark begins for that, so it holds the options and nothing
-    else, and what answers is loaded with the question.
+    Spark creates it for each call, in new processes, so it holds only the options and imports what a call needs when
+    it is called.
     """
 
     options: MutableMapping[str, str]
@@ -30,7 +30,7 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
         return "hearth"
 
     def schema(self) -> StructType:
-        """Return the columns of a read for which nobody has given any, typed by the first record of the source."""
+        """Return the columns of a read without a given schema, with the types of the source's first record."""
         from hearth.datasource.planning import planned
         from hearth.datasource.polled_rows import BINARY, JSON, VARIANT, read_options
         from hearth.datasource.schema_probe import first_schemas
@@ -47,7 +47,7 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
             return read_schema(spark_type(key), forms.get(options.settings.value) or spark_type(value))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads a snapshot."""
+        """Return the reader of a batch."""
         from hearth.datasource.batch_read import HearthReader
         from hearth.datasource.spark_type import check_columns
 
@@ -56,7 +56,7 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
         return HearthReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
-        """Return what reads a stream."""
+        """Return the reader of a stream."""
         from hearth.datasource.spark_type import check_columns
         from hearth.datasource.stream_read import HearthStreamReader
 
@@ -65,13 +65,13 @@ class HearthDataSource(DataSource):  # type: ignore[misc]
         return HearthStreamReader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return what writes a batch."""
+        """Return the writer of a batch."""
         from hearth.datasource.write import batch_writer
 
         return batch_writer(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  (Spark's name)
-        """Return what writes the micro-batches of a query."""
+        """Return the writer of a query's micro-batches."""
         from hearth.datasource.write import stream_writer
 
         return stream_writer(self.options, schema, overwrite)

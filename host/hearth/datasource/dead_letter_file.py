@@ -1,7 +1,7 @@
-"""Where rows go that a sink could not process: a directory of files of JSON lines, one for a partition of a batch.
+"""Dead letters: rows that a sink could not process, in a directory of JSON lines files, one per partition of a batch.
 
-``spark.read.json(directory)`` reads them. A file is there whole or not at all, under a name that the same partition of
-the same batch has again when it is written once more: a replay replaces what it repeats.
+``spark.read.json(directory)`` reads them. A file appears as a whole or not at all. Its name is the same when the same
+partition of the same batch is written again, so a replay replaces what it repeats.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from hearth_execution.failure import Failure
 
 
 class DeadLetterPathRefused(ConnectError):
-    """Dead letters cannot be written, so their rows would be nowhere: the write fails rather than pass them by."""
+    """Dead letters cannot be written: the write fails, because their rows would be lost."""
 
     code = "datasource.dead_letters"
-    hint = "mend the directory that hearth.dead.letters names, on every executor, or name another one"
+    hint = "make the directory of hearth.dead.letters writable on every executor, or set another one"
 
 
 def absolute(folder: str) -> str:
-    """Return a directory as every process on this machine knows it; an address is one everywhere."""
+    """Return the absolute path of a directory; an address is unchanged."""
     return folder if "://" in folder else str(Path(folder).absolute())
 
 
 class DeadLetterFile:
-    """Keeps the failed rows of one partition of a batch; ``report`` may be called from any thread."""
+    """Writes the failed rows of one partition of a batch; ``report`` may be called from any thread."""
 
     is_full = False
-    """More may follow at any time: a letter is written when it is reported."""
+    """Always False: a dead letter is written when it is reported, so none are pending."""
 
     def __init__(self, folder: str, batch_id: int, partition: int) -> None:
         self._folder = folder
@@ -47,10 +47,10 @@ class DeadLetterFile:
         self._lock = threading.Lock()
         self._stream: Any = None
         self.count = 0
-        """How many letters there are."""
+        """The number of dead letters."""
 
     def report(self, failure: Failure, record: WrittenRow) -> Future[None]:
-        """Write a row; the future, which is done, has the error where it could not be written."""
+        """Write a row; returns a completed future, with an error if the row could not be written."""
         done: Future[None] = Future()
         line = orjson.dumps(record.letter(failure)) + b"\n"
         try:
@@ -64,7 +64,7 @@ class DeadLetterFile:
         return done
 
     def commit(self) -> None:
-        """Put the file in its place, durably, or take away one of an earlier attempt; before that nobody sees it."""
+        """Move the file durably to its final name; without dead letters, delete the file of an earlier attempt."""
         try:
             with self._lock:
                 system, root = self._place()
@@ -82,7 +82,7 @@ class DeadLetterFile:
             raise self._refused(error) from error
 
     def discard(self) -> None:
-        """Forget the letters: their rows come again."""
+        """Delete the dead letters: their rows will be written again."""
         with self._lock, contextlib.suppress(OSError, ValueError):
             if self._stream is not None:
                 self._stream.close()
@@ -103,11 +103,11 @@ class DeadLetterFile:
         return fs.LocalFileSystem(), self._folder
 
     def _refused(self, error: Exception) -> DeadLetterPathRefused:
-        return DeadLetterPathRefused(f"hearth.dead.letters: nothing can be written to {self._folder!r}: {error}")
+        return DeadLetterPathRefused(f"hearth.dead.letters: cannot write to {self._folder!r}: {error}")
 
 
 def _sync(system: Any, path: str) -> None:
-    """Have a file or a directory survive the machine, where that is this one's to say."""
+    """Flush a local file or directory to disk."""
     if isinstance(system, fs.LocalFileSystem):
         descriptor = os.open(path, os.O_RDONLY)
         try:

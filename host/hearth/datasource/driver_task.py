@@ -1,4 +1,4 @@
-"""The tasks of a streaming read beside the driver: each is a thread of the process that answers Spark."""
+"""The tasks of a streaming read on the driver: each is a thread of the Python process that answers Spark."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ STOP_SECONDS = 10.0
 
 
 class DriverTasks:
-    """Runs all tasks of a connector, with stages of their own, into a spool; with ``ends`` until there is no more."""
+    """Runs all tasks of a connector, with their own stages, into a spool; with ``ends`` until the source is empty."""
 
     is_launching = False
-    """They run when they are made: no task of Spark is needed for that."""
+    """Always False: the tasks start with this object, without a Spark task."""
 
     def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
         self._spool = spool
@@ -54,26 +54,26 @@ class DriverTasks:
 
     @property
     def are_done(self) -> bool:
-        """Return whether all have ended."""
+        """Return whether all tasks have ended."""
         return not any(thread.is_alive() for thread in self._threads)
 
     def check(self) -> None:
-        """Raise what ended a task."""
+        """Raise the error that ended a task."""
         if self._error is not None:
             raise self._error
 
     def launches(self, number: int) -> Sequence[InputPartition]:
-        """Return nothing that Spark is to launch."""
+        """Return nothing: Spark launches no tasks."""
         return ()
 
     def committed(self, places: Places) -> None:
-        """Tell the tasks how far Spark has committed their segments."""
+        """Report to the tasks up to where Spark has committed their segments."""
         for task, number in places.items():
             if task in self._tasks:
                 self._tasks[task].committed(number)
 
     def stop(self) -> None:
-        """End all tasks, within a time."""
+        """Stop all tasks, and wait for at most ``STOP_SECONDS``."""
         for task in self._tasks.values():
             task.stop()
         until = time.monotonic() + STOP_SECONDS
@@ -83,7 +83,7 @@ class DriverTasks:
     def _run(self, task: SpoolingTask) -> None:
         try:
             task.execute()
-        except BaseException as error:  # noqa: BLE001  (whatever it is, the query is to fail with it)
+        except BaseException as error:  # noqa: BLE001  (check raises it, and the query fails)
             self._error = error
         finally:
             with self._spool.changed:

@@ -1,7 +1,7 @@
 """The process of one task of a streaming read on an executor: ``python -m hearth.datasource.executor_process FD``.
 
-It is given its launch on its input. It ends by itself when its read ends or is not heard of, when it was replaced, and
-when the executor ends, which can be read from the descriptor FD.
+It reads its launch from standard input. It exits when its read ends or goes silent, when it is replaced, and when the
+executor ends, which the descriptor FD shows.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from hearth.datasource.task_launch import SpoolingLaunch
 log = logging.getLogger(__name__)
 
 STOP_SECONDS = 10.0
-"""How long a task may take to end, before its process ends without it."""
+"""How long a task may take to end before its process exits anyway."""
 
 
 class ExecutorTask:
-    """Runs a task, and does as its read says."""
+    """Runs a task under the control of its read."""
 
     def __init__(self, launch: SpoolingLaunch, executor: int) -> None:
         self._launch, self._executor = launch, executor
@@ -64,41 +64,41 @@ class ExecutorTask:
         )  # fmt: skip
 
     def run(self) -> None:
-        """Run it to its end, and say how that was."""
-        asked, ask = os.pipe()  # a handler that ended the task itself might wait for a lock that it has interrupted
+        """Run the task until it ends, and report the outcome."""
+        asked, ask = os.pipe()  # a handler that stopped the task itself could deadlock on an interrupted lock
         os.set_blocking(ask, False)
         signal.set_wakeup_fd(ask)
         signal.signal(signal.SIGTERM, lambda *_: None)
         threading.Thread(target=self._await_end, args=[asked], name="end", daemon=True).start()
         watch = threading.Thread(target=self._watch, name="watch", daemon=True)
         watch.start()
-        said = TaskReport(0, FAILED)
+        report = TaskReport(0, FAILED)
         try:
             self._task.execute()
-            said = TaskReport(0, LEFT if self._is_left else ENDED)
+            report = TaskReport(0, LEFT if self._is_left else ENDED)
         except Exception as error:
             log.exception("the task %s failed", self._launch.plan.name)
             trace = error.args[0] if isinstance(error, DataSourceFailed) else getattr(error, "trace", None)
-            said = TaskReport(0, FAILED, fact=fact_of(error), trace=trace)
+            report = TaskReport(0, FAILED, fact=fact_of(error), trace=trace)
         finally:
             self._over.set()
             watch.join()
             if not self._is_replaced:
-                self._say(said.state, said.fact, said.trace)
+                self._report(report.state, report.fact, report.trace)
 
     def _sealed(self, segment: Segment) -> None:
         self._positions.update({key: at for key, at in segment.positions.items() if at is not None})
 
     def _watch(self) -> None:
-        """Hear what the read says, and let it hear that the task is alive."""
+        """Read the control file, and report that the task is alive."""
         pulse, looks = SilenceTimer(), 0
         while not self._over.is_set():
             try:
                 control = heard(self._store, self._launch.control, Control)
                 if looks % BEAT_LOOKS == 0:
-                    self._say(RUNS)
-            except Exception as error:  # noqa: BLE001  (whatever the client of an address raises, it may pass)
-                log.warning("the spool is out of reach: %s", error)
+                    self._report(RUNS)
+            except Exception as error:  # noqa: BLE001  (any error of a file system client may be temporary)
+                log.warning("the spool cannot be reached: %s", error)
                 control = None
             if control is not None:
                 pulse.hear(control.beat)
@@ -122,7 +122,7 @@ class ExecutorTask:
         self._task.committed(number)
 
     def _leave(self) -> None:
-        """End, in order if that comes to an end; may be called from any thread, and again."""
+        """End the task in order, or the process after ``STOP_SECONDS``; may be called repeatedly from any thread."""
         if not self._is_left:
             self._is_left = True
             end = threading.Timer(STOP_SECONDS, os._exit, [1])
@@ -132,22 +132,22 @@ class ExecutorTask:
             self._task.stop()
 
     def _await_end(self, asked: int) -> None:
-        """Leave when the executor ends, or when a signal asks for it."""
+        """Leave when the executor ends or on a signal."""
         select.select([asked] if self._executor < 0 else [asked, self._executor], [], [])
         self._leave()
 
-    def _say(self, state: str, fact: str = "", trace: str | None = None) -> None:
+    def _report(self, state: str, fact: str = "", trace: str | None = None) -> None:
         self._beat += 1
         launch = self._launch
-        said = TaskReport(self._beat, state, self._place, fact, trace)
-        self._store.put(said_name(launch.plan.task, launch.run), written(said))
+        report = TaskReport(self._beat, state, self._place, fact, trace)
+        self._store.put(said_name(launch.plan.task, launch.run), written(report))
 
 
 def main(executor: int) -> None:
-    """Take the launch, say that it is taken, and run it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one for all processes of a terminal is for the driver
+    """Read the launch, acknowledge it, and run the task."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C on a terminal is for the driver
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s (%(name)s)")
-    launch = pickle.load(sys.stdin.buffer)  # noqa: S301  (of the task of Spark that started this)
+    launch = pickle.load(sys.stdin.buffer)  # noqa: S301  (written by the Spark task that started this process)
     task = ExecutorTask(launch, executor)
     os.write(1, b"1")
     os.dup2(2, 1)

@@ -1,8 +1,8 @@
-"""The tasks of a streaming read on executors, as they are seen beside the driver.
+"""The tasks of a streaming read on executors, seen from the driver.
 
-Nothing that answers Spark there may submit a job. So tasks are launched by micro-batches: one partition more for each
-that is to begin, with an offset that counts launches, as without a change there would be no micro-batch. From then on
-both sides hear of each other by files of the spool (``spool_control``).
+The Python process that answers Spark on the driver cannot submit jobs, so micro-batches launch tasks: with one
+partition for each task to start, and an offset that counts launches, since without a new offset there would be no
+micro-batch. Afterwards both sides communicate by files of the spool (``spool_control``).
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 LAUNCH_SECONDS = 60.0
-"""How long Spark may take to launch a task, and this to run: the query's other tasks may have all slots."""
+"""How long Spark may take to launch a task and the task to run: other tasks of the query may use all slots."""
 MOST_LOSSES, SHORT_SECONDS = 4, 60.0
-"""A task that was lost so often, each time after less than so long, is not begun again."""
+"""A task that was lost ``MOST_LOSSES`` times, each time within ``SHORT_SECONDS``, is not restarted."""
 _WAITING, _LAUNCHED = "waiting", "launched"
 
 
 class TaskLost(ConnectError):
-    """A task's process has ended again and again, and could not say why."""
+    """A task's process has exited repeatedly without reporting a reason."""
 
     code = "spool.task_lost"
-    hint = "the error output of executors may say why; is their memory large enough, and are its batches used?"
+    hint = "see the standard error of the executors; check their memory, and that the query uses its batches"
 
 
 @dataclass
 class _SeenTask:
-    """A task and what is known of its run: it waits to be launched, is launched, or what it said last of itself."""
+    """A task and the state of its run: waiting to be launched, launched, or as last reported."""
 
     plan: PluginPlan
     run: int
@@ -71,9 +71,9 @@ class _SeenTask:
 
 
 class ExecutorTasks:
-    """Has all tasks of a connector run on executors, into a spool they reach; with ``ends`` until there is no more.
+    """Runs all tasks of a connector on executors, into a spool they reach; with ``ends`` until the source is empty.
 
-    A thread watches; ``launches`` and ``committed`` belong to the one that speaks with Spark.
+    A thread watches the tasks; ``launches`` and ``committed`` are called on the thread that answers Spark.
     """
 
     def __init__(self, options: Options, schema: StructType, spool: Spool, *, ends: bool) -> None:
@@ -84,7 +84,7 @@ class ExecutorTasks:
         self._control = control_name(run)
         self._gone: Places = {}
         self._beat = 0
-        self._told: tuple[object, ...] = ()
+        self._sent: tuple[object, ...] = ()
         self._number, self._launches = 0, list[InputPartition]()
         self._error: Exception | None = None
         self._stopping = threading.Event()
@@ -94,21 +94,21 @@ class ExecutorTasks:
 
     @property
     def is_launching(self) -> bool:
-        """Return whether a micro-batch is wanted that launches tasks."""
+        """Return whether a micro-batch is needed to launch tasks."""
         return any(task.state == _WAITING for task in self._tasks)
 
     @property
     def are_done(self) -> bool:
-        """Return whether all have ended."""
+        """Return whether all tasks have ended."""
         return all(task.state == ENDED for task in self._tasks)
 
     def check(self) -> None:
-        """Raise what ended a task."""
+        """Raise the error that ended a task."""
         if self._error is not None:
             raise self._error
 
     def launches(self, number: int) -> Sequence[InputPartition]:
-        """Return those of a micro-batch with this number of launches, the same whenever it is planned."""
+        """Return the launches of a micro-batch by its launch count, the same each time the batch is planned."""
         if number == self._number:
             return self._launches
         with self._lock:
@@ -121,21 +121,21 @@ class ExecutorTasks:
             for task in waiting:
                 task.state, task.launched_at, task.pulse = _LAUNCHED, time.monotonic(), SilenceTimer()
             self._number, self._launches = number, [self._launch(task) for task in waiting]
-            self._tell()
+            self._send()
         return self._launches
 
     def committed(self, places: Places) -> None:
-        """Have tasks told how far Spark has committed their segments."""
+        """Record up to where Spark has committed segments; the watching thread reports it to the tasks."""
         self._gone = dict(places)
 
     def stop(self) -> None:
-        """Have all tasks end."""
+        """Stop all tasks."""
         self._stopping.set()
         self._watcher.join()
         try:
-            self._tell(is_over=True)
+            self._send(is_over=True)
         except OSError as error:
-            log.warning("tasks on executors end a little later, as they could not be told: %s", error)
+            log.warning("tasks on executors could not be notified and end after a timeout: %s", error)
 
     def _launch(self, task: _SeenTask) -> SpoolingLaunch:
         settings, spool = self._options.settings, self._spool
@@ -146,7 +146,7 @@ class ExecutorTasks:
         )  # fmt: skip
 
     def _watch(self) -> None:
-        """Look for segments, and for what the tasks say."""
+        """Check for segments and reports of tasks."""
         looks, pulse, pace = 0, SilenceTimer(), self._spool.store.look_seconds
         while not self._stopping.wait(pace):
             looks += 1
@@ -156,8 +156,8 @@ class ExecutorTasks:
                 pulse.hear(looks)
             except ConnectError as error:
                 self._error = error
-            except Exception as error:  # noqa: BLE001  (whatever the client of an address raises, it may pass)
-                log.warning("the spool is out of reach: %s", error)
+            except Exception as error:  # noqa: BLE001  (any error of a file system client may be temporary)
+                log.warning("the spool cannot be reached: %s", error)
                 if pulse.silent_seconds > LOST_LOOKS * pace:
                     self._error = error
             with self._spool.changed:
@@ -165,47 +165,47 @@ class ExecutorTasks:
 
     def _look(self, *, is_beat: bool) -> None:
         begun = [task for task in self._tasks if task.launched_at is not None and task.state != ENDED]
-        said = [heard(self._spool.store, said_name(task.plan.task, task.run), TaskReport) for task in begun]
-        is_all = self._spool.look()  # after what they said: who has ended has sealed before
-        for task, words in zip(begun, said):
-            if is_all or words is None or words.state == RUNS:
-                self._judge(task, words)
-        if is_beat or self._told != self._facts():
-            self._tell()
+        reports = [heard(self._spool.store, said_name(task.plan.task, task.run), TaskReport) for task in begun]
+        is_all = self._spool.look()  # after the reports: a task seals its last segment before it reports its end
+        for task, report in zip(begun, reports):
+            if is_all or report is None or report.state == RUNS:
+                self._judge(task, report)
+        if is_beat or self._sent != self._facts():
+            self._send()
 
-    def _judge(self, task: _SeenTask, said: TaskReport | None) -> None:
-        if said is not None and said.beat and task.pulse.hear(said.beat):  # its launch has left one without
-            if said.state == FAILED:
-                self._error = DataSourceFailed(said.trace, f"task {task.plan.name} failed: {said.fact}")
-            if said.state == LEFT:
-                self._lost(task, f"process {said.place} was told to end")
+    def _judge(self, task: _SeenTask, report: TaskReport | None) -> None:
+        if report is not None and report.beat and task.pulse.hear(report.beat):  # the launch writes one with beat 0
+            if report.state == FAILED:
+                self._error = DataSourceFailed(report.trace, f"task {task.plan.name} failed: {report.fact}")
+            if report.state == LEFT:
+                self._lost(task, f"process {report.place} was stopped")
                 return
-            if task.state != said.state:
-                log.info("task %s %s in process %s", task.plan.name, said.state, said.place)
-            task.state = said.state
+            if task.state != report.state:
+                log.info("task %s %s in process %s", task.plan.name, report.state, report.place)
+            task.state = report.state
         if task.state in (RUNS, _LAUNCHED):
             limit = LOST_LOOKS * self._spool.store.look_seconds if task.pulse.is_heard else LAUNCH_SECONDS
             if task.pulse.silent_seconds > limit:
-                self._lost(task, f"nothing was heard of it for {task.pulse.silent_seconds:.0f} seconds")
+                self._lost(task, f"it sent no report for {task.pulse.silent_seconds:.0f} seconds")
 
     def _lost(self, task: _SeenTask, why: str) -> None:
-        """Have a task launched again, behind the segments that are there by then."""
-        log.warning("task %s begins anew behind run %d: %s", task.plan.name, task.run, why)
+        """Restart a task after the segments that exist by then."""
+        log.warning("restarting task %s after run %d: %s", task.plan.name, task.run, why)
         assert task.launched_at is not None
         is_soon = time.monotonic() - task.launched_at < SHORT_SECONDS + LAUNCH_SECONDS
         task.losses = task.losses + 1 if is_soon else 1
         if task.losses >= MOST_LOSSES:
             self._error = TaskLost(
-                f"task {task.plan.name} was begun {task.losses} times on executors, and lost each time"
+                f"task {task.plan.name} was started {task.losses} times on executors and lost each time"
             )
         task.state = _WAITING
 
     def _facts(self) -> tuple[object, ...]:
         return self._spool.is_full, self._gone, [task.run for task in self._tasks]
 
-    def _tell(self, *, is_over: bool = False) -> None:
+    def _send(self, *, is_over: bool = False) -> None:
         self._beat += 1
-        self._told = self._facts()
+        self._sent = self._facts()
         tasks = {str(task.plan.task): [task.run, self._gone.get(task.plan.task, 0)] for task in self._tasks}
         control = Control(self._beat, is_over, self._spool.is_full, tasks)
         self._spool.store.put(self._control, written(control))

@@ -1,7 +1,7 @@
-"""Headers in a column of a DataFrame as headers of records.
+"""Converts a DataFrame's column of headers to headers of records.
 
-They come as a read has them (``array<struct<key, schema, value>>``, all texts), as Spark's own Kafka sink takes them
-(``array<struct<key, value>>`` with texts or bytes), or as a map of texts.
+Accepts the type of a read (``array<struct<key, schema, value>>``, all strings), the type of Spark's Kafka sink
+(``array<struct<key, value>>`` with strings or bytes), and a map of strings.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Lists = Callable[[Any], Any]
 
 
 def header_convert(kind: spark.DataType) -> Lists:
-    """Return what makes the column of headers of one of Spark's; ConfigError for a type of which none is."""
+    """Return the conversion of a Spark column to headers; raises ConfigError for an unsuitable type."""
     if isinstance(kind, spark.MapType) and _is_text(kind.keyType) and _is_text(kind.valueType):
         return lambda column: _lists(column, column.keys, None, column.items)
     entry = kind.elementType if isinstance(kind, spark.ArrayType) else None
     if isinstance(entry, spark.StructType) and (convert := _of_structs(entry)) is not None:
         return convert
     raise ConfigError(
-        f"the column headers is of type {kind.simpleString()}, which are no headers",
+        f"the column headers is of type {kind.simpleString()}, which cannot hold headers",
         code="datasource.columns",
-        hint="make it array<struct<key: string, value: binary>>, array<struct<key: string, schema: string, value: "
+        hint="use array<struct<key: string, value: binary>>, array<struct<key: string, schema: string, value: "
         "string>> or map<string, string>",
     )
 
@@ -50,7 +50,7 @@ def _of_structs(entry: spark.StructType) -> Lists | None:
     def convert(column: Any) -> Any:
         own = column.values
         if own.null_count:
-            raise DataError("one of the headers of a row is null", hint="filter them out: filter(headers, h -> ...)")
+            raise DataError("a header of a row is null", hint="filter such headers out: filter(headers, h -> ...)")
         schemas = own.field("schema") if "schema" in kinds else None
         return _lists(column, own.field("key"), schemas, own.field("value"))
 
@@ -58,10 +58,10 @@ def _of_structs(entry: spark.StructType) -> Lists | None:
 
 
 def _lists(column: Any, names: Any, schemas: Any, values: Any) -> Any:
-    """Return headers of these parts, which begin and end where the lists of a column do."""
+    """Return headers from their parts, with the list offsets of a column."""
     names = names.cast(pa.string())
     if names.null_count:
-        raise DataError("one of the headers of a row has no key", hint="give each a key, or filter them out")
+        raise DataError("a header of a row has no key", hint="give each header a key, or filter those without out")
     if schemas is None:
         known: Schema = STRING_SCHEMA
         if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
@@ -76,7 +76,7 @@ def _lists(column: Any, names: Any, schemas: Any, values: Any) -> Any:
 
 
 def _check(schemas: Any, values: Any) -> None:
-    """Raise DataError unless each value is one of its schema: a task would fail with what cannot be read."""
+    """Raise DataError unless each value matches its schema, because a task would fail to read it."""
     for text in pc.unique(schemas).to_pylist():
         is_own = pc.is_null(schemas) if text is None else pc.equal(schemas, text)
         own = values.filter(pc.fill_null(is_own, False))
@@ -84,8 +84,8 @@ def _check(schemas: Any, values: Any) -> None:
             header_values(None if text is None else schema_from_text(text), own)
         except (ConnectError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
             raise DataError(
-                f"headers with the schema {text!r} have a value that is none of it: {error}",
-                hint="have schemas and values as a read has them, or no schemas and texts or bytes",
+                f"a header's value does not match its schema {text!r}: {error}",
+                hint="use schemas and values as a read has them, or strings or bytes without schemas",
             ) from error
 
 

@@ -1,7 +1,7 @@
 """Tasks of sinks that an executor's Python worker keeps between the micro-batches of a query.
 
-A stage costs a fifth of a second to start, and a query has a batch every few hundred milliseconds. Spark tells a
-worker nothing of a query's end, so a task that nobody has asked for a while is stopped.
+A stage takes a fifth of a second to start, and a query has a batch every few hundred milliseconds. Spark does not
+notify a worker of a query's end, so a task that is unused for a while is stopped.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import Generic, Protocol, TypeVar
 log = logging.getLogger(__name__)
 
 REUSED = "SPARK_REUSE_WORKER"
-"""The variable by which Spark tells its workers that they will be used again."""
+"""The environment variable that Spark sets for workers that it will reuse."""
 
 
 class Closable(Protocol):
-    """What is kept."""
+    """An object that can be kept."""
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it is still of use."""
+        """Return whether it is still usable."""
 
     def close(self) -> None:
-        """End it."""
+        """Close it."""
 
 
 T = TypeVar("T", bound=Closable)
 
 
 class KeptTasks(Generic[T]):
-    """Keeps what was used, each thing under its key, until it was not used for a time.
+    """Keeps used objects by key until they expire.
 
-    One thread uses it; another one ends what is kept too long, and itself when there is nothing.
+    One thread uses this; another closes expired objects, and ends when none are left.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +48,7 @@ class KeptTasks(Generic[T]):
 
     @contextlib.contextmanager
     def using(self, key: Hashable, begin: Callable[[], T], seconds: float) -> Iterator[T]:
-        """Provide what is kept under a key, or begin it; after an error it is ended, else kept for so many seconds."""
+        """Provide the object of a key, created by ``begin`` if missing; keep it for ``seconds``; close it on error."""
         with self._changed:
             task, _ = self._kept.pop(key, (None, 0.0))
         if task is not None and not task.is_alive:
@@ -66,7 +66,7 @@ class KeptTasks(Generic[T]):
             self._keep(key, task, seconds)
 
     def end(self) -> None:
-        """End everything that is kept."""
+        """Close everything that is kept."""
         with self._changed:
             kept, self._kept = self._kept, {}
             self._changed.notify_all()
@@ -98,13 +98,13 @@ class KeptTasks(Generic[T]):
 
 
 def is_worker_kept() -> bool:
-    """Return whether this process will be given further partitions after the one it is at."""
+    """Return whether Spark will reuse this worker after the present partition."""
     return bool(os.environ.get(REUSED))
 
 
 def _close(task: Closable) -> None:
-    """End a task of which nobody awaits anything any more: all it was given is written, or is written anew."""
+    """Close a task whose rows are all written, or will be written again."""
     try:
         task.close()
-    except Exception as error:  # noqa: BLE001 - whatever a plugin raises, its processes have ended
-        log.warning("a sink's task did not stop as it should: %s", error)
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its processes have ended
+        log.warning("a sink's task did not stop cleanly: %s", error)

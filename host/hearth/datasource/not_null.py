@@ -1,4 +1,4 @@
-"""Columns of a DataFrame that are NOT NULL by its schema: Spark believes that, and breaks at a null, or misses it."""
+"""Checks columns that a DataFrame's schema declares NOT NULL: Spark trusts that, and fails at a null or ignores it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from hearth_api import ConnectError
 
 
 class NullFound(ConnectError):
-    """A record has null where the schema of the DataFrame says NOT NULL."""
+    """A record has a null in a NOT NULL column of the DataFrame."""
 
     code = "datasource.null"
-    hint = "let it be null in the .schema(...) of the read"
+    hint = "make it nullable in the .schema(...) of the read"
 
 
 class NotNull:
-    """Knows which columns of a schema, or parts of them, must have no nulls."""
+    """The columns of a schema, and parts of them, that must not have nulls."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._fields = [(place, field) for place, field in enumerate(schema) if _is_concerned(field)]
 
     def check(self, columns: Sequence[Any]) -> None:
-        """Raise NullFound for columns, in the order of the schema, of which one has a null where it must not."""
+        """Raise NullFound if one of the columns, in the schema's order, has a forbidden null."""
         for number, field in self._fields:
             place = _place(columns[number], field, field.name)
             if place is not None:
-                raise NullFound(f"a record has null as {place}, and the DataFrame says that it is NOT NULL")
+                raise NullFound(f"a record has null as {place}, which is NOT NULL in the DataFrame")
 
 
 def _is_concerned(field: pa.Field) -> bool:
@@ -44,7 +44,7 @@ def _parts(type_: pa.DataType) -> list[pa.Field]:
 
 
 def _place(column: Any, field: pa.Field, where: str) -> str | None:
-    """Return where a column has a null that is forbidden; parts of what is null itself do not count."""
+    """Return the place of a forbidden null in a column, or None; parts of a null value do not count."""
     if column.null_count:
         if not field.nullable:
             return where
@@ -61,5 +61,5 @@ def _inside(column: Any, name: str) -> Any:
         return column.field(name)
     if not pa.types.is_map(column.type):
         return column.flatten()
-    ends = column.offsets  # of the slice, where this is one; entries are those of all
+    ends = column.offsets  # those of a slice; items are those of the whole array
     return column.items.slice(ends[0].as_py(), ends[-1].as_py() - ends[0].as_py())

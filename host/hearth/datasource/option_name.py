@@ -1,7 +1,7 @@
-"""The names of options in their own case: Spark hands a data source all of them in lower-case letters.
+"""Restores the case of option names: Spark passes all of them to a data source in lower case.
 
-Whoever declares a key knows how it is written, and aliases stand in the lists of them. What nobody declares stays as
-it came; ``hearth.config`` is for that.
+The case is taken from declared keys and from the lists of aliases. Undeclared names stay in lower case; use
+``hearth.config`` for those.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _OF_STEP = ("type", "predicate", "negate", VERSION_SUFFIX.removeprefix("."))
 def in_own_case(
     options: Options, directory: PluginDirectory, definition_of: Callable[[Plugin], ConfigDef]
 ) -> dict[str, str]:
-    """Return a connector's configuration with its names as they are declared.
+    """Return a connector's configuration with names in their declared case.
 
-    ``definition_of`` returns the keys that a plugin declares. Raises PluginNotFound without the connector, and
-    ConfigError where two keys of a plugin are told apart by their case alone.
+    ``definition_of`` returns the keys that a plugin declares. Raises PluginNotFound if the connector is missing, and
+    ConfigError if two keys of a plugin differ only in case.
     """
     config = options.config
     connector = directory.connector(config)
@@ -47,7 +47,7 @@ def in_own_case(
 def _declared(
     name: str | None, role: str, directory: PluginDirectory, definition_of: Callable[[Plugin], ConfigDef]
 ) -> Iterable[str]:
-    """Return the keys of a plugin by name; none of one that is not there, which the plan says of it."""
+    """Return the keys of a plugin by name; none for a missing plugin, which planning reports."""
     with contextlib.suppress(NotFoundError):
         if name:
             return definition_of(directory.plugin(name.strip(), None, type_of(role))).keys
@@ -71,7 +71,7 @@ def _renamed(config: Mapping[str, str], exact: frozenset[str], names: Iterable[s
             renamed[next(iter(known))] = value
         else:
             raise ConfigError(
-                f"{name} may be {' or '.join(sorted(known))}, and Spark leaves no upper-case letters to options",
-                hint=f"give it in {CONFIG}, as JSON text",
+                f"{name} may be {' or '.join(sorted(known))}: Spark passes option names in lower case",
+                hint=f"set it in {CONFIG}, as JSON text",
             )
     return renamed

@@ -1,4 +1,4 @@
-"""From options to the plans of a connector's tasks, on the driver, as a host makes them: without Kafka."""
+"""Makes the plans of a connector's tasks from options, on the driver, as a host does but without Kafka."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ _CONVERTERS = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
 }
-"""What stands in for the converters of a worker, where options name none."""
+"""Default converters, in place of a worker's."""
 _MOST_KNOWN = 16
 _KNOWN_SECONDS = 60.0
-"""How long a plan is taken for what would be planned again: a query asks for one with each micro-batch."""
+"""How long a plan is cached: a query needs one for each micro-batch."""
 _INSTEAD = {
-    PluginType.SINK: "a sink: it is written to, with df.write or df.writeStream",
-    PluginType.SOURCE: "a source: it is read, with spark.read or spark.readStream",
+    PluginType.SINK: "a sink: write to it with df.write or df.writeStream",
+    PluginType.SOURCE: "a source: read it with spark.read or spark.readStream",
 }
 
 
 class WrongDirection(ConfigError):
-    """A source is to be written to, or a sink to be read."""
+    """A write to a source, or a read from a sink."""
 
     code = "datasource.direction"
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What options come to: the connector, its configuration with names in their own case, and its tasks.
+    """The plan for options: the connector, its configuration with names in their declared case, and its tasks.
 
-    ``keys`` are the names of the keys that the connector declares. Tasks have no clients of Kafka.
+    ``keys`` are the names of the keys that the connector declares. Tasks have no Kafka clients.
     """
 
     connector: Plugin
@@ -62,10 +62,10 @@ class Planned:
 
 
 def planned(options: Options, *types: PluginType) -> Planned:
-    """Return what options come to for a connector of these types; the same for a while, unless its bundle changes.
+    """Return the plan for options of a connector of these types, cached for a while unless its bundle changes.
 
-    The connector is started for its task configurations, and stopped. Raises ConfigError for the first setting that it
-    does not take.
+    Starts the connector to get its task configurations, and stops it. Raises ConfigError for the first setting that
+    the connector rejects.
     """
     key = tuple(sorted(options.settings.originals.items())), tuple(sorted(options.config.items())), types
     until, known = _known.get(key, (0.0, None))
@@ -85,7 +85,7 @@ def _is_current(plugin: Plugin) -> bool:
 
 
 def directory_of(options: Options) -> PluginDirectory:
-    """Return the plugins below the plugin.path of options, or where they lie by default."""
+    """Return the plugins of the plugin.path among the options, or of the default directory."""
     trust = trust_of(options.config)
     given = options.settings.plugin_path
     paths = [default_plugin_path()] if given is None else split_plugin_path(",".join(given))
@@ -113,7 +113,7 @@ def _planned(options: Options, types: tuple[PluginType, ...]) -> Planned:
 
 @contextmanager
 def _resolved(named: Mapping[str, str], directory: PluginDirectory) -> Iterator[dict[str, str]]:
-    """Provide a configuration with the values of its variables, which providers among the options look up."""
+    """Provide a configuration with its variables resolved by the config providers among the options."""
     own = {name: value for name, value in named.items() if name == PROVIDERS or name.startswith(f"{PROVIDERS}.")}
     with closing(Variables(open_providers(own, directory))) as variables:
         config = variables.resolve({name: value for name, value in named.items() if name not in own}).config
@@ -123,7 +123,7 @@ def _resolved(named: Mapping[str, str], directory: PluginDirectory) -> Iterator[
 def _asked(
     connector: Plugin, config: Mapping[str, str], most: int, worker: PluginConfig, directory: PluginDirectory
 ) -> tuple[str | None, list[dict[str, str]]]:
-    """Return a connector's version, and the configurations of its tasks, once it has taken its own."""
+    """Return a connector's version and task configurations, after validating its configuration."""
     seconds = worker.call_seconds(config)
     environment = directory.environment(connector).confined(worker.confinement(config))
     with closing(StagePool()) as pool:
@@ -143,17 +143,17 @@ def _asked(
 
 
 class SilentListener:
-    """Hears what a connector says by itself, which nobody waits for: it runs no longer than it is asked."""
+    """Ignores a connector's notifications: it runs only until its task configurations are known."""
 
     def on_task_reconfiguration(self) -> None:
-        """Leave it: the next plan is made anew."""
+        """Ignore it: the next plan asks again."""
 
     def on_error(self, trace: str) -> None:
-        """Leave it: what the connector is asked for fails as well, or is an answer."""
+        """Ignore it: the call for the task configurations fails as well, or succeeds."""
 
     def on_loss(self) -> None:
-        """Leave it likewise."""
+        """Ignore it: the next call fails."""
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-        """Know of none."""
+        """Return no offsets."""
         return [None] * len(partitions)

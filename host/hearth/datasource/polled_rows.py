@@ -1,4 +1,4 @@
-"""From what a source's task polled to batches of a DataFrame, with errors.tolerance as in a connector."""
+"""Converts polled records of a source's task to batches of a DataFrame, applying errors.tolerance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VALUE_CONVERTER = "value.converter"
 
 
 def read_options(options: Options) -> Options:
-    """Return options with the converter that the form of their values wants; JSON has one whatever they name."""
+    """Return options without value.converter if values are read as JSON or variants: the default one is JSON's."""
     if options.settings.value not in (JSON, VARIANT):
         return options
     return replace(
@@ -37,15 +37,15 @@ def read_options(options: Options) -> Options:
 
 
 class PolledRows:
-    """Makes batches for Spark of what a task polled, whose column ``value`` has the form ``form``."""
+    """Converts a task's polled records to Spark's batches; ``form`` is that of the column ``value``."""
 
     def __init__(self, plan: PluginPlan, task: PolledTask, columns: SparkBatches, form: str) -> None:
         self._plan, self._task, self._columns, self._form = plan, task, columns, form
 
     def of(self, taken: Transformed) -> Iterator[tuple[int, Any]]:
-        """Yield how many rows each batch has, and the batch.
+        """Yield each batch with its number of rows.
 
-        Raises ToleranceExceeded with the first record that failed, where that is not tolerated.
+        Raises ToleranceExceeded for the first failed record if errors are not tolerated.
         """
         self._judge(taken, taken.failures)
         for batch in taken.batches:
@@ -56,7 +56,7 @@ class PolledRows:
                 yield kept.num_rows, self._columns.convert(kept, value)
 
     def _written(self, taken: Transformed, batch: Batch) -> tuple[Batch, Any]:
-        """Return the rows whose values the converter has written, and these."""
+        """Return the rows whose values the converter could serialize, and those values."""
         rows, column = rows_of(batch), batch.column("value")
         column = pa.nulls(batch.num_rows, arrow_type(batch.value_schema)) if column is None else column
         cells = Cells({"value": ColumnRun(batch.value_schema, column)}, rows)
@@ -79,4 +79,4 @@ _FORMED: dict[str, Callable[[Any], Any]] = {
     VARIANT: variants,
     BINARY: lambda written: written,
 }
-"""Makes the column of what a converter has written."""
+"""Converts serialized values to the column of each form."""

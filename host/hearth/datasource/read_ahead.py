@@ -1,4 +1,4 @@
-"""What is wanted next is made while what came before is being used, by a thread of its own."""
+"""Reads items ahead on a separate thread while earlier ones are being used."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class ReadAhead(Generic[T]):
-    """Yields what a generator yields, and has it made ahead, up to about ``most`` bytes by what ``size`` says.
+    """Yields the items of a generator, which runs ahead by up to about ``most`` bytes as measured by ``size``.
 
-    All of the generator runs on one thread, its end as well, which is over when this ends. Who wants no more closes
-    the iterator: ``stop`` is called, and is to have the generator end soon.
+    The generator runs and closes on one thread, which ends before this iterator does. To stop early, close the
+    iterator: ``stop`` is called and must make the generator end soon.
     """
 
     def __init__(
@@ -29,8 +29,8 @@ class ReadAhead(Generic[T]):
         self._error: BaseException | None = None
 
     def __iter__(self) -> Iterator[T]:
-        """Yield what is made, once, and raise at last what ended that."""
-        thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)  # a process may end before it
+        """Yield the items once, then raise the error that ended the generator, if any."""
+        thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)  # must not block process exit
         thread.start()
         try:
             while (made := self._next()) is not None:
@@ -60,14 +60,14 @@ class ReadAhead(Generic[T]):
                 if not self._keep(item):
                     break
             self._items.close()
-        except BaseException as error:  # noqa: BLE001  (it is raised where the items are wanted)
+        except BaseException as error:  # noqa: BLE001  (raised again on the consumer's thread)
             self._error = error
         with self._changed:
             self._has_ended = True
             self._changed.notify_all()
 
     def _keep(self, item: T) -> bool:
-        """Add an item, and wait while there is enough; returns whether more is wanted."""
+        """Add an item, and wait while the buffer is full; returns whether the consumer wants more."""
         with self._changed:
             self._made.append(item)
             self._bytes += self._size(item)

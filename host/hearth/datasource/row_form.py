@@ -1,9 +1,8 @@
-"""The rows of a DataFrame as the records of a sink.
+"""Converts the rows of a DataFrame to the records of a sink.
 
-With a column ``value`` each row is a record by the columns ``topic``, ``key``, ``value``, ``headers`` and
-``timestamp``, as a read has them; without one the whole row is the value, a struct. A record's partition is that of
-Spark, and its offset the row's number in it, behind the number of the batch: the same whenever the row is written
-again.
+With a column ``value``, the columns ``topic``, ``key``, ``value``, ``headers`` and ``timestamp`` make up a record, as
+in a read; otherwise the whole row is the value, a struct. A record's partition is Spark's, and its offset combines the
+number of the batch with the row's number in the partition, so it is the same when the row is written again.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from hearth_api import ConfigError, Schema, TimestampType
 from hearth_api.batch import Batch
 
 MOST_ROWS = 1 << 29
-"""How many rows of a partition have offsets of their own in one batch; there may be 2^34 batches."""
+"""The maximum number of rows of a partition in one batch; there may be 2^34 batches."""
 RECORD = ("topic", "key", "value", "headers", "timestamp")
 OF_A_READ = ("partition", "source_partition", "source_offset")
-"""Columns of what was read that say where it came from, not where it goes to."""
+"""Columns of a read that describe the source of a record; a write ignores them."""
 SIDES = ("key", "value")
 
 
@@ -37,9 +36,9 @@ def first_offset(batch_id: int) -> int:
 
 @dataclass(frozen=True)
 class RowForm:
-    """How rows of one schema become records.
+    """The conversion of rows of one schema to records.
 
-    ``columns`` convert the columns of rows by their names. ``raw`` are the sides that hold what a converter reads.
+    ``columns`` convert the columns by name. ``raw`` are the sides whose bytes a converter deserializes.
     """
 
     topic: str
@@ -51,21 +50,21 @@ class RowForm:
 
     @classmethod
     def of(cls, schema: spark.StructType, topic: str, value: str) -> RowForm:
-        """Return the form of rows; ``topic`` is that of rows that name none, ``value`` what the option says of values.
+        """Return the conversion for a schema, with the default ``topic`` and the option ``value``.
 
-        Raises ConfigError for the first column that has no place in a record.
+        Raises ConfigError for a column that does not fit into a record.
         """
         if "value" not in schema.names:
             if value in ("json", "binary"):
-                raise ConfigError("hearth.value", value, f"there is no column value, only {', '.join(schema.names)}")
+                raise ConfigError("hearth.value", value, f"there is no column 'value', only {', '.join(schema.names)}")
             whole = ConnectColumn.of(schema, "", is_nullable=False)
             return cls(topic, {"value": whole.convert}, {"value": whole.schema}, is_record=False)
         others = [name for name in schema.names if name not in (*RECORD, *OF_A_READ)]
         if others:
             raise ConfigError(
-                f"columns {', '.join(others)} stand beside the column value, and have no place in a record",
+                f"columns {', '.join(others)} are not part of a record, which has a column 'value'",
                 code="datasource.columns",
-                hint="make them part of it: df.select(struct('*').alias('value')); or drop them",
+                hint="make them part of the value: df.select(struct('*').alias('value')); or drop them",
             )
         return cls._of_record(schema, topic, value)
 
@@ -82,7 +81,9 @@ class RowForm:
                 )
                 if value in ("json", "binary") and name == "value" and not is_raw:
                     wanted = "string" if value == "json" else "binary"
-                    raise ConfigError("hearth.value", value, f"the column value is {kind.simpleString()}, no {wanted}")
+                    raise ConfigError(
+                        "hearth.value", value, f"the column 'value' is {kind.simpleString()}, expected {wanted}"
+                    )
                 column = ConnectColumn.of(kind, name, is_nullable=own.nullable)
                 columns[name], schemas[name] = (_bytes if is_raw else column.convert), column.schema
                 raw += [name] if is_raw else []
@@ -96,9 +97,9 @@ class RowForm:
         return cls(topic, columns, schemas, is_record=True, raw=tuple(raw), timestamp_type=kind_of_time)
 
     def batches(self, data: Any, partition: int, offset: int) -> Iterator[Batch]:
-        """Yield rows as batches of one topic each, their rows numbered through all of these.
+        """Yield rows as batches of one topic each, with row numbers that continue across the batches.
 
-        ``offset`` is that of the first row of ``data``.
+        ``offset`` is the offset of the first row of ``data``.
         """
         given = {"value": data.to_struct_array()} if not self.is_record else _named(data)
         own = {name: convert(given[name]) for name, convert in self.columns.items()}
@@ -127,9 +128,9 @@ def _expected(own: spark.StructField, *kinds: type[spark.DataType]) -> spark.Dat
         return own.dataType
     names = " or ".join(kind.typeName() for kind in kinds)
     raise ConfigError(
-        f"the column {own.name} is of type {own.dataType.simpleString()}, and would be the {own.name} of records",
+        f"the column {own.name!r} is of type {own.dataType.simpleString()}, expected {names}",
         code="datasource.columns",
-        hint=f"cast it to {names}, or give it another name within the value",
+        hint=f"cast it to {names}, or move it into the value under another name",
     )
 
 
@@ -142,7 +143,7 @@ def _bytes(column: Any) -> Any:
 
 
 def _by_topic(topics: Any, default: str, count: int) -> Iterator[tuple[str, Any]]:
-    """Yield each topic with the numbers of its rows, in order; with ``None`` where all rows are its."""
+    """Yield each topic with the indices of its rows, in order; ``None`` if it has all rows."""
     if topics is None or topics.null_count == count:
         if count:
             yield default, None

@@ -1,4 +1,4 @@
-"""Keys and values of rows that are bytes, read by the connector's converters as those of Kafka's records are."""
+"""Deserializes keys and values of rows with the connector's converters, like those of Kafka records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hearth_stage.conversion_call import Cells, Deserialize
 def read_sides(
     batches: Iterable[Batch], sides: Sequence[str], places: Mapping[str | None, Place], plan: PluginPlan
 ) -> tuple[list[Batch], list[Failure]]:
-    """Return rows with these sides read, as batches of one schema each, and the rows that could not be."""
+    """Return rows with these sides deserialized, as batches of one schema each, and the rows that failed."""
     read, failures = [*batches], []
     for side in sides:
         place = places[plan.plugin(f"{side}.converter").environment]

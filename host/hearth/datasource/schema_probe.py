@@ -1,4 +1,4 @@
-"""Finding out what a source's records look like: its first task runs until its first records, and nothing is kept."""
+"""Determines the schemas of a source's records: runs its first task until the first records, and discards them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hearth_stage.task_call import SourceStarted
 
 
 class NoRecords(ConnectError):
-    """There were no records by which the columns could be typed."""
+    """No record arrived to determine the types of the columns."""
 
     code = "datasource.no_records"
 
 
 def first_schemas(plan: PluginPlan, milliseconds: int) -> tuple[Schema | None, Schema | None]:
-    """Return the schemas of key and value of the first record that is not dropped, as the transformations left it.
+    """Return the key and value schemas of the first record that remains after the transformations.
 
     A key that is null in every record of the first batch has no schema.
     """
@@ -40,16 +40,16 @@ def first_schemas(plan: PluginPlan, milliseconds: int) -> tuple[Schema | None, S
                 if batch.num_rows:
                     return batch.key_schema, batch.value_schema
     raise NoRecords(
-        f"{plan.connector_class} has had no record for {milliseconds} ms, so nobody knows what its columns are",
+        f"{plan.connector_class} returned no record within {milliseconds} ms, so the types of its columns are unknown",
         hint="give the read a .schema(...), or wait longer with hearth.probe.ms",
     )
 
 
 def _refuse_acknowledging(started: SourceStarted) -> None:
-    """Raise for a task that wants to hear what it may let go of: what it gives belongs to the read itself."""
+    """Raise ConnectError for a task that needs notifications of commits: the records belong to the read itself."""
     if started.wants_commits or started.wants_records:
         raise ConnectError(
-            "this source acknowledges upstream what was read, so it is not polled to find out its columns",
+            "this source acknowledges upstream what was read, so it is not polled to determine its columns",
             hint="give the read a .schema(...)",
             code="datasource.acknowledging",
         )

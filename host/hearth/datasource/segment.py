@@ -1,8 +1,8 @@
-"""Segments of a spool: files of rows in Spark's types, with the positions up to which they were read from the source.
+"""Segments of a spool: files of rows in Spark's types, with the source positions after those rows.
 
-A segment is one file, so its rows and their positions are there together or not at all. It is an Arrow IPC stream, and
-behind its end JSON, the length of that in eight bytes, and eight bytes that say that all of it is there. Nothing in it
-ever changes. Its name has its number and the run that wrote it, so nobody else's can take its place.
+A segment is one file, so its rows and their positions exist together or not at all. It is an Arrow IPC stream followed
+by JSON, the length of that in eight bytes, and an end mark of eight bytes. A segment never changes. Its name has its
+number and the run that wrote it, so another run cannot replace it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ SUFFIX = ".arrow"
 _MARK = b"HEARTHSP"
 _LENGTH = 8
 _GUESS = 4096
-"""So many bytes of an end are mostly all there is behind the rows."""
+"""Bytes to read from the end of a file, usually enough for everything after the rows."""
 
 
 class SpoolDamaged(ConnectError):
-    """A file of a spool is not what was written there."""
+    """A file of a spool is missing or corrupt."""
 
     code = "spool.damaged"
-    hint = "restore the spool, or begin anew with an empty one and an empty checkpoint"
+    hint = "restore the spool, or start over with an empty spool and an empty checkpoint"
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What is known of a segment without reading its rows.
+    """The metadata of a segment.
 
-    ``run`` counts how often tasks were begun, ``polled`` the records it was made of, ``size`` the bytes of its rows.
-    ``positions`` are JSON texts of source partitions, each with that of its offset, or ``None`` where the source has
-    none.
+    ``run`` is the number of the run that wrote it, ``polled`` the number of polled records, ``size`` the bytes of its
+    rows. ``positions`` map source partitions to offsets, both as JSON texts; ``None`` if the source has no offset.
     """
 
     task: int
@@ -50,7 +49,7 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """Return its name in a spool."""
+        """Return its name in the spool."""
         return segment_name(self.task, self.number, self.run)
 
 
@@ -60,28 +59,28 @@ def segment_name(task: int, number: int, run: int) -> str:
 
 
 def folder_of(task: int) -> str:
-    """Return the folder of what belongs to a task."""
+    """Return the folder of a task."""
     return f"task-{task}"
 
 
 class SegmentWriter:
-    """Writes the next segment of a task; nobody sees it before it is sealed."""
+    """Writes the next segment of a task; it is invisible until it is sealed."""
 
     def __init__(self, store: SpoolStore, task: int, number: int, run: int, schema: Any) -> None:
         self._store, self.task, self.number, self._run = store, task, number, run
         self._draft = store.draft(segment_name(task, number, run))
-        self._file = open(self._draft, "wb")  # noqa: SIM115  (closed by seal, or drop)
+        self._file = open(self._draft, "wb")  # noqa: SIM115  (closed by seal or drop)
         self._stream = pa.ipc.new_stream(self._file, schema)
         self.rows = self.polled = 0
         self._positions: dict[str, str | None] = {}
 
     @property
     def size(self) -> int:
-        """Return how many bytes there are by now."""
+        """Return the number of bytes so far."""
         return self._file.tell()
 
     def add(self, batches: list[Any], polled: int, positions: dict[str, str | None]) -> None:
-        """Add what became of records that were polled together, and where their source stood behind them."""
+        """Add the rows of records that were polled together, and the source positions after them."""
         for batch in batches:
             self._stream.write_batch(batch)
             self.rows += batch.num_rows
@@ -89,7 +88,7 @@ class SegmentWriter:
         self._positions.update(positions)
 
     def seal(self) -> Segment:
-        """Have the segment there for all to see, durable."""
+        """Publish the segment durably."""
         self._stream.close()
         facts: dict[str, Any] = {
             "rows": self.rows,
@@ -105,13 +104,13 @@ class SegmentWriter:
         return segment
 
     def drop(self) -> None:
-        """Leave nothing of it."""
+        """Delete the draft."""
         self._file.close()
         self._draft.unlink(missing_ok=True)
 
 
 def described(store: SpoolStore, task: int, number: int, run: int) -> Segment | None:
-    """Return what a segment says of itself, or nothing where there is none; raises SpoolDamaged."""
+    """Read the metadata of a segment; None if it does not exist; raises SpoolDamaged."""
     name = segment_name(task, number, run)
     try:
         end = store.end(name, _GUESS)
@@ -122,14 +121,14 @@ def described(store: SpoolStore, task: int, number: int, run: int) -> Segment | 
         if end[-len(_MARK) :] == _MARK and whole > len(end):
             end = store.end(name, whole) or end
         if end[-len(_MARK) :] != _MARK or not 0 < length <= len(end) - _LENGTH - len(_MARK):
-            raise SpoolDamaged(f"{name!r} in {store.address!r} is no whole segment of a spool")
+            raise SpoolDamaged(f"{name!r} in {store.address!r} is not a complete segment")
         return Segment(task, number, run, **orjson.loads(end[-whole : -_LENGTH - len(_MARK)]))
     except (OSError, ValueError, TypeError) as error:
         raise SpoolDamaged(f"{name!r} in {store.address!r} cannot be read: {error}") from error
 
 
 def batches_of(store: SpoolStore, name: str, schema: Any) -> Iterator[Any]:
-    """Yield the rows of a segment, as they lie there; raises SpoolDamaged, also where they are of another schema."""
+    """Yield the stored batches of a segment; raises SpoolDamaged, also if they have another schema."""
     try:
         source = store.open(name)
     except OSError as error:
@@ -137,8 +136,8 @@ def batches_of(store: SpoolStore, name: str, schema: Any) -> Iterator[Any]:
     stream = pa.ipc.open_stream(source)
     if stream.schema != schema:
         raise SpoolDamaged(
-            f"{name!r} holds rows of {stream.schema.to_string(show_field_metadata=False)!r}, and is to be read as "
+            f"{name!r} has the schema {stream.schema.to_string(show_field_metadata=False)!r}, expected "
             f"{schema.to_string(show_field_metadata=False)!r}",
-            hint="read the spool with the .schema(...) that it was begun with",
+            hint="read the spool with the .schema(...) that it was started with",
         )
     yield from stream

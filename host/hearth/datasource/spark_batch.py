@@ -1,4 +1,4 @@
-"""From batches of records to those of a DataFrame, column by column."""
+"""Converts batches of records to batches of a DataFrame, column by column."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hearth_api.batch import Batch
 from hearth_api.java import offset_to_json
 
 Write = Callable[[Batch], Any]
-"""Makes a column of a batch, or nothing where that is null in every row."""
+"""Makes a column from a batch, or None if all its values are null."""
 
 
 class SparkBatches:
-    """Makes of batches what a DataFrame with this schema takes, which has any of the columns of a read."""
+    """Converts batches for a DataFrame of a schema, which may have any of the columns of a read."""
 
     def __init__(self, schema: StructType) -> None:
         self.schema = to_arrow_schema(schema, timezone="UTC")
-        """What Spark compares the first batch with, to the letter."""
+        """The exact schema that Spark expects of the first batch."""
         makers: dict[str, Write] = {
             "topic": lambda batch: _repeated(batch.topic, batch.num_rows),
             "key": lambda batch: self._typed(batch, "key"),
@@ -41,12 +41,14 @@ class SparkBatches:
         self._not_null = NotNull(self.schema)
 
     def convert(self, batch: Batch, value: Any = None) -> Any:
-        """Return a batch for Spark; raises Unfit for a column that cannot be what it should, NullFound for nulls.
+        """Return a batch for Spark; raises ColumnMismatch for an incompatible type, NullFound for a forbidden null.
 
-        ``value`` is that column, where it is not typed by the schema of the records.
+        ``value`` replaces the column of that name, if it is not typed by the schema of the records.
         """
         if value is not None and value.type != (wanted := self.schema.field("value").type):
-            raise ConfigError(f"option hearth.value makes {value.type} of values, and the DataFrame has {wanted}")
+            raise ConfigError(
+                f"the column 'value' is {wanted} in the DataFrame, but {value.type} with the option hearth.value"
+            )
         made = (
             (value if value is not None and name == "value" else make(batch), type_)
             for name, make, type_ in self._makers
@@ -80,7 +82,7 @@ class SparkBatches:
             return instants(column, target)
         if batch.timestamp_type is not TimestampType.CREATE_TIME:
             return None
-        now = time.time_ns() // 1_000_000 * 1_000  # made just now, to the millisecond as records have it
+        now = time.time_ns() // 1_000_000 * 1_000  # create time is now, in milliseconds as in records
         return pa.repeat(pa.scalar(now, target), batch.num_rows)
 
 
@@ -89,7 +91,7 @@ def _place(batch: Batch) -> str | None:
 
 
 def _repeated(text: str | None, count: int) -> Any:
-    """Return a text again and again: a part of what was made for more rows before, mostly."""
+    """Return a column of one repeated text, usually a slice of a cached one."""
     return None if text is None else _column_of(text, 1 << max(count - 1, 0).bit_length()).slice(0, count)
 
 

@@ -1,4 +1,4 @@
-"""From the columns of batches to those of a DataFrame: Spark's types over the same memory, where these are alike."""
+"""Converts columns of batches to columns of a DataFrame, sharing memory where the types are equal."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from hearth_api.batch import arrow_type, column_to_values, values_to_column
 from hearth_api.java import schema_to_text
 
 Convert = Callable[[Any], Any]
-"""Makes of a column, in the physical form of its schema, one of an Arrow type of Spark's."""
+"""Converts a column in the physical form of its schema to an Arrow type of Spark."""
 _DECIMAL_BYTES = 16
 _NANOS_PER_MILLI = 1_000_000
 
 
 class ColumnMismatch(ConnectError):
-    """A column of records cannot be what the DataFrame has: where it is, what it is, and what it should be."""
+    """A column of records is incompatible with the DataFrame's: its place, its schema, and the expected type."""
 
     code = "datasource.type"
     hint = "give the read a .schema(...) with the type the records have, or option hearth.value json"
 
     def __str__(self) -> str:
-        """Name both types."""
+        """Return a message with both types."""
         where, schema, target = self.args
-        return f"the records have {where} as {_named(schema)}, and the DataFrame as {target}"
+        return f"{where} is {_named(schema)} in the records, and {target} in the DataFrame"
 
 
 def _named(schema: Schema | None) -> str:
@@ -42,9 +42,9 @@ def _named(schema: Schema | None) -> str:
 
 @lru_cache(maxsize=1000)
 def converter(schema: Schema | None, target: Any, where: str) -> Convert:
-    """Return what turns a column of values of a schema into the Arrow type that Spark wants; raises Unfit.
+    """Return the conversion of a column of a schema to the Arrow type that Spark expects; raises ColumnMismatch.
 
-    Fields of structs find each other by their names: what a record has more is left out, what it lacks is null.
+    Fields of structs are matched by name: additional fields of a record are dropped, missing ones are null.
     """
     if schema is None or is_logical(schema):
         return _plain(schema, target, where) if schema is None else _logical(schema, target, where)
@@ -59,7 +59,7 @@ def converter(schema: Schema | None, target: Any, where: str) -> Convert:
 
 
 def _plain(schema: Schema | None, target: Any, where: str) -> Convert:
-    """Return the column as it is, or as wider numbers."""
+    """Return the conversion that keeps a column or widens its numbers."""
     own = arrow_type(schema)
     if own == target:
         return lambda column: column
@@ -100,10 +100,10 @@ def _struct(schema: Schema, target: Any, where: str) -> Convert:
 
 
 def _field(schema: Schema, target: Any, where: str) -> Convert:
-    """Return what converts a field: null in one that must have a value and has a default is the default.
+    """Return the conversion of a field: null in a required field with a default becomes the default.
 
-    Null in an optional one stays null: in a DataFrame it can be told from the default, as Java's
-    ``Struct.getWithoutDefault`` tells them.
+    Null in an optional field stays null, so that a DataFrame distinguishes it from the default, as Java's
+    ``Struct.getWithoutDefault`` does.
     """
     convert = converter(schema, target, where)
     if schema.optional or schema.default is None:
@@ -134,7 +134,7 @@ def _map(schema: Schema, target: Any, where: str) -> Convert:
 
 
 def _rebuilt(target: Any, column: Any, inside: Any) -> Any:
-    """Return lists or maps with other contents at the same places."""
+    """Return lists or maps with other contents and the same offsets."""
     return pa.Array.from_buffers(target, len(column), column.buffers()[:2], column.null_count, column.offset, [inside])
 
 
@@ -157,14 +157,14 @@ def _logical(schema: Schema, target: Any, where: str) -> Convert:
 
 
 def instants(column: Any, target: Any) -> Any:
-    """Return milliseconds since 1970 as Spark's microseconds; raises where these do not fit into 64 bits."""
+    """Return milliseconds since 1970 as Spark's microseconds; raises if these do not fit into 64 bits."""
     return column.cast(pa.timestamp("ms", target.tz)).cast(target)
 
 
 def decimals(column: Any, target: Any) -> Any:
-    """Return unscaled numbers in big-endian bytes, of any length, as decimals of 128 bits.
+    """Return unscaled big-endian numbers of any length as decimals of 128 bits.
 
-    A number of more digits than the type has raises ConnectError.
+    Raises ConnectError for a number with more digits than the type.
     """
     count = len(column)
     ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + count + 1].astype(np.int64)
@@ -194,7 +194,7 @@ def decimals(column: Any, target: Any) -> Any:
 
 
 def _few_decimals(column: Any, target: Any) -> Any:
-    """Return decimals one by one: some of them have leading bytes that say nothing, or too many digits."""
+    """Convert decimals one by one, if some have redundant leading bytes or too many digits."""
     unscaled = (None if each is None else int.from_bytes(each, "big", signed=True) for each in column.to_pylist())
     exact = decimal.Context(prec=1000)
     try:
@@ -206,7 +206,7 @@ def _few_decimals(column: Any, target: Any) -> Any:
 def _too_long(target: Any) -> ConnectError:
     return ConnectError(
         f"a decimal of the records has more digits than {target}",
-        hint="give the read a .schema(...) that has the decimals as string",
+        hint="give the read a .schema(...) with string for the decimals",
     )
 
 
@@ -215,15 +215,15 @@ def _printed(schema: Schema, column: Any) -> Any:
 
 
 def variants(texts: Any) -> Any:
-    """Return JSON texts, or their bytes, as variants in Spark's binary form; raises ConnectError for what none can be.
+    """Return JSON texts, or their bytes, as variants in Spark's binary form; raises ConnectError for invalid JSON.
 
-    Arrow has nothing for them, so they are made one by one, in some twenty microseconds each.
+    Arrow does not support variants, so they are made one by one, in about twenty microseconds each.
     """
     try:
         made = [None if text is None else VariantVal.parseJson(text) for text in texts.cast(pa.string()).to_pylist()]
     except (PySparkException, ValueError, RecursionError) as error:
         raise ConnectError(
-            f"a value cannot be a variant: {error}", hint="read it as text: option hearth.value json"
+            f"a value cannot be converted to a variant: {error}", hint="read it as text: option hearth.value json"
         ) from error
     parts = [
         pa.array([b"" if each is None else part(each) for each in made], pa.binary())

@@ -1,12 +1,12 @@
-"""The connection between Spark and a Python worker: how a task comes by it, and how a worker ends that has lost it.
+"""The connection between Spark and a Python worker: avoids a delay at its start and a traceback at its end.
 
-Spark's JVM sends a worker its task in two small writes. The kernel keeps the second one back until the first is
-acknowledged (Nagle's algorithm), and on the worker's side it puts that off for 40 ms, in the hope of an answer that
-takes the acknowledgement along. None comes before the task is there as a whole. The first write holds the object that
-is to do the work: unpickled, it is there just when half of the task is waited for.
+Spark's JVM sends a worker its task in two small writes. The sender's kernel holds back the second one until the first
+is acknowledged (Nagle's algorithm), and the worker's kernel delays the acknowledgement by 40 ms, to send it with an
+answer. But there is no answer before the whole task has arrived. The first write contains the reader or writer, which
+is unpickled just while the worker waits for the second half.
 
-Spark closes the connection when it wants no more rows: behind a limit, and where a job is cancelled or fails. The
-worker cannot send what is left, and pyspark's daemon prints the trace of that.
+Spark closes the connection when it needs no more rows: after a limit, or when a job is cancelled or fails. The worker
+then cannot send the rest, and pyspark's daemon would print a traceback.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ _DESCRIPTORS = "/proc/self/fd"
 
 
 class SentFirst:
-    """Does the work of a task in a worker of Spark, which has the rest of the task as soon as this is there.
+    """Base of readers and writers: when one is unpickled in a worker, the rest of the task arrives without delay.
 
-    The worker prints nothing when Spark wants no more of the task.
+    The worker also prints no traceback when Spark closes the connection.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Be the copy in the worker."""
+        """Restore the copy in the worker."""
         self.__dict__.update(state)
         acknowledge_now()
         end_quietly()
 
 
 def acknowledge_now() -> None:
-    """Have what has come to this process by TCP acknowledged at once; does nothing where the system cannot.
+    """Acknowledge received TCP data of this process at once; does nothing if the system does not support it.
 
-    A worker has one such connection, that to its JVM.
+    A worker has one TCP connection, to its JVM.
     """
     option = getattr(socket, "TCP_QUICKACK", None)
     if option is None or not os.path.isdir(_DESCRIPTORS):
         return
     for name in os.listdir(_DESCRIPTORS):
-        with contextlib.suppress(OSError):  # one that is closed by now, or no socket of TCP
+        with contextlib.suppress(OSError):  # closed in the meantime, or not a TCP socket
             if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 with socket.socket(fileno=os.dup(int(name))) as connection:
                     connection.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
 def end_quietly() -> None:
-    """Have this worker print no trace of a connection that Spark has closed; other errors are printed as before.
+    """Suppress this worker's traceback for a connection that Spark has closed; other errors are still printed.
 
-    pyspark's daemon is the main module of the workers that it forks. It prints no errors of tasks, which go to Spark.
+    pyspark's daemon is the main module of the workers that it forks. Errors of tasks go to Spark and are not printed.
     Does nothing in other processes.
     """
     daemon: Any = sys.modules["__main__"]

@@ -1,4 +1,4 @@
-"""The types of a DataFrame's columns, as the schemas of records have them."""
+"""The types of a DataFrame's columns for the schemas of records."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from pyspark.sql.types import (
 from hearth_api import ConfigError, Date, Decimal, Schema, Time, Timestamp, Type, is_logical
 
 MOST_DIGITS = 38
-"""What Spark's decimals have, and Arrow's of 128 bits."""
+"""Maximum precision of Spark's decimals, and of Arrow's with 128 bits."""
 PRECISION = "connect.decimal.precision"
-"""The parameter of a schema of decimals that says how many digits there are, as others write it as well."""
+"""The schema parameter with the precision of decimals, which other connectors write as well."""
 _SIMPLE: dict[Type, type[DataType]] = {
     Type.INT8: ByteType, Type.INT16: ShortType, Type.INT32: IntegerType, Type.INT64: LongType,
     Type.FLOAT32: FloatType, Type.FLOAT64: DoubleType, Type.BOOLEAN: BooleanType, Type.STRING: StringType,
@@ -35,15 +35,15 @@ _SIMPLE: dict[Type, type[DataType]] = {
 }  # fmt: skip
 _LOGICAL: dict[str | None, DataType] = {
     Date.LOGICAL_NAME: DateType(),
-    Time.LOGICAL_NAME: IntegerType(),  # milliseconds: the type TIME is off in Spark unless somebody turns it on
+    Time.LOGICAL_NAME: IntegerType(),  # milliseconds: Spark's type TIME is disabled by default
     Timestamp.LOGICAL_NAME: TimestampType(),
 }
 HEADERS = ArrayType(StructType([StructField(name, StringType()) for name in ("key", "schema", "value")]))
-"""Each with its schema as JSON text, or null, and its value: the text itself, or JSON text."""
+"""Each header has its schema as JSON text, or null, and its value: a string, or JSON text."""
 
 
 def spark_type(schema: Schema | None) -> DataType:
-    """Return the type in which a column has values of a schema; without one they are JSON text."""
+    """Return the column type for a schema; without a schema, values are JSON text."""
     if schema is None:
         return StringType()
     if is_logical(schema):
@@ -58,7 +58,7 @@ def spark_type(schema: Schema | None) -> DataType:
 
 
 def read_schema(key: DataType, value: DataType) -> StructType:
-    """Return all columns that a read has, in their order."""
+    """Return all columns of a read, in order."""
     columns = {
         "topic": StringType(),
         "key": key,
@@ -76,12 +76,12 @@ COLUMNS = tuple(read_schema(StringType(), StringType()).names)
 
 
 def check_columns(schema: StructType) -> None:
-    """Raise ConfigError for a column that no read has."""
+    """Raise ConfigError for a column that a read does not have."""
     for name in schema.names:
         if name not in COLUMNS:
             raise ConfigError(
                 f"a read has no column {name!r}",
-                hint=f"there are {', '.join(COLUMNS)}; fields of records stand below value",
+                hint=f"use {', '.join(COLUMNS)}; fields of records are part of value",
             )
 
 
@@ -90,5 +90,5 @@ def _decimal(schema: Schema) -> DataType:
     text = (schema.parameters or {}).get(PRECISION, "")
     precision = int(text) if text.isdecimal() and 0 < int(text) <= MOST_DIGITS else MOST_DIGITS
     if not 0 <= scale <= precision:
-        return StringType()  # what Spark has no decimals for
+        return StringType()  # not supported by Spark's decimals
     return DecimalType(precision, scale)

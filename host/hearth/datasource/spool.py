@@ -1,18 +1,18 @@
-"""The spool of a streaming read: what its tasks polled, until Spark has it, and where their source stands behind that.
+"""The spool of a streaming read: polled rows until Spark has committed them, with the source positions after them.
 
-It is the read's store of source offsets. A task that starts again continues behind the last segment that is there,
-Spark behind the last it has planned: so each record is in one segment, and each segment in one micro-batch, whoever is
-killed when. What lies there:
+It is the read's store of source offsets. A restarted task continues after the last segment, and Spark after the last
+one it has planned. So each record is in one segment and each segment in one micro-batch, whichever process is killed
+at whatever time. The files:
 
-- ``spool.json``: its id, which is in every offset of the stream
-- ``state-N.json``, the newest of which counts: how often tasks were begun, and from which segment on; the segments
-  that are gone because Spark has committed them, and the positions of their source partitions
-- ``lock``, where the place has such: held by the one read that may use it
+- ``spool.json``: the spool's id, which is in every offset of the stream
+- ``state-N.json``, of which the newest counts: the runs of each task with their first segments, the segments that were
+  removed because Spark has committed them, and the positions of their source partitions
+- ``lock``, if the store supports it: held by the one read that may use the spool
 - ``task-N/``: the segments of a task, numbered from 1
-- ``control-N.json``, with tasks on executors: what their read tells them (``spool_control``)
+- ``control-N.json``, with tasks on executors: the read's messages to them (``spool_control``)
 
-A task is begun by a state that says so. From then on segments of its former runs count up to where they were seen by
-then, and what such a run writes later, wherever it still lives, counts no more.
+A run starts when a state records it. From then on segments of earlier runs count only up to the last one seen before,
+and segments that such a run writes later, if it is still alive, are ignored.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from hearth_api import ConfigError, ConnectError
 
 FORMAT = 2
 LOCK_SECONDS = 60.0
-"""How long a read waits for the end of the one before: a process whose driver was killed takes note of that soon."""
+"""How long a read waits for the previous one to end: a process whose driver was killed soon notices it."""
 MOST_ROWS, MOST_BYTES = 4_000_000, 1 << 30
-"""How much waits for Spark at most, about: a source is polled no further before some of it is committed."""
+"""About how much may wait for Spark: beyond that a source is not polled until some of it is committed."""
 AT_ONCE = 20
-"""So many segments of each task are looked for before anything else is."""
+"""The maximum number of segments of a task to look for in one check."""
 CONTROL = "control-"
 _ID, _STATE = "spool.json", re.compile(r"state-(\d+)\.json")
 
 Places = dict[int, int]
-"""Numbers of segments, by task: up to there, these included."""
+"""The number of the last segment of each task, inclusive."""
 
 
 class SpoolMismatch(ConnectError):
-    """A checkpoint and a spool do not belong together, or one of the two was set back."""
+    """A checkpoint and a spool do not belong together, or one of them was reset."""
 
     code = "spool.mismatch"
-    hint = "give the query the spool and the checkpoint it had; or begin anew, with an empty one of each"
+    hint = "use the query's own spool and checkpoint, or start over with an empty one of each"
 
 
 class Spool:
-    """A spool that this process alone uses, but for tasks elsewhere that write segments into it.
+    """A spool that only this process uses, except for tasks elsewhere that write segments into it.
 
-    ``changed`` is told of segments. Its lock guards what is known of them; everything else belongs to the thread that
-    speaks with Spark.
+    ``changed`` is notified of segments. Its lock guards the list of segments; everything else belongs to the thread
+    that answers Spark.
     """
 
     def __init__(self, store: SpoolStore, unlock: Callable[[], None]) -> None:
@@ -78,14 +78,14 @@ class Spool:
         for task in self._begun:
             self._scanner(task)
         for name in store.names():
-            if name.startswith(CONTROL):  # of a read that has ended, as its tasks are to do
+            if name.startswith(CONTROL):  # of a read that has ended
                 store.remove(name)
 
     @classmethod
     def open(cls, store: SpoolStore, lock_seconds: float = LOCK_SECONDS) -> Spool:
-        """Return the spool in a place, which is made where there is none.
+        """Open the spool in a store, or create it.
 
-        Raises SpoolInUse where somebody else uses it, and ConfigError for what can be no spool.
+        Raises SpoolInUse if another process uses it, and ConfigError if the store cannot hold a spool.
         """
         try:
             unlock = store.lock(lock_seconds)
@@ -100,14 +100,14 @@ class Spool:
             raise
 
     def close(self) -> None:
-        """Let others use it."""
+        """Release the spool."""
         self._unlock()
 
     def begin(self, tasks: Iterable[int], *, is_read: bool = False) -> int:
-        """Begin a run of tasks; returns its number, which is in the names of the segments that count from now on.
+        """Start a run of tasks; returns its number, which is in the names of the segments that count from now on.
 
-        With a read that begins all tasks end that there have been: they may have had what others are given now. Raises
-        SpoolInUse where another read has taken the spool over.
+        A new read (``is_read``) ends all earlier tasks, because source partitions may be assigned differently now.
+        Raises SpoolInUse if another read has taken over the spool.
         """
         with self._looking:
             over = {*tasks, *(self._begun if is_read else ())}
@@ -124,15 +124,15 @@ class Spool:
                 self._save()
         return self._run
 
-    # What is in it --------------------------------------------------------------------------------------------
+    # Segments -------------------------------------------------------------------------------------------------
 
     @property
     def gone(self) -> Places:
-        """Return up to where segments were committed and are gone: where a stream without a checkpoint begins."""
+        """Return the last committed and removed segments, where a stream without a checkpoint starts."""
         return dict(self._gone)
 
     def add(self, segment: Segment) -> None:
-        """Take note of a segment that was sealed; may be called from any thread."""
+        """Add a sealed segment; may be called from any thread."""
         with self.changed:
             self._segments.setdefault(segment.task, []).append(segment)
             self.changed.notify_all()
@@ -144,68 +144,68 @@ class Spool:
             return known[-1].number if known else self._gone.get(task, 0)
 
     def behind(self, start: Places) -> list[Segment]:
-        """Return the segments behind some places, by task and number."""
+        """Return the segments after ``start``, by task and number."""
         with self.changed:
             known = chain.from_iterable(self._segments[task] for task in sorted(self._segments))
             return [each for each in known if each.number > start.get(each.task, 0)]
 
     def between(self, start: Places, end: Places) -> list[Segment]:
-        """Return the segments of a micro-batch; raises SpoolMismatch where one is missing."""
+        """Return the segments of a micro-batch; raises SpoolMismatch if one is missing."""
         found = [each for each in self.behind(start) if each.number <= end.get(each.task, 0)]
         wanted = sum(max(0, number - start.get(task, 0)) for task, number in end.items())
         if len(found) != wanted:
             raise SpoolMismatch(
-                f"the spool {self.store.address!r} has {len(found)} of the {wanted} segments that the checkpoint names"
+                f"the spool {self.store.address!r} has only {len(found)} of the checkpoint's {wanted} segments"
             )
         return found
 
     def rows(self, end: Places) -> int:
-        """Return how many rows there were up to some places since the spool was begun."""
+        """Return the number of rows up to ``end`` since the spool was created."""
         with self.changed:
             known = [each for own in self._segments.values() for each in own]
         return self._rows_gone + sum(each.rows for each in known if each.number <= end.get(each.task, 0))
 
     @property
     def is_full(self) -> bool:
-        """Return whether as much waits for Spark as may: no more should be polled for now."""
+        """Return whether the maximum is waiting for Spark, so that tasks should not poll."""
         with self.changed:
             known = [each for own in self._segments.values() for each in own]
         return sum(each.rows for each in known) >= MOST_ROWS or sum(each.size for each in known) >= MOST_BYTES
 
     def look(self) -> bool:
-        """Take note of segments that tasks elsewhere have sealed since; may be called from any thread.
+        """Find segments that tasks elsewhere have sealed; may be called from any thread.
 
-        Returns whether these are all: where tasks are faster than this looks, they would be for ever.
+        Returns whether all were found; the number per check is limited, because tasks may be faster than this.
         """
         with self._looking:
             seen = [self._look(task) for task in self._begun]
         return all(seen)
 
     def positions(self) -> dict[str, str]:
-        """Return where the source stands: JSON of its partitions, each with that of its offset.
+        """Return the source's positions: the offset of each partition, both as JSON.
 
-        A position counts as soon as the segment is there that holds the records before it.
+        A position counts as soon as the segment with the records before it exists.
         """
         with self.changed:
             merged = self._merged([each for known in self._segments.values() for each in known])
         return {key: at for key, (_, at) in merged.items()}
 
-    # What Spark has -------------------------------------------------------------------------------------------
+    # Commits --------------------------------------------------------------------------------------------------
 
     def check(self, places: Places) -> None:
-        """Raise SpoolMismatch where a checkpoint stands elsewhere than this spool can have been."""
+        """Raise SpoolMismatch if a checkpoint's places are outside the range of this spool."""
         for task in {*places, *self._gone}:
             at = places.get(task, 0)
             if not self._gone.get(task, 0) <= at <= self.last(task):
                 raise SpoolMismatch(
-                    f"the checkpoint stands at segment {at} of task {task}, and the spool {self.store.address!r} has "
-                    f"those from {self._gone.get(task, 0) + 1} to {self.last(task)}"
+                    f"the checkpoint is at segment {at} of task {task}, but the spool {self.store.address!r} has "
+                    f"segments {self._gone.get(task, 0) + 1} to {self.last(task)}"
                 )
 
     def forget(self, end: Places) -> list[Segment]:
-        """Remove the segments up to some places, whose rows Spark has committed, and keep their positions.
+        """Remove the segments up to ``end``, which Spark has committed, and keep their positions.
 
-        Raises SpoolInUse where another read has taken the spool over.
+        Raises SpoolInUse if another read has taken over the spool.
         """
         with self.changed:
             known = [each for own in self._segments.values() for each in own]
@@ -228,7 +228,7 @@ class Spool:
         return done
 
     def _merged(self, segments: list[Segment]) -> dict[str, tuple[int, str]]:
-        """Return the positions of what is gone and of segments: of the last run, and in it of the last segment."""
+        """Merge the positions of removed and given segments: the last segment of the last run wins."""
         merged = dict(self._positions)
         for each in sorted(segments, key=lambda segment: (segment.run, segment.number)):
             for key, at in each.positions.items():
@@ -237,7 +237,7 @@ class Spool:
         return merged
 
     def run_of(self, task: int, number: int) -> int:
-        """Return the run whose segment of a number counts."""
+        """Return the run whose segment of this number counts."""
         with self.changed:
             return max((first, run) for first, run in self._begun[task] if first <= number)[1]
 
@@ -251,7 +251,7 @@ class Spool:
         return False
 
     def _scanner(self, task: int) -> None:
-        """Take note of the segments that those before have left, and remove all else that belongs to their task."""
+        """Find the segments that earlier runs have left, and remove all other files of the task."""
         while not self._look(task):
             pass
         counting = {each.name for each in self._segments.get(task, [])}
@@ -278,7 +278,7 @@ class Spool:
         own = self._version + 1
         with contextlib.suppress(FileExistsError):
             self.store.create(_state_name(own), orjson.dumps(state))
-            # the name is free as well where another has come further: it removes a state when the next is there
+            # the name is also free if another read is ahead: it removes a state once the next one exists
             if max(_states(self.store)) == own:
                 self.store.remove(_state_name(self._version))
                 self._version = own
@@ -288,18 +288,18 @@ class Spool:
 
 
 def partition_key(partition: Mapping[str, Any]) -> str:
-    """Return what tells a source partition from others, whatever the order of its members."""
+    """Return a key for a source partition that does not depend on the order of its members."""
     return json.dumps(partition, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def offsets_at(positions: Mapping[str, str], partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-    """Return the offsets of source partitions, of which nothing may be known."""
+    """Return the offsets of source partitions, ``None`` for unknown ones."""
     texts = [positions.get(partition_key(each)) for each in partitions]
     return [None if text is None else json.loads(text) for text in texts]
 
 
 def identity_of(store: SpoolStore) -> str | None:
-    """Return the id of the spool in a place, or nothing where there is none; raises SpoolDamaged."""
+    """Return the id of the spool in a store, or None if there is none; raises SpoolDamaged."""
     try:
         data = store.read(_ID)
         if data is None:
@@ -307,38 +307,38 @@ def identity_of(store: SpoolStore) -> str | None:
         members = orjson.loads(data)
         if members["format"] != FORMAT:
             raise SpoolDamaged(
-                f"the spool {store.address!r} is of format {members['format']}, this Hearth knows {FORMAT}",
-                hint="end the query with the Hearth that began it, or begin anew with an empty spool and checkpoint",
+                f"the spool {store.address!r} has format {members['format']}, this Hearth supports {FORMAT}",
+                hint="finish the query with the Hearth that started it, or start over with empty spool and checkpoint",
             )
         return str(members["id"])
     except (ValueError, KeyError, TypeError) as error:
-        raise SpoolDamaged(f"{_ID!r} in {store.address!r} is no description of a spool: {error}") from error
+        raise SpoolDamaged(f"{_ID!r} in {store.address!r} does not describe a spool: {error}") from error
 
 
 def _identity(store: SpoolStore) -> str:
-    """Return the id of a spool, which is made; a place that holds something else is none."""
+    """Return the id of a spool, created if missing; raises ConfigError if the store has other files."""
     known = identity_of(store)
     if known is not None:
         return known
     if others := [each for each in store.names() if each != "lock" and not each.startswith(".")]:
-        raise ConfigError("hearth.spool", store.address, f"the directory is no spool and holds {others[0]!r}")
+        raise ConfigError("hearth.spool", store.address, f"the directory is not a spool and contains {others[0]!r}")
     fresh = str(uuid.uuid4())
     try:
         store.create(_ID, orjson.dumps({"id": fresh, "format": FORMAT}))
     except FileExistsError:
-        raise SpoolInUse(f"another read has begun the spool {store.address!r}") from None
+        raise SpoolInUse(f"another read has started the spool {store.address!r}") from None
     return fresh
 
 
 def _newest_state(store: SpoolStore) -> tuple[int, dict[str, Any]]:
-    """Return the number of the newest state and the state; older ones are removed."""
+    """Return the newest state with its number, and remove older ones."""
     while True:
         found = _states(store)
         if not found:
             return 0, {"run": 0, "begun": {}, "gone": {}, "rows": 0, "positions": {}}
         newest = max(found)
         data = store.read(found.pop(newest))
-        if data is None:  # it was replaced meanwhile
+        if data is None:  # replaced in the meantime
             continue
         try:
             state: dict[str, Any] = orjson.loads(data)
@@ -350,7 +350,7 @@ def _newest_state(store: SpoolStore) -> tuple[int, dict[str, Any]]:
 
 
 def _states(store: SpoolStore) -> dict[int, str]:
-    """Return the names of states, by their numbers."""
+    """Return the names of states by number."""
     return {int(known[1]): each for each in store.names() if (known := _STATE.fullmatch(each))}
 
 

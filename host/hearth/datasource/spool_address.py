@@ -1,4 +1,4 @@
-"""A spool at an address, such as a bucket, that fsspec knows how to reach."""
+"""A spool at an fsspec address, such as a bucket."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pyarrow as pa
 from hearth_api import ConfigError
 
 CREATE_ONCE = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory")
-"""Where a file can be made on condition that there is none, in one step; ``memory`` is this process's own."""
+"""Schemes with atomic creation of a file that must not exist; ``memory`` is local to this process."""
 RENAME_ONCE = ("hdfs", "viewfs", "webhdfs")
-"""Where a file is renamed in one step, which fails where the name is taken."""
+"""Schemes with atomic rename that fails if the name exists."""
 
 
 class AddressStore:
-    """Files of whatever serves an address. There is no lock: numbers of states show who takes a spool over."""
+    """Files at an fsspec address. There is no lock: numbers of states show which read has taken over a spool."""
 
     look_seconds = 1.0
 
@@ -29,8 +29,8 @@ class AddressStore:
         scheme = address.partition("://")[0]
         if scheme not in CREATE_ONCE + RENAME_ONCE:
             raise ConfigError(
-                "hearth.spool", address, "of no file system of that name is known that a name is taken once",
-                hint=f"name a directory that is shared, or an address of {', '.join(CREATE_ONCE[:-1] + RENAME_ONCE)}",
+                "hearth.spool", address, "that file system is not known to create files atomically",
+                hint=f"use a shared directory, or an address of {', '.join(CREATE_ONCE[:-1] + RENAME_ONCE)}",
             )  # fmt: skip
         self.address = address
         self._renames = scheme in RENAME_ONCE
@@ -41,32 +41,32 @@ class AddressStore:
         except (ImportError, ValueError) as error:
             raise ConfigError(
                 "hearth.spool", address, f"it cannot be reached: {error}",
-                hint="install fsspec and its package for that scheme (s3fs, gcsfs, adlfs), on executors as well",
+                hint="install fsspec and its package for that scheme (s3fs, gcsfs, adlfs), also on executors",
             ) from error  # fmt: skip
 
     def lock(self, seconds: float) -> Callable[[], None]:
-        """Try whether a name is taken by one alone, as all of it depends on that."""
+        """Check that a name can be created only once, on which everything depends."""
         name = f"trial-{uuid.uuid4().hex}"
         try:
             self.create(name, b"1")
             with contextlib.suppress(FileExistsError):
                 self.create(name, b"2")
                 raise ConfigError(
-                    "hearth.spool", self.address, "a name that was taken there can be taken again",
-                    hint="use a newer fsspec and package for that scheme, or a directory that is shared",
+                    "hearth.spool", self.address, "a file that exists there can be created again",
+                    hint="use a newer fsspec and package for that scheme, or a shared directory",
                 )  # fmt: skip
         finally:
             self.remove(name)
         return lambda: None
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the last parts of names."""
+        """Return the base names of a folder."""
         with contextlib.suppress(FileNotFoundError):
             return [each.rstrip("/").rpartition("/")[2] for each in self._system.ls(self._path(folder), detail=False)]
         return []
 
     def read(self, name: str) -> bytes | None:
-        """Return what a file holds."""
+        """Return the content of a file."""
         with contextlib.suppress(FileNotFoundError):
             return bytes(self._system.cat_file(self._path(name)))
         return None
@@ -78,31 +78,31 @@ class AddressStore:
         return None
 
     def open(self, name: str) -> Any:
-        """Return a file that was read whole: segments are not that large."""
+        """Return a file, read into memory: segments are small enough."""
         return pa.BufferReader(self._system.cat_file(self._path(name)))
 
     def create(self, name: str, data: bytes) -> None:
-        """Make a file on condition that there is none."""
+        """Create a file that must not exist."""
         if not self._renames:
             self._system.pipe_file(self._path(name), data, mode="create")
             return
-        beside = self._path(f".{uuid.uuid4().hex}")
-        self._system.pipe_file(beside, data)
+        draft = self._path(f".{uuid.uuid4().hex}")
+        self._system.pipe_file(draft, data)
         try:
-            self._system.mv(beside, self._path(name))
+            self._system.mv(draft, self._path(name))
         except OSError as error:
             if self._system.exists(self._path(name)):
                 raise FileExistsError(name) from error
             raise
         finally:
-            self.remove(beside)
+            self.remove(draft)
 
     def put(self, name: str, data: bytes) -> None:
         """Write a file."""
         self._system.pipe_file(self._path(name), data)
 
     def draft(self, name: str) -> Path:
-        """Return a path among the temporary files of this machine."""
+        """Return a temporary file of this machine."""
         handle, path = tempfile.mkstemp(prefix="hearth-spool-")
         os.close(handle)
         return Path(path)
@@ -111,9 +111,9 @@ class AddressStore:
         """Upload a file."""
         path = self._path(name)
         if self._renames:
-            beside = self._path(f".{uuid.uuid4().hex}")
-            self._system.put_file(str(draft), beside)
-            self._system.mv(beside, path)
+            uploaded = self._path(f".{uuid.uuid4().hex}")
+            self._system.put_file(str(draft), uploaded)
+            self._system.mv(uploaded, path)
         else:
             self._system.put_file(str(draft), path)
         draft.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
-"""What a streaming read and its tasks on executors tell each other, by files of the spool that both reach.
+"""Messages between a streaming read and its tasks on executors, as files of the spool that both reach.
 
-Neither knows where the other is, and no clock is compared: whoever hears nothing new for a time takes the other for
-gone. That may be wrong, and costs time then: which segments count is written in the spool's state alone.
+Neither side knows the other's address, and clocks are not compared: a side that receives nothing new for a time
+considers the other lost. If that is wrong it costs only time, because only the spool's state decides which segments
+count.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from hearth.datasource.spool import CONTROL
 from hearth.datasource.spool_store import SpoolStore
 
 BEAT_LOOKS, LOST_LOOKS = 5, 100
-"""Each says at least with every so many looks that it is there, and takes the other for gone after so many."""
+"""Each side sends a heartbeat every ``BEAT_LOOKS`` checks, and considers the other lost after ``LOST_LOOKS``."""
 RUNS, ENDED, LEFT, FAILED = "runs", "ended", "left", "failed"
 
 
 @dataclass(frozen=True)
 class Control:
-    """What tasks are told: by task its run, and up to where Spark has committed what it wrote.
+    """A read's message to its tasks: for each task its run, and the last segment that Spark has committed.
 
-    ``beat`` grows while the read lives. ``is_over`` is whether tasks are to end, ``is_full`` whether they are to wait.
+    ``beat`` increases while the read lives. Tasks must end if ``is_over``, and pause polling if ``is_full``.
     """
 
     beat: int
@@ -37,10 +38,10 @@ class Control:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What the run of a task says of itself.
+    """The state of a task's run.
 
-    It runs, has ended as there is no more, was left by its executor, or failed: then with what there is to tell.
-    ``place`` is machine and process.
+    It runs, has ended because the source is empty, has left because its executor ended, or has failed with a fact and
+    a trace. ``place`` is host and process.
     """
 
     beat: int
@@ -54,22 +55,22 @@ T = TypeVar("T", Control, TaskReport)
 
 
 def control_name(run: int) -> str:
-    """Return the file of what a read says whose first run this is."""
+    """Return the name of a read's control file; ``run`` is its first run."""
     return f"{CONTROL}{run:06}.json"
 
 
 def said_name(task: int, run: int) -> str:
-    """Return the file of what the run of a task says."""
+    """Return the name of the report file of a task's run."""
     return f"{folder_of(task)}/said-{run:06}.json"
 
 
 def written(message: Control | TaskReport) -> bytes:
-    """Return what a file holds."""
+    """Serialize a message."""
     return orjson.dumps(asdict(message))
 
 
 def heard(store: SpoolStore, name: str, kind: type[T]) -> T | None:
-    """Return what a file says, or nothing where it is not there, or half of it is."""
+    """Read a message; None if the file is missing or incomplete."""
     data = store.read(name)
     try:
         members: dict[str, Any] = orjson.loads(data or b"")
@@ -79,7 +80,7 @@ def heard(store: SpoolStore, name: str, kind: type[T]) -> T | None:
 
 
 class SilenceTimer:
-    """Knows for how long the other side has said nothing new."""
+    """Measures for how long the other side has sent nothing new."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -87,7 +88,7 @@ class SilenceTimer:
         self._since = clock()
 
     def hear(self, beat: int) -> bool:
-        """Take note of what was said last, from 1 on; returns whether that is new."""
+        """Record the latest beat, from 1 on; returns whether it is new."""
         if beat == self._beat:
             return False
         self._beat, self._since = beat, self._clock()
@@ -95,10 +96,10 @@ class SilenceTimer:
 
     @property
     def silent_seconds(self) -> float:
-        """Return for how long nothing new was said."""
+        """Return the time since the last new beat."""
         return self._clock() - self._since
 
     @property
     def is_heard(self) -> bool:
-        """Return whether anything was."""
+        """Return whether any beat was received."""
         return self._beat > 0

@@ -1,4 +1,4 @@
-"""A spool in a directory: on the disk of one machine, or on one that several share."""
+"""A spool in a directory, on a local or a shared disk."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hearth.datasource.spool_store import SpoolInUse
 from hearth.foundation.user_file import sync_directory
 
 DRAFT = ".part"
-"""What the names of files end with that are being written."""
+"""Suffix of files that are being written."""
 
 
 class DirectoryStore:
-    """A directory. Names are taken by hard links, so by one alone, also where other machines write there."""
+    """Files in a directory. Hard links create names atomically, even if other machines write there."""
 
     look_seconds = 0.1
 
@@ -29,7 +29,7 @@ class DirectoryStore:
         self.root, self.address = root, str(root)
 
     def lock(self, seconds: float) -> Callable[[], None]:
-        """Have the directory there, and hold its lock: a process that ends, however it does, lets go of it."""
+        """Create the directory and lock it; the lock is released when the process ends in any way."""
         self.root.mkdir(parents=True, exist_ok=True)
         held = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         until = time.monotonic() + seconds
@@ -49,13 +49,13 @@ class DirectoryStore:
             return lambda: os.close(held)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of files and folders, drafts of who has ended among them."""
+        """Return the names of files and folders, including drafts of ended processes."""
         with contextlib.suppress(FileNotFoundError):
             return os.listdir(self.root / folder)
         return []
 
     def read(self, name: str) -> bytes | None:
-        """Return what a file holds."""
+        """Return the content of a file."""
         with contextlib.suppress(FileNotFoundError):
             return (self.root / name).read_bytes()
         return None
@@ -71,11 +71,11 @@ class DirectoryStore:
             return None
 
     def open(self, name: str) -> Any:
-        """Return a file whose bytes need no copy."""
+        """Return a memory-mapped file."""
         return pa.memory_map(str(self.root / name))
 
     def create(self, name: str, data: bytes) -> None:
-        """Flush a file to the disk, then link its name to it, which fails where that is taken."""
+        """Flush a file to disk, then link its name to it, which fails if the name exists."""
         draft = self._written(name, data)
         try:
             _flush(draft)
@@ -85,11 +85,11 @@ class DirectoryStore:
         sync_directory((self.root / name).parent)
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file beside, and let it take the name."""
+        """Write a draft, then rename it."""
         os.replace(self._written(name, data), self.root / name)
 
     def draft(self, name: str) -> Path:
-        """Return a path in the same folder, which is made."""
+        """Return a path in the same folder, creating the folder."""
         path = self.root / name
         if not path.parent.exists():
             path.parent.mkdir(exist_ok=True)
@@ -97,7 +97,7 @@ class DirectoryStore:
         return path.with_name(f".{path.name}.{uuid.uuid4().hex}{DRAFT}")
 
     def publish(self, draft: Path, name: str) -> None:
-        """Flush a file and let it take its name."""
+        """Flush a file to disk, then rename it."""
         _flush(draft)
         os.replace(draft, self.root / name)
         sync_directory(draft.parent)

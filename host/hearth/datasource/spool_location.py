@@ -1,4 +1,4 @@
-"""Which kind of place an option names, where a spool is to lie."""
+"""Chooses the kind of store for the address of a spool."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hearth.datasource.spool_store import SpoolStore
 
 
 def spool_store(address: str) -> SpoolStore:
-    """Return the place of a spool: a directory, or what an address with a scheme names; raises ConfigError."""
+    """Return the store of a spool: a directory, or an address with a scheme; raises ConfigError."""
     scheme, found, rest = address.partition("://")
     if not found:
         return DirectoryStore(Path(address.removeprefix("file:")).absolute())
     if scheme == "file":
         return DirectoryStore(Path(f"/{rest.lstrip('/')}"))
-    from hearth.datasource.spool_address import AddressStore  # few have what it takes
+    from hearth.datasource.spool_address import AddressStore  # imported late: rarely needed
 
     return AddressStore(address)

@@ -1,4 +1,4 @@
-"""Where a spool lies: what the rest of it asks of a directory, or of an address elsewhere."""
+"""The interface of a spool's store, which is a directory or an fsspec address."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ class SpoolInUse(ConflictError):
 
 
 class SpoolStore(Protocol):
-    """A place of files that processes on any machine may reach at once.
+    """A store of files that processes on any machine may use at the same time.
 
-    Names are relative, those of a task with its folder before them. What is out of reach raises OSError.
+    Names are relative; those of a task include its folder. Methods raise OSError if the store cannot be reached.
     """
 
     address: str
-    """By which any process finds the place again."""
+    """The address at which any process finds the store."""
     look_seconds: float
-    """How often it is reasonable to look whether something has changed there, a tenth of a second at best."""
+    """A reasonable interval for checks for changes, at least a tenth of a second."""
 
     def lock(self, seconds: float) -> Callable[[], None]:
-        """Begin to use the place, as the only one where it can say so; returns what ends that.
+        """Lock the store, if it supports locks; returns the function that releases it.
 
-        Raises SpoolInUse, after so many seconds, and ConfigError for a place that can hold no spool.
+        Raises SpoolInUse after ``seconds``, and ConfigError for a store that cannot hold a spool.
         """
 
     def names(self, folder: str = "") -> list[str]:
-        """Return what lies there: in a folder, or beside all folders, whose names are there then as well."""
+        """Return the names in a folder, or at the top level, including those of folders."""
 
     def read(self, name: str) -> bytes | None:
-        """Return a file as it is; nothing where there is none."""
+        """Return the content of a file; None if it does not exist."""
 
     def end(self, name: str, count: int) -> bytes | None:
-        """Return so many of the last bytes of a file, or all of fewer; nothing where there is none."""
+        """Return the last ``count`` bytes of a file, or all if it has fewer; None if it does not exist."""
 
     def open(self, name: str) -> Any:
-        """Return a file that pyarrow reads."""
+        """Return a file for pyarrow to read."""
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a file for good and in one step; raises FileExistsError for all but the first who does so."""
+        """Create a file durably and atomically; raises FileExistsError if it exists."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file, in place of another; it may not survive the machine, and be read while half of it is there."""
+        """Write or replace a file; it may be lost in a power failure, and readers may see a part of it."""
 
     def draft(self, name: str) -> Path:
-        """Return a path on this machine, to be written to what is published under a name."""
+        """Return a local path to write a file to before it is published under ``name``."""
 
     def publish(self, draft: Path, name: str) -> None:
-        """Have a file there that was drafted, for good and in one step; the draft is gone then."""
+        """Publish a draft durably and atomically, and remove the draft."""
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""

@@ -1,4 +1,4 @@
-"""A task of a streaming read: it polls, and seals what came as segments of a spool."""
+"""A task of a streaming read: polls records and seals them as segments of a spool."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from hearth_stage.task_call import PollsEmpty
 log = logging.getLogger(__name__)
 
 MOST_ROWS = 500_000
-"""Rows after which a segment is sealed, however much more there is: it is what one task of Spark reads."""
+"""Rows after which a segment is sealed in any case, as one Spark task reads it."""
 MOST_BYTES = 1 << 26
-"""Likewise: where a spool is at an address, a segment is in memory as a whole."""
+"""Bytes after which a segment is sealed: from an fsspec address it is read into memory as a whole."""
 LONGEST_SECONDS = 0.2
-"""How long a segment is written to while records come; longer where looking for it costs more."""
+"""How long a segment stays open while records arrive; longer for stores that are slower to check."""
 PAUSE_SECONDS = 0.03
-"""How soon after a segment the next may follow, where records come now and then: each costs a flush to the disk."""
+"""Minimum time between segments while records arrive occasionally: each costs a flush to disk."""
 WAIT_SECONDS = 5.0
 ROOM_SECONDS = 0.5
-"""How often a task looks whether it is to end, while there is no room in the spool."""
+"""How often a task checks whether it has to end while the spool is full."""
 
 
 @dataclass(frozen=True)
 class SpoolAccess:
-    """What a task needs of its spool, wherever it runs: its run, the number of its next segment, and whom to tell."""
+    """A task's access to its spool: its run, the number of its next segment, and callbacks."""
 
     store: SpoolStore
     run: int
@@ -45,14 +45,14 @@ class SpoolAccess:
     read_offsets: ReadStored
     on_segment: Callable[[Segment], None]
     await_room: Callable[[float], bool]
-    """Waits, for some seconds at most, until the spool is not full, and returns whether that is so."""
+    """Waits for at most the given seconds until the spool is not full; returns whether it has room."""
 
 
 class SpoolingTask:
-    """Runs one task of a source, whose records become segments.
+    """Runs one task of a source and writes its records to segments.
 
-    A poll is in one segment as a whole, with the positions of its records: also of those that were dropped.
-    ``ends_when_empty`` is whether it ends as soon as there is nothing more to be polled.
+    All records of a poll are in one segment, with their positions, including those of dropped records. With
+    ``ends_when_empty`` the task ends as soon as the source is empty.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SpoolingTask:
         self._rows = PolledRows(plan, self._task, columns, form)
         self._writer: SegmentWriter | None = None
         self._number = access.next_number
-        slower = access.store.look_seconds / 0.1  # than where a segment is seen as soon as may be
+        slower = access.store.look_seconds / 0.1  # relative to the fastest store
         self._longest, self._pause = LONGEST_SECONDS * slower, PAUSE_SECONDS * slower
         self._sealed_at = self._begun_at = 0.0
         self._polled = 0
@@ -81,9 +81,10 @@ class SpoolingTask:
         self._stopping = threading.Event()
 
     def execute(self) -> None:
-        """Poll and seal until told to stop, or until there is nothing more where that is asked for.
+        """Poll and seal until stopped, or until the source is empty if requested.
 
-        Whatever ends it, what is sealed stays and what is not was never there: the task begins anew behind the former.
+        Whatever ends it, sealed segments stay and an unsealed one is discarded: the task restarts after the last
+        sealed segment.
         """
         try:
             with ExitStack() as opened:
@@ -97,25 +98,25 @@ class SpoolingTask:
                 self._writer.drop()
 
     def stop(self) -> None:
-        """Have it end soon; may be called from any thread."""
+        """Ask the task to end soon; may be called from any thread."""
         self._stopping.set()
         self._task.wake()
 
     def committed(self, number: int) -> None:
-        """Take note that Spark has committed segments up to a number; may be called from any thread, by one."""
+        """Record that Spark has committed segments up to a number; may be called from any one thread."""
         for each in [each for each in list(self._records) if each <= number]:
             self._task.committed(self._records.pop(each))
 
     def _turn(self) -> bool:
-        """Take what comes next and seal what is due; returns whether there may be more."""
-        taken = self._task.take(self._retry_budget())
+        """Take the next poll and seal the segment if it is due; returns whether there may be more."""
+        taken = self._task.take(self._wait_seconds())
         if isinstance(taken, Transformed):
             self._write(taken)
         if self._is_due(is_calm=not isinstance(taken, Transformed)):
             self._seal()
         return not (self._ends_when_empty and isinstance(taken, PollsEmpty))
 
-    def _retry_budget(self) -> float:
+    def _wait_seconds(self) -> float:
         if self._writer is None:
             return WAIT_SECONDS
         return max(0.0, self._sealed_at + self._pause - time.monotonic())
@@ -152,7 +153,7 @@ class SpoolingTask:
 
 
 def positions_of(origins: list[Batch]) -> dict[str, str | None]:
-    """Return where the source stands behind records: the last offset of each of its partitions that is one."""
+    """Return the source positions after records: the last offset of each partition that is not null."""
     positions: dict[str, str | None] = {}
     for batch in origins:
         offsets = batch.column("source_offset")

@@ -1,4 +1,4 @@
-"""A streaming read: each record once, in one micro-batch, whoever is killed when."""
+"""A streaming read: each record is in exactly one micro-batch, whichever process is killed at whatever time."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from hearth.datasource.executor_task import ExecutorTasks
 
 LOOK_SECONDS = 0.1
-"""How long Spark's question what there is waits for the first rows: else it would be asked again each 10 ms."""
+"""How long ``latestOffset`` waits for the first rows; otherwise Spark would call it every 10 ms."""
 GATHER_ROWS, GATHER_SECONDS = 1_000_000, 5.0
-"""How much, or how long, is gathered for a micro-batch of a read that ends: each costs Spark a tenth of a second."""
+"""How many rows, or how long, a read that ends collects for a micro-batch: each costs Spark a tenth of a second."""
 PARTITION_ROWS = 500_000
-"""So many rows of small segments are read by one task of Spark."""
+"""The number of rows of small segments that one Spark task reads."""
 
 Offset = dict[str, Any]
-"""What Spark keeps: ``spool``, the id; ``at``, the last segment of each task; ``rows``, how many there were then.
+"""An offset for Spark: ``spool``, the id; ``at``, the last segment of each task; ``rows``, their number of rows.
 
-``launched``, where tasks run on executors, counts the micro-batches that have launched some.
+``launched`` counts the micro-batches that have launched tasks on executors, if any.
 """
 
 
 @dataclass
 class SegmentPartition(InputPartition):  # type: ignore[misc]
-    """Some segments of a spool, which one task of Spark reads."""
+    """Some segments of a spool, read by one Spark task."""
 
     spool: str
     names: list[str]
 
 
 class HearthStreamReader(SentFirst, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Answers Spark beside the driver, where it lives as long as its query; copies of it read segments.
+    """The reader of a stream: lives on the driver as long as its query, and its copies read segments on executors.
 
-    A copy knows the schema and nothing else. The first question starts what lives here.
+    A copy has only the schema. The first call on the driver opens the spool.
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
@@ -61,44 +61,44 @@ class HearthStreamReader(SentFirst, DataSourceStreamReader, SupportsTriggerAvail
         self._read: _Read | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy has."""
+        """Return the state of a copy on an executor."""
         return {"_given": {}, "_schema": self._schema, "_read": None}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  (Spark's name)
-        """Return how many rows a micro-batch has at most."""
+        """Return the maximum number of rows of a micro-batch."""
         with instructive():
             most = Options.parse(self._given).settings.max_records_per_trigger
             return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        """Read what there is, and end: each task when its polls bring nothing more."""
+        """Read until the sources are empty: each task ends when its polls are empty."""
         with instructive():
             self._started.ends = True
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        """Return where a stream begins that has no checkpoint yet."""
+        """Return the start of a stream without a checkpoint."""
         with instructive():
             read = self._started
             return read.offset(read.spool.gone)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802  (Spark's name)
-        """Return up to where there is something to be read; all up to the start is committed by now."""
+        """Return the end of the next micro-batch; everything up to ``start`` is committed."""
         with instructive():
             read = self._started
             most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
             return read.latest(start, most)
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        """Return up to where the tasks have come, for the progress of the query."""
+        """Return the position of the tasks, for the progress of the query."""
         return None if self._read is None else self._read.reached()
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """Return the segments of a micro-batch, the same whenever it is planned."""
+        """Return the segments of a micro-batch, the same each time it is planned."""
         with instructive():
             return self._started.partitions(start, end)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the rows of segments, on an executor; what launches a task has none."""
+        """Yield the rows of segments, on an executor; a partition that launches a task has none."""
         with instructive():
             if isinstance(partition, SpoolingLaunch):
                 launch(partition)
@@ -109,13 +109,13 @@ class HearthStreamReader(SentFirst, DataSourceStreamReader, SupportsTriggerAvail
                 yield from batches_of(store, name, schema)
 
     def commit(self, end: Offset) -> None:
-        """Let go of what Spark has committed, and tell the source."""
+        """Remove what Spark has committed, and notify the source."""
         with instructive():
             read = self._started
             read.committed(read.places(end))
 
     def stop(self) -> None:
-        """End the tasks; nothing depends on this being called."""
+        """Stop the tasks; correctness does not depend on this call."""
         read, self._read = self._read, None
         if read is not None:
             read.stop()
@@ -135,8 +135,8 @@ class _Read:
         settings = options.settings
         if settings.spool is None:
             raise ConfigError(
-                "hearth.spool", None, "a streaming read needs a directory of its own",
-                hint="name one on a disk that executors see as well, one for each query",
+                "hearth.spool", None, "a streaming read needs a spool directory",
+                hint="set a directory that executors reach as well, a separate one for each query",
             )  # fmt: skip
         self.options, self._schema = options, schema
         self.spool = Spool.open(spool_store(settings.spool))
@@ -147,24 +147,24 @@ class _Read:
     # Offsets --------------------------------------------------------------------------------------------------
 
     def offset(self, places: Places, launched: int = 0) -> Offset:
-        """Return places as Spark keeps them: always the same text for the same places."""
+        """Return the offset for places; its JSON is always the same for the same places."""
         at = {str(task): places[task] for task in sorted(places) if places[task]}
         offset = {"spool": self.spool.id, "at": at, "rows": self.spool.rows(places)}
         return {**offset, "launched": launched} if launched else offset
 
     def places(self, offset: Offset) -> Places:
-        """Return the places of an offset; raises SpoolMismatch for that of another spool."""
+        """Return the places of an offset; raises SpoolMismatch if it is from another spool."""
         if offset.get("spool") != self.spool.id:
             raise SpoolMismatch(
-                f"the checkpoint was made with the spool {offset.get('spool')}, and {self.spool.store.address!r} is "
-                f"{self.spool.id}"
+                f"the checkpoint belongs to the spool {offset.get('spool')}, but {self.spool.store.address!r} is the "
+                f"spool {self.spool.id}"
             )
         return {int(task): number for task, number in offset["at"].items()}
 
-    # What Spark asks ------------------------------------------------------------------------------------------
+    # Spark's calls --------------------------------------------------------------------------------------------
 
     def latest(self, begin: Offset, most: int | None) -> Offset:
-        """Return up to where a micro-batch goes, waiting a moment where there is nothing; raises what ended a task."""
+        """Return the end of a micro-batch, waiting briefly for rows; raises the error that ended a task."""
         start, launched = self.places(begin), begin.get("launched", 0)
         if not self._is_checked:
             self.spool.check(start)
@@ -173,7 +173,7 @@ class _Read:
         if self._tasks is None:
             self._tasks = self._begun()
         self._await_rows(start, min(GATHER_ROWS, most or GATHER_ROWS))
-        if self._tasks.is_launching:  # alone: rows are in the same partitions when they are planned again
+        if self._tasks.is_launching:  # without rows, so that partitions of rows stay the same when planned again
             return self.offset(start, launched + 1)
         end, rows = dict(start), 0
         for each in self.spool.behind(start):
@@ -184,7 +184,7 @@ class _Read:
         return self.offset(end, launched)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Return the segments of a micro-batch; one that launches tasks has none, and nothing when it is repeated."""
+        """Return the segments of a micro-batch, or its launches, which are empty when the batch is repeated."""
         segments = self.spool.between(self.places(start), self.places(end))
         launched = end.get("launched", 0)
         if self._tasks is not None and launched != start.get("launched", 0):
@@ -192,24 +192,24 @@ class _Read:
         return packed(segments, self.spool.store.address)
 
     def reached(self) -> Offset:
-        """Return up to where the tasks have come."""
+        """Return the position of the tasks."""
         return self.offset({each.task: each.number for each in self.spool.behind({})} or self.spool.gone)
 
     def committed(self, end: Places) -> None:
-        """Let go of segments, and tell the tasks that wrote them."""
+        """Remove committed segments, and notify the tasks that wrote them."""
         self.spool.forget(end)
         if self._tasks is not None:
             self._tasks.committed(end)
 
     def stop(self) -> None:
-        """End the tasks and let go of the spool."""
+        """Stop the tasks and release the spool."""
         if self._tasks is not None:
             self._tasks.stop()
         self.spool.close()
 
     def _begun(self) -> DriverTasks | ExecutorTasks:
         if self.options.settings.tasks_on == EXECUTORS:
-            from hearth.datasource.executor_task import ExecutorTasks  # both load planning, which executors do without
+            from hearth.datasource.executor_task import ExecutorTasks  # imported late: executors do not need it
 
             return ExecutorTasks(self.options, self._schema, self.spool, ends=self.ends)
         from hearth.datasource.driver_task import DriverTasks
@@ -217,7 +217,7 @@ class _Read:
         return DriverTasks(self.options, self._schema, self.spool, ends=self.ends)
 
     def _await_rows(self, start: Places, most: int) -> None:
-        """Wait for rows: for the first of them, or where the read ends for as many as are worth a micro-batch."""
+        """Wait for the first rows or, in a read that ends, for enough rows for a micro-batch."""
         assert self._tasks is not None
         until = time.monotonic() + (GATHER_SECONDS if self.ends else LOOK_SECONDS)
         with self.spool.changed:
@@ -235,7 +235,7 @@ class _Read:
 
 
 def packed(segments: Sequence[Segment], spool: str) -> list[InputPartition]:
-    """Return segments with rows in groups, each for one task of Spark, in their order."""
+    """Group segments with rows into partitions for one Spark task each, in order."""
     groups: list[SegmentPartition] = []
     rows = PARTITION_ROWS
     for each in segments:
@@ -250,6 +250,6 @@ def packed(segments: Sequence[Segment], spool: str) -> list[InputPartition]:
 
 
 def _end_on_signal() -> None:
-    """Let the end of a query, which is a signal here, end the tasks in order."""
+    """Stop the tasks in order on SIGTERM, with which Spark ends this process at the end of a query."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda _number, frame: unwind(frame, SystemExit, 0))

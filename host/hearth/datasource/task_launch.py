@@ -1,6 +1,6 @@
-"""Beginning a task of a streaming read on an executor: a task of Spark starts its process there, and is done.
+"""Launches a task of a streaming read on an executor: a Spark task starts the task's process there, and ends.
 
-Spark's task is part of a micro-batch, which has to end; so what it starts goes on beside Spark's slots.
+The Spark task is part of a micro-batch, which has to end, so the process runs outside of Spark's slots.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from hearth_api import ConfigError, ConnectError
 
 PROGRAM = "hearth.datasource.executor_process"
 _OF_SPARK = ("PYTHON_WORKER_FACTORY_SECRET", "_SPARK_AUTH_SECRET")
-"""What Spark tells its own workers alone."""
+"""Environment variables with secrets of Spark's workers, removed from the process."""
 
 
 @dataclass
 class SpoolingLaunch(InputPartition):  # type: ignore[misc]
-    """A task that is to run on the executor that is given this, unless another one was before.
+    """A task to run on the executor that gets this partition, unless its run was already launched elsewhere.
 
-    ``spool`` is where the spool lies, ``control`` the file in it by which the read speaks. The segments of this run
-    are numbered from ``next_number``; ``positions`` is where the source stands behind those before.
+    ``spool`` is the address of the spool, ``control`` the read's control file in it. The segments of this run are
+    numbered from ``next_number``; ``positions`` are the source positions after the earlier ones.
     """
 
     plan: PluginPlan
@@ -55,15 +55,15 @@ class SpoolingLaunch(InputPartition):  # type: ignore[misc]
 
 
 def launch(task: SpoolingLaunch) -> None:
-    """Start the process of a task, and return when it runs; does nothing where its run was launched before.
+    """Start the process of a task, and return when it runs; does nothing if its run was already launched.
 
-    Raises ConfigError where the spool is out of reach here, and ConnectError where the process does not run.
+    Raises ConfigError if the spool cannot be reached from here, and ConnectError if the process does not start.
     """
     store = spool_store(task.spool)
     if identity_of(store) != task.spool_id:
         raise ConfigError(
             "hearth.spool", task.spool, f"the executor on {socket.gethostname()} does not find the spool there",
-            hint="with hearth.tasks.on=executors name a directory that they share with the driver, or an address",
+            hint="with hearth.tasks.on=executors use a directory that they share with the driver, or an address",
         )  # fmt: skip
     try:
         store.create(said_name(task.plan.task, task.run), written(TaskReport(0, RUNS)))
@@ -76,7 +76,7 @@ def launch(task: SpoolingLaunch) -> None:
             [sys.executable, "-m", PROGRAM, str(executor)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment, pass_fds=() if executor < 0 else (executor,), start_new_session=True,
         )  # fmt: skip
-    # whoever started a process has to hear of its end, or something of it is left
+    # reaps the process, or it would remain as a zombie
     threading.Thread(target=process.wait, name="executor-process", daemon=True).start()
     assert process.stdin is not None
     assert process.stdout is not None
@@ -85,14 +85,14 @@ def launch(task: SpoolingLaunch) -> None:
         process.stdin.close()
         if not process.stdout.read(1):
             raise ConnectError(
-                f"the process of task {task.plan.name} on {socket.gethostname()} ended with {process.wait()} "
-                "before it had begun", hint="the error output of the executor says why",
+                f"the process of task {task.plan.name} on {socket.gethostname()} exited with {process.wait()} "
+                "before it started", hint="see the standard error of the executor",
             )  # fmt: skip
 
 
 @contextmanager
 def _executor() -> Iterator[int]:
-    """Provide a descriptor that can be read once the executor has ended; -1 where the system has no such."""
+    """Provide a descriptor that becomes readable when the executor ends; -1 if the system does not support it."""
     process = _ancestor("java")
     if process is None or not hasattr(os, "pidfd_open"):
         yield -1
@@ -105,13 +105,13 @@ def _executor() -> Iterator[int]:
 
 
 def _ancestor(command: str) -> int | None:
-    """Return the nearest process above this one that runs a program."""
+    """Return the nearest ancestor process that runs a program."""
     process = os.getppid()
     try:
         while process > 1:
             if Path(f"/proc/{process}/comm").read_text().strip() == command:
                 return process
             process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:  # it has ended, or the system shows none
+    except OSError:  # it has ended, or there is no /proc
         pass
     return None

@@ -1,4 +1,4 @@
-"""Writes of DataFrames to a sink: batches, and the micro-batches of a query."""
+"""Writers of DataFrames to a sink: of batches, and of a query's micro-batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class HearthStreamWriter(SentFirst, DataSourceStreamArrowWriter):  # type: ignor
 
 
 def batch_writer(given: Mapping[str, str], schema: StructType, overwrite: bool) -> HearthWriter:
-    """Return what writes a DataFrame with these columns as options say."""
+    """Return the writer of a DataFrame with these columns and options."""
     from hearth.datasource.write_planning import plan_write
 
     with instructive():
@@ -44,7 +44,7 @@ def batch_writer(given: Mapping[str, str], schema: StructType, overwrite: bool) 
 
 
 def stream_writer(given: Mapping[str, str], schema: StructType, overwrite: bool) -> HearthStreamWriter:
-    """Return what writes the micro-batches of a query likewise."""
+    """Return the writer of a query's micro-batches with these columns and options."""
     from hearth.datasource.write_planning import plan_write
 
     with instructive():

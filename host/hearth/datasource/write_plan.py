@@ -1,4 +1,4 @@
-"""What executors are told of a write, and do: what they load for it is little, for planning stays on the driver."""
+"""The plan of a write, which executors carry out; planning stays on the driver, so executors import little."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
 
 _BATCH_ID, _QUERY = "streaming.sql.batchId", "sql.streaming.queryId"
-"""What Spark tells the tasks of a query, as local properties."""
+"""Local properties that Spark sets for the tasks of a query."""
 
 _kept: KeptTasks[WrittenTask] = KeptTasks()
 
 
 @dataclass
 class WriteResult(WriterCommitMessage):  # type: ignore[misc]
-    """What became of a partition: its rows, and those among them that are dead letters now."""
+    """The result of a partition: the number of its rows and of its dead letters."""
 
     rows: int
     dead_letters: int
@@ -35,9 +35,10 @@ class WriteResult(WriterCommitMessage):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class WritePlan:
-    """What executors are told of a write: each partition is written by one of the tasks of ``plans``.
+    """The plan of a write: each partition is written by one of the tasks of ``plans``.
 
-    ``prints`` tell the plans apart. A query has the ``batch_id`` of its micro-batch from Spark, here it is ``None``.
+    ``prints`` are fingerprints of the plans. ``batch_id`` is ``None`` for a query, whose micro-batches have numbers
+    from Spark.
     """
 
     id: str
@@ -52,7 +53,7 @@ class WritePlan:
     keep_seconds: float
 
     def write(self, rows: Iterator[Any]) -> WriteResult:
-        """Write the partition that Spark has this process at: all of it is durable when this returns."""
+        """Write the partition of the present Spark task; all of it is durable when this returns."""
         context = TaskContext.get()
         assert context is not None, "Spark writes partitions in tasks"
         batch_id, partition = self.batch_id, context.partitionId()
@@ -71,7 +72,7 @@ class WritePlan:
     def _write(
         self, rows: Iterator[Any], query: str, partition: int, batch_id: int, letters: DeadLetterFile | None
     ) -> int:
-        """Write rows with a task that is kept, or begun for them; where there are none no task is."""
+        """Write rows with a kept or new task; without rows no task starts."""
         first = next((data for data in rows if data.num_rows), None)
         if first is None:
             if letters is not None:

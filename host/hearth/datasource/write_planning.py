@@ -1,4 +1,4 @@
-"""From options and columns to the plan of a write, on the driver."""
+"""Makes the plan of a write from options and columns, on the driver."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from hearth_stage.form import codec_of
 
 TOPIC = "topic"
 DEFAULT_TOPIC = "hearth"
-"""The topic of rows that name none, where the options name none either."""
+"""The topic of rows if neither they nor the options have one."""
 BETWEEN_PARTITIONS = 2.0
 """How many seconds a task is kept for the next partition of the same batch write."""
 _FLUSHING = re.compile(r"flush|rotat|commit|linger|batch|buffer|upload", re.IGNORECASE)
-"""What keys are called that say when a connector writes what it has."""
+"""Matches keys that may control when a connector flushes."""
 
 
 class NotAppended(ConfigError):
-    """What a sink is given is added to what it has; nothing there can be replaced."""
+    """A write in a mode other than append: a sink cannot replace its data."""
 
     code = "datasource.mode"
 
 
 def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, is_batch: bool) -> WritePlan:
-    """Return the plan of a write as options say; raises ConfigError for what cannot be written so."""
+    """Return the plan of a write; raises ConfigError if options and columns do not allow it."""
     if replaces:
         raise NotAppended(
-            "a sink cannot replace what it has",
-            hint='write with mode("append"), and a query with outputMode("append")',
+            "a sink cannot replace its data",
+            hint='use mode("append"), or outputMode("append") for a query',
         )
     options = Options.parse(given)
     settings = options.settings
@@ -52,7 +52,9 @@ def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, 
     RowForm.of(schema, topic, settings.value)
     known = planned(replace(options, config={TOPICS: topic, **options.config}), PluginType.SINK)
     if not known.plans:
-        raise ConnectError(f"{known.connector.class_name} has no tasks for this configuration, so nobody writes")
+        raise ConnectError(
+            f"{known.connector.class_name} has no tasks for this configuration, so nothing can be written"
+        )
     keys = tuple(key for key in known.keys if _FLUSHING.search(key))
     keep_seconds = settings.keep_ms / 1000
     return WritePlan(
@@ -70,7 +72,7 @@ def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, 
 
 
 def _topic(config: Mapping[str, str]) -> str:
-    """Return the topic of rows that name none: by ``topic``, or by ``topics`` where that is a single one."""
+    """Return the default topic of rows: ``topic``, or ``topics`` if that is a single one."""
     listed = [each.strip() for each in config.get(TOPICS, "").split(",") if each.strip()]
     if config.get(TOPIC, "").strip():
         return config[TOPIC].strip()
@@ -78,7 +80,7 @@ def _topic(config: Mapping[str, str]) -> str:
 
 
 def _batch_id(given: int | None) -> int:
-    """Return which batch a batch write is: the one that the user says, or one that no other write here has."""
+    """Return the number of a batch write: the user's, or a new one."""
     if given is None:
         return next_number()
     if not 0 <= given <= MOST:
@@ -87,5 +89,5 @@ def _batch_id(given: int | None) -> int:
 
 
 def _print(plan: PluginPlan) -> str:
-    """Return a text that is another for another plan, and shows nothing of it."""
+    """Return the fingerprint of a plan, which reveals nothing of it."""
     return hashlib.sha256(orjson.dumps(codec_of(PluginPlan).write(plan))).hexdigest()

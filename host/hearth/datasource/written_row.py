@@ -1,4 +1,4 @@
-"""One row that was to be written, as those are told of it who ask what failed: logs, errors and dead letters."""
+"""One row of a write, described for logs, errors and dead letters."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hearth_api.batch import Batch, column_to_headers, column_to_values
 from hearth_execution.failure import Failure
 
 _MOST = 200
-"""How much of a key an error shows."""
+"""How many characters of a key an error shows."""
 
 
 @dataclass(frozen=True)
 class WrittenRow:
-    """A row as it came into the pipeline: a batch of one record."""
+    """A row as it entered the pipeline: a batch of one record."""
 
     batch: Batch
 
     def place(self, *, with_key: bool = True) -> str:
-        """Name the record's topic, partition and offset, and its key where that may be shown."""
+        """Return the record's topic, partition and offset, and its key if ``with_key``."""
         key = self._text("key", self.batch.key_schema)
         shown = f", key {key if len(key) <= _MOST else key[:_MOST] + '...'}" if with_key and key is not None else ""
         return f"topic {self.batch.topic!r}, partition {self._number('partition')}, offset {self.offset}{shown}"
@@ -38,11 +38,11 @@ class WrittenRow:
 
     @property
     def offset(self) -> int | None:
-        """Return the record's offset; one that a task has made itself has none."""
+        """Return the record's offset; a record that a task has created has none."""
         return self._number("offset")
 
     def letter(self, failure: Failure) -> dict[str, Any]:
-        """Return what a dead letter says: the record, its key and value as JSON text, and what went wrong."""
+        """Return the content of a dead letter: the record, its key and value as JSON text, and the error."""
         column = self.batch.column("headers")
         headers = None if column is None else column_to_headers(column)[0]
         return {
@@ -66,7 +66,7 @@ class WrittenRow:
         return number
 
     def _text(self, side: str, schema: Schema | None) -> str | None:
-        """Return a key or a value as JSON text; bytes that no converter has read as the text they are, if they are."""
+        """Return a key or a value as JSON text; bytes that no converter has read as text if they are UTF-8."""
         column = self.batch.column(side)
         if column is None or column.null_count:
             return None
@@ -81,7 +81,7 @@ def _json(value: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a value: bytes that are no text are that in base64, decimals and times are texts."""
+    """Return a value for JSON: bytes as UTF-8 text or base64, decimals and times as text."""
     if isinstance(value, Struct):
         return {field.name: _plain(value.get(field.name)) for field in value.schema.fields}
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A task of a sink in an executor's Python worker: it is given partitions of DataFrames, one after the other."""
+"""A sink task in an executor's Python worker: writes partitions of DataFrames one by one."""
 
 from __future__ import annotations
 
@@ -43,43 +43,43 @@ from hearth_stage.task_call import (
 Offsets = dict[TopicPartition, int]
 
 MOST_BATCH, MOST_RECORDS = 10_000, 500
-"""How many rows a task is given at once that takes batches, and one that takes records."""
+"""Maximum rows of one put, for a task that accepts batches and for one that accepts records."""
 MOST_BYTES = 8 << 20
 FIRST_WAIT, MOST_WAIT = 0.05, 5.0
 """Seconds between two attempts: the first, and the longest."""
 
 
 class NotFlushed(ConnectError):
-    """A sink keeps rows back although its batch has ended, so nobody could say that they are written."""
+    """A sink has not flushed all rows at the end of a batch, so they may not be written."""
 
     code = "datasource.not_flushed"
 
 
 class NotTaken(PluginError):
-    """A sink did not take rows, for good, or its process ended meanwhile."""
+    """A sink rejected rows permanently, or its process ended."""
 
     code = "datasource.not_taken"
 
 
 class RowsRequestedAgain(ConnectError):
-    """A sink asks for rows again that Spark has passed."""
+    """A sink requests rows again that have already been delivered."""
 
     code = "datasource.asked_again"
-    hint = "Spark makes the batch anew when its task fails; let the sink write its rows by their offsets"
+    hint = "Spark repeats the batch when its task fails; let the sink write idempotently by offset"
 
 
 class TooManyRows(ConnectError):
-    """A partition has more rows than there are offsets for in one batch."""
+    """A partition has more rows than one batch has offsets for."""
 
     code = "datasource.too_many_rows"
-    hint = "have more partitions: df.repartition(n)"
+    hint = "use more partitions: df.repartition(n)"
 
 
 @dataclass(frozen=True)
 class RetryBudget:
-    """For how many seconds a sink may put off rows (``retry``), and their flush (``flush``).
+    """How many seconds a sink may retry rows (``retry``) and delay their flush (``flush``).
 
-    ``keys`` are those of the connector that look as if they said when it flushes.
+    ``keys`` are the connector's keys that may control when it flushes.
     """
 
     retry: float
@@ -89,7 +89,7 @@ class RetryBudget:
 
 @dataclass
 class _RowGroup:
-    """Rows that are put together: as they came, and as they are put."""
+    """The rows of one put, before and after conversion."""
 
     sources: list[Batch]
     batches: list[Batch]
@@ -103,7 +103,7 @@ class _RowGroup:
 
 @dataclass
 class _ContextRequests:
-    """What the task asked of its context."""
+    """The task's requests to its context."""
 
     skip: Offsets = field(default_factory=dict)
     paused: set[TopicPartition] = field(default_factory=set)
@@ -112,10 +112,10 @@ class _ContextRequests:
 
 
 class WrittenTask:
-    """The task: its stage, and the part of its pipeline before that.
+    """A sink task with its stage, and the part of its pipeline before that stage.
 
-    While one piece of rows is with the task, the next is converted. What a batch has brought is done only when the
-    task agreed to all of its offsets: it is never stopped before it said so, and may be stopped at any time after.
+    While the task processes one group of rows, the next is converted. A batch is complete only when the task has
+    flushed all of its offsets; until then the task is not stopped, and afterwards it may be stopped at any time.
     """
 
     def __init__(
@@ -127,10 +127,10 @@ class WrittenTask:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Start the task; raises what it raises, and closes what was opened."""
+        """Start the task; raises its error after closing what was opened."""
         self._plan, self._retry_budget, self._clock, self._sleep = plan, retry_budget, clock, sleep
         self._ended = threading.Event()
-        self._said: queue.SimpleQueue[ContextRequest | ConnectError] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[ContextRequest | ConnectError] = queue.SimpleQueue()
         self._asked = _ContextRequests()
         self._log = FailureLog(plan.name, plan.settings)
         self._tolerance = Tolerance(plan.settings, self._log)
@@ -162,16 +162,16 @@ class WrittenTask:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the task's process still runs."""
+        """Return whether the task's process is still running."""
         return self._stage.is_alive
 
     def write(
         self, rows: Iterable[Any], form: RowForm, partition: int, batch_id: int, letters: DeadLetterFile | None
     ) -> int:
-        """Write the rows of a partition of a batch; returns how many there were.
+        """Write the rows of a partition of a batch; returns their number.
 
-        It returns when the task has agreed to all of them, and the letters of those that failed are in their place.
-        After an error the task is of no further use.
+        Returns when the task has flushed all of them and the dead letters of failed rows are published. After an error
+        the task cannot be used again.
         """
         self._tolerance = Tolerance(self._plan.settings, self._log, letters)
         self._done = {}
@@ -190,7 +190,7 @@ class WrittenTask:
         return offset - first
 
     def close(self) -> None:
-        """Stop the task, if it can still be told, and end its processes."""
+        """Stop the task if its process is alive, and end its processes."""
         self._ended.set()
         with self._opened:
             if self._stage.is_alive:
@@ -202,14 +202,14 @@ class WrittenTask:
     # Rows to records ------------------------------------------------------------------------------------------
 
     def _pieces(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """Yield as many rows as are put together: fewer of large ones, for each piece is in memory several times."""
+        """Split rows into groups for one put: fewer if they are large, as a group is in memory several times."""
         for data in rows:
             count = max(1, min(self._most, data.num_rows * MOST_BYTES // max(1, data.nbytes)))
             for start in range(0, data.num_rows, count):
                 yield data.slice(start, count)
 
     def _piece(self, form: RowForm, sources: list[Batch]) -> _RowGroup:
-        """Convert and transform rows, up to where the task's own stage takes over."""
+        """Convert and transform rows, up to the part of the pipeline in the task's stage."""
         read = read_sides(sources, form.raw, self._places, self._plan) if form.raw else (sources, [])
         batches, failures = read
         outcome = self._chain.transform(batches)
@@ -220,10 +220,10 @@ class WrittenTask:
             starts[own], ends[own] = offsets[0].as_py(), offsets[-1].as_py() + 1
         return _RowGroup(sources, in_order(outcome.batches), [*failures, *outcome.failures], starts, ends)
 
-    # Putting --------------------------------------------------------------------------------------------------
+    # Puts -----------------------------------------------------------------------------------------------------
 
     def _begin(self, piece: _RowGroup) -> None:
-        """Hand rows over; partitions that are new to the task are opened before, and others closed."""
+        """Start to put rows; first open partitions that are new to the task, and close others."""
         self._assign(piece)
         self._tolerance.judge(piece.failures, piece.record)
         self._wait_while_paused(piece)
@@ -237,7 +237,7 @@ class WrittenTask:
         return Put([*batches, *consumed], len(consumed))
 
     def _wanted(self, batch: Batch) -> Batch:
-        """Return the rows of a batch that the task has not said it has already, by where it wants to read on."""
+        """Return the rows of a batch from the offset on that the task has requested, if it has."""
         own = [skip for each, skip in self._asked.skip.items() if each.topic == batch.original_topic]
         return batch.filter(pc.greater_equal(batch.column("offset"), max(own))) if own else batch
 
@@ -255,7 +255,7 @@ class WrittenTask:
         self._serve(piece.starts)
 
     def _settle(self) -> None:
-        """Wait until what is being put was taken, and given again as often as the task wants that, within reason."""
+        """Wait until the pending put succeeds; retry it within the retry budget."""
         if self._under_way is None:
             return
         piece, answer = self._under_way
@@ -279,17 +279,17 @@ class WrittenTask:
         self._tolerance.settle(0)
         if self._asked.wants_commit:
             self._asked.wants_commit = False
-            self._agreed()
+            self._commit()
 
     def _refused(self, piece: _RowGroup, error: PluginError) -> NotTaken:
-        """Return the error that says which rows the task did not take."""
+        """Return the error with the rows that the task rejected."""
         count = sum(batch.num_rows for batch in piece.batches)
         places = ", ".join(
             f"{each} from offset {start} to {piece.ends[each] - 1}" for each, start in piece.starts.items()
         )
-        told = NotTaken(f"{self._plan.connector_class} has not taken {count} rows: {places}")
-        told.trace = error.trace
-        return told
+        rejected = NotTaken(f"{self._plan.connector_class} did not accept {count} rows: {places}")
+        rejected.trace = error.trace
+        return rejected
 
     def _wait_while_paused(self, piece: _RowGroup) -> None:
         give_up_at, wait = self._clock() + self._retry_budget.retry, FIRST_WAIT
@@ -298,57 +298,57 @@ class WrittenTask:
                 raise NotFlushed(
                     f"{self._plan.connector_class} has paused {_shown(self._asked.paused)} for "
                     f"{self._retry_budget.retry:g} s",
-                    hint="have it resume them, or wait longer: hearth.retry.ms",
+                    hint="make the connector resume them, or increase hearth.retry.ms",
                 )
             self._sleep(wait)
             wait = min(wait * 2, MOST_WAIT)
             self._stage.call(Put([]))
             self._serve()
 
-    # Flushing -------------------------------------------------------------------------------------------------
+    # Flush ----------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Have the task flush until it agrees to all rows: only then is the batch done (invariant 1)."""
+        """Flush the task until it has written all rows: only then is the batch complete (invariant 1)."""
         give_up_at, wait = self._clock() + self._retry_budget.flush, FIRST_WAIT
-        while late := self._agreed():
+        while late := self._commit():
             if self._clock() >= give_up_at:
                 raise self._kept_back(late)
             self._sleep(wait)
             wait = min(wait * 2, MOST_WAIT)
             self._stage.call(Put([]))
 
-    def _agreed(self) -> Offsets:
-        """Have the task flush; returns the partitions of which it keeps rows back, and up to where it agreed."""
+    def _commit(self) -> Offsets:
+        """Ask the task to flush; returns the partitions that are not fully written, with their committed offsets."""
         if not self._done:
             return {}
-        agreed = self._stage.call(PreCommit(dict(self._done))).offsets
+        committed = self._stage.call(PreCommit(dict(self._done))).offsets
         self._serve()
         self._tolerance.settle(0)
-        return {each: agreed.get(each, -1) for each, end in self._done.items() if agreed.get(each, -1) < end}
+        return {each: committed.get(each, -1) for each, end in self._done.items() if committed.get(each, -1) < end}
 
     def _kept_back(self, late: Offsets) -> NotFlushed:
         places = "; ".join(f"{each} up to {max(offset, 0)} of {self._done[each]}" for each, offset in late.items())
         config = self._plan.task_config
         keys = ", ".join(f"{key} (now {config[key]})" if key in config else key for key in self._retry_budget.keys)
         return NotFlushed(
-            f"{self._plan.connector_class} keeps rows back at the end of a batch: "
-            f"after {self._retry_budget.flush:g} s it has agreed to {places}",
-            hint=f"have it write what it has whenever it is asked{f', by {keys}' if keys else ''}; "
-            "or wait longer: hearth.flush.ms",
+            f"{self._plan.connector_class} did not flush all rows at the end of a batch: "
+            f"after {self._retry_budget.flush:g} s it has written {places}",
+            hint=f"make the connector write all rows when it is flushed{f', with {keys}' if keys else ''}; "
+            "or increase hearth.flush.ms",
         )
 
-    # What the task says ---------------------------------------------------------------------------------------
+    # Requests of the task -------------------------------------------------------------------------------------
 
     def _answer(self, request: Request) -> None:
-        """Take what the task says, on the stage's reader thread."""
+        """Handle a message of the task, on the stage's reader thread."""
         message = request.message
         if isinstance(message, ContextRequest):
-            self._said.put(message)
+            self._requests.put(message)
         elif isinstance(message, ReportRecord):
             try:
                 letter = self._tolerance.report(reported_by_task(message.error), WrittenRow(message.record))
             except ConnectError as exceeded:
-                self._said.put(exceeded)
+                self._requests.put(exceeded)
                 request.fail(exceeded)
             else:
                 answer_when_kept(letter, request)
@@ -356,19 +356,19 @@ class WrittenTask:
             request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
     def _serve(self, starts: Offsets | None = None) -> None:
-        """Take to heart what the task said; ``starts`` are the offsets of rows that it is given next."""
-        while not self._said.empty():
-            said = self._said.get()
-            if isinstance(said, ConnectError):
-                raise said
+        """Apply the task's requests; ``starts`` are the first offsets of the next rows."""
+        while not self._requests.empty():
+            request = self._requests.get()
+            if isinstance(request, ConnectError):
+                raise request
             asked = self._asked
-            asked.paused = (asked.paused | {*said.pause}) - {*said.resume}
-            asked.timeout = asked.timeout if said.timeout is None else said.timeout / 1000
-            asked.wants_commit = asked.wants_commit or said.commit
-            for each, offset in said.rewind.items():
+            asked.paused = (asked.paused | {*request.pause}) - {*request.resume}
+            asked.timeout = asked.timeout if request.timeout is None else request.timeout / 1000
+            asked.wants_commit = asked.wants_commit or request.commit
+            for each, offset in request.rewind.items():
                 if offset < self._done.get(each, 0):
                     raise RowsRequestedAgain(
-                        f"{self._plan.connector_class} wants {each} again from offset {offset}, and was given it "
+                        f"{self._plan.connector_class} requests {each} from offset {offset} again, but has got it "
                         f"up to {self._done[each]}"
                     )
                 asked.skip[each] = offset

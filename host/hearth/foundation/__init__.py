@@ -1,5 +1,4 @@
-"""Foundation holds what knows no word of the domain: files, properties, processes, ports, the terminal, a Java.
+"""Foundation: modules without domain knowledge, for files, properties, processes, ports, the terminal and Java.
 
-Nothing here imports another part of the host, so every part may build on it. Each module is one idea;
-there is no collection of odds and ends.
+Nothing here imports another package of the host, so every package may use it. Each module has one purpose.
 """

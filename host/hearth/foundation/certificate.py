@@ -1,7 +1,7 @@
-"""A key pair of this process's own and the certificate that carries its public half.
+"""The key pair of this process and its self-signed certificate.
 
-Made at start, used as long as the process lives, never stored. The certificate is a box for the key: whoever relies on
-it was handed it beforehand and compares the whole of it, so it names nobody and never expires.
+They are created at the start, used as long as the process lives, and never stored. The certificate only carries the
+key: peers have received it beforehand and compare it as a whole, so it has no meaningful name and never expires.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ class Identity:
     key: str
 
     def __repr__(self) -> str:
-        """Return a text that does not give the key away."""
+        """Return a text without the key."""
         return f"Identity(certificate={self.certificate!r})"
 
 
 class IdentityFailed(ConnectError):
-    """No key was made, so no task can be spoken to."""
+    """No key could be created, so no task can connect."""
 
     code = "environment.identity"
 
 
 def new_identity() -> Identity:
-    """Have a process of its own make a key and its certificate.
+    """Create a key and its certificate in a child process.
 
-    It takes a moment, and leaves behind none of the library's 15 MB, a third of what a host needs.
+    This avoids loading the library's 15 MB into the host, a third of the host's memory.
     """
     made = subprocess.run([sys.executable, "-m", __name__], capture_output=True, text=True)
     if made.returncode:
         reason = (made.stderr.strip() or f"exit status {made.returncode}").splitlines()[-1]
-        raise IdentityFailed(f"the key of the task link was not made: {reason}", hint="reinstall cryptography")
+        raise IdentityFailed(f"the key of the task link could not be created: {reason}", hint="reinstall cryptography")
     return Identity(**json.loads(made.stdout))
 
 
 def make_identity() -> Identity:
-    """Make a key on NIST P-256 and a certificate that is signed with it, in this process."""
+    """Create a NIST P-256 key and a self-signed certificate, in this process."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256

@@ -1,4 +1,4 @@
-"""Starts a child process that cannot outlive this one, however this one ends."""
+"""Starts a child process that ends with this one, however this one ends."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from hearth.foundation.lasting_thread import on_lasting_thread
 
-# The shim asks the kernel for a signal at the death of its parent and then becomes the program; a preexec_fn
-# would run Python between fork and exec of a process with threads, which may deadlock. A parent that died
-# before the kernel was asked is noticed by its process id.
+# The shim asks the kernel for a signal when its parent dies, then becomes the program. A preexec_fn would run Python
+# between fork and exec in a process with threads, which may deadlock. The process id shows whether the parent died
+# before the request.
 _SHIM = """
 import ctypes, os, sys
 if sys.platform == "linux":
@@ -29,14 +29,14 @@ def start_child(
 ) -> subprocess.Popen[bytes]:
     """Start a program that gets `death_signal` when this process ends in any way (on Linux).
 
-    It runs in a session of its own, so a Ctrl-C in the terminal reaches only its owner, who stops it in
-    order. `options` are those of `subprocess.Popen`.
+    It runs in its own session, so Ctrl-C in the terminal reaches only its owner, which stops it in order. `options`
+    are those of `subprocess.Popen`.
     """
     return on_lasting_thread(lambda: _start(command, death_signal, options))
 
 
 def stop_child(child: subprocess.Popen[bytes], grace: float) -> bool:
-    """Ask a program to end, kill it after `grace` seconds, and return whether it ended by itself."""
+    """Terminate a program, and kill it after `grace` seconds; return whether it exited before that."""
     child.terminate()
     try:
         child.wait(grace)

@@ -1,7 +1,7 @@
-"""Signals that a process takes in on one of its threads, and the programs that it starts, which hear them as ever.
+"""Blocks signals in all threads of this process, but not in the programs that it starts.
 
-To tell who has sent a signal it has to be blocked in all threads, and a program inherits that from the thread that
-starts it.
+The sender of a signal is known only if the signal is blocked in all threads and received with ``sigwaitinfo``, and a
+program inherits blocked signals from the thread that starts it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _begin = subprocess.Popen.__init__
 
 
 class OwnProgram(subprocess.Popen[bytes]):
-    """A program of ours: it lets signals in by itself, as soon as it can deal with them."""
+    """A program of Hearth, which unblocks signals itself as soon as it can handle them."""
 
     __init__ = _begin
 
 
 def block(signals: Collection[signal.Signals]) -> None:
-    """Keep signals from this thread and from those it starts, and from no program.
+    """Block signals in this thread and in threads that it starts, but not in programs.
 
-    They are let in while a program starts, so one may then reach the thread that does it. Python offers nothing
-    closer, and libraries start programs as well.
+    Signals are unblocked while a program starts, so one may reach the starting thread. Python offers nothing more
+    precise, and libraries start programs as well.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
@@ -41,6 +41,6 @@ def block(signals: Collection[signal.Signals]) -> None:
 
 
 def let_in(signals: Collection[signal.Signals]) -> None:
-    """Undo ``block`` for this thread."""
+    """Undo ``block`` in this thread."""
     subprocess.Popen.__init__ = _begin  # type: ignore[method-assign]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)

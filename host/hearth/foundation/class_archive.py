@@ -1,7 +1,7 @@
-"""Archives of the classes that JVMs load, so that later ones start with less CPU time, and sooner (the JVM's AppCDS).
+"""Class data sharing archives (AppCDS), with which JVMs start sooner and with less CPU time.
 
-A warm-up makes one; every later JVM of the same Java and class path maps it, and one without it only starts slower.
-A JVM takes an archive for the class path it was made with, file by file, and says nothing otherwise.
+A warm-up creates an archive; every later JVM of the same Java and class path maps it, and starts more slowly without.
+A JVM uses an archive only with the class path it was created with, file by file, and ignores it silently otherwise.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ _MADE_OF = ".made_of"
 
 
 class ClassArchive:
-    """The archive for one Java and one class path, which is there or not."""
+    """The archive for one Java and one class path; the file may not exist yet."""
 
     def __init__(self, java: Path, class_path: Sequence[Path]) -> None:
-        """Describe an archive; ``class_path`` holds jars, or directories of jars."""
+        """Describe an archive; ``class_path`` has jars or directories of jars."""
         java = java.resolve()
         self._made_of = [_version(each) for each in (java, java.parent.parent / "lib" / "modules", *class_path)]
         identity = hashlib.sha256("\n".join(self._made_of).encode()).hexdigest()[:16]
         self.path = cache_directory("classes") / f"{identity}.jsa"
 
     def options(self) -> tuple[str, ...]:
-        """Return the options of a JVM that uses the archive, or that makes it where this process rehearses."""
+        """Return JVM options to use the archive, or to create it if this process is a warm-up."""
         if making := os.environ.get(MAKING):
             return (f"-XX:ArchiveClassesAtExit={making}", *_QUIET)
         return (f"-XX:SharedArchiveFile={self.path}", *_QUIET) if self.path.exists() else ()
 
     def make(self, rehearsal: Sequence[str]) -> Path:
-        """Make the archive unless it is there, and return its path.
+        """Create the archive if it is missing, and return its path.
 
-        ``warm-up`` is the command of a Python program that starts and stops what the archive is for: a JVM writes
-        its archive while it ends. Raises OSError and subprocess.SubprocessError, with nothing left behind.
+        ``rehearsal`` is the command of a Python program that starts and stops the JVM: it writes its archive while it
+        exits. Raises OSError and subprocess.SubprocessError, without leaving files behind.
         """
         if self.path.exists():
             return self.path
@@ -56,7 +56,9 @@ class ClassArchive:
                 stderr=subprocess.DEVNULL,
             )
             note.write_text("\n".join(self._made_of))
-            note.replace(self.path.with_suffix(_MADE_OF))  # whole at once: who reads half of it removes the archive
+            note.replace(
+                self.path.with_suffix(_MADE_OF)
+            )  # atomic: a reader of a partial note would remove the archive
             unfinished.replace(self.path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -66,7 +68,7 @@ class ClassArchive:
 
 
 def _version(path: Path) -> str:
-    """Return what tells a file from another one, and from what was there before it."""
+    """Return a text that identifies a file and its version."""
     try:
         return f"{path.stat().st_mtime_ns} {path}"
     except OSError:
@@ -74,7 +76,7 @@ def _version(path: Path) -> str:
 
 
 def _remove_outdated(folder: Path) -> None:
-    """Remove archives of what is gone or was replaced: no JVM takes them any more, and each has some 50 MB."""
+    """Remove archives of deleted or replaced files: no JVM uses them any more, and each has about 50 MB."""
     for note in folder.glob(f"*{_MADE_OF}"):
         versions = note.read_text().split("\n")
         if any(each != _version(Path(each.partition(" ")[2])) for each in versions):

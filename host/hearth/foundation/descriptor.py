@@ -1,4 +1,4 @@
-"""File descriptors: how many this process may have, and what to do when there are none left."""
+"""The limit of open files: raises it, and has the hint for when it is reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
 FILES_HINT = "raise the limit of open files: `ulimit -n 65536` in the shell, LimitNOFILE=65536 in a systemd unit"
 ENOUGH = 65_536
 LEAST = 512
-"""Spark's JVM alone opens some 400 files, its jars among them."""
+"""Spark's JVM alone opens about 400 files, including its jars."""
 
 
 class TooFewFiles(ConnectError):
@@ -21,15 +21,15 @@ class TooFewFiles(ConnectError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"there would be too many open files: a host needs {LEAST}, and {limit} are allowed at once (ulimit -n)",
+            f"the limit of open files is {limit} (ulimit -n), and a host needs {LEAST}",
             hint=FILES_HINT,
         )
 
 
 def raise_limit() -> None:
-    """Let this process open as many files as it may, as Java does at its start; raises TooFewFiles below ``LEAST``.
+    """Raise the limit of open files to the maximum, as Java does; raises TooFewFiles below ``LEAST``.
 
-    More than ``ENOUGH`` are not asked for: some programs walk through all descriptors there could be.
+    The limit is at most ``ENOUGH``, because some programs iterate over all possible descriptors.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)

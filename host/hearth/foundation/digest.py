@@ -1,4 +1,4 @@
-"""What a file is told by whatever it is called."""
+"""Hashes of files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sha256_of(file: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file in hexadecimal."""
     digest = hashlib.sha256()
     with file.open("rb") as source:
         for block in iter(lambda: source.read(1 << 20), b""):

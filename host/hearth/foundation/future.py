@@ -1,4 +1,4 @@
-"""Futures whose outcome is that of a call."""
+"""Completes futures with the outcome of a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def fulfil(future: Future[T], act: Callable[[], T]) -> None:
-    """Do something, and have a future return or raise what comes of it: whoever waits hears of it, whatever it is."""
+    """Call a function and complete a future with its result or its exception of any kind."""
     try:
         future.set_result(act())
     except BaseException as error:  # noqa: BLE001

@@ -29,7 +29,7 @@ _INSTALL_COMMANDS = {
 
 
 class JavaMissing(ConnectError):
-    """There is no Java here that can be used."""
+    """No suitable Java was found."""
 
     code = "environment.java"
 
@@ -43,26 +43,25 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_VERSION) -> Java:
-    """Return the Java of JAVA_HOME, else the first one on PATH, and raise JavaMissing when it is not usable.
+    """Return the Java of JAVA_HOME, else the first one on PATH; raises JavaMissing if it is not suitable.
 
-    A JAVA_HOME that holds no Java is an error rather than a reason to look further: whoever set it wants
-    that one, and Spark would trip over it next.
+    A JAVA_HOME without Java is an error and not ignored: the user has chosen it, and Spark would use it, too.
     """
     environ = os.environ if environ is None else environ
     executable = java_executable(environ)
     version = _version(executable)
     if version < minimum:
-        raise JavaMissing(f"{executable} is Java {version}, and Java {minimum} or newer is needed", hint=_remedy())
+        raise JavaMissing(f"{executable} is Java {version}, Java {minimum} or newer is required", hint=_remedy())
     return Java(executable, version)
 
 
 def java_executable(environ: Mapping[str, str]) -> Path:
-    """Return the path of the Java to use, without looking at its version."""
+    """Return the path of the Java to use, without checking its version."""
     home = environ.get("JAVA_HOME")
     if home:
         candidate = Path(home) / "bin" / "java"
         if not os.access(candidate, os.X_OK):
-            raise JavaMissing(f"JAVA_HOME is {home!r}, and there is no bin/java in it", hint=_remedy(home_is_set=True))
+            raise JavaMissing(f"JAVA_HOME is {home!r}, which has no bin/java", hint=_remedy(home_is_set=True))
         return candidate
     found = shutil.which("java", path=environ.get("PATH"))
     if found is None:
@@ -71,7 +70,7 @@ def java_executable(environ: Mapping[str, str]) -> Path:
 
 
 def _version(executable: Path) -> int:
-    """Return the feature version from the runtime's release file, or else from the program itself."""
+    """Return the feature version from the runtime's release file, else from the program."""
     release = executable.resolve().parent.parent / "release"
     try:
         match = _RELEASE.search(release.read_text(encoding="utf-8", errors="replace"))
@@ -80,7 +79,7 @@ def _version(executable: Path) -> int:
     if match is None:
         match = _BANNER.search(_banner(executable))
     if match is None:
-        raise JavaMissing(f"{executable} does not say which version of Java it is", hint=_remedy())
+        raise JavaMissing(f"{executable} does not report its Java version", hint=_remedy())
     return feature_version(match["version"])
 
 
@@ -100,7 +99,7 @@ def feature_version(text: str) -> int:
 
 
 def _remedy(home_is_set: bool = False) -> str:
-    """Return the sentence that says how to get a Java that works here."""
+    """Return the hint that says how to get a suitable Java."""
     command = install_command()
     if home_is_set:
         return f"unset JAVA_HOME or point it at Java {MINIMUM_VERSION} or newer; to install one: {command}"
@@ -118,7 +117,7 @@ def install_command(os_release: Path = _OS_RELEASE, platform: str = sys.platform
 
 
 def _system_names(os_release: Path) -> list[str]:
-    """Return this distribution's name and those of the ones it descends from, nearest first."""
+    """Return the names of this distribution and of those it is based on, nearest first."""
     try:
         lines = os_release.read_text(encoding="utf-8").splitlines()
     except OSError:

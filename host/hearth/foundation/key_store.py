@@ -1,4 +1,4 @@
-"""Keystores and truststores as Java's settings name them: which type one is, and what helps if only Java reads it."""
+"""Keystores and truststores of Java's settings: their types, and conversions of those that only Java reads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _DER_BEGIN = b"\x30"
 _PEM_BEGIN = b"-----"
 _JAVA_SUITE = re.compile(r"(TLS|SSL)_\w+_WITH_\w+|TLS_(AES|CHACHA20)_\w+")
 OPENSSL_SUITES = "`openssl ciphers -stdname` lists both, e.g. ECDHE-RSA-AES256-GCM-SHA384"
-"""What helps whoever named a cipher suite as Java does."""
+"""The hint for a cipher suite with Java's name."""
 _TO_PKCS12 = (
     "keytool -importkeystore -srckeystore {0} -destkeystore {0}.p12 -deststoretype PKCS12, "
-    "then name that file with {1}.type=PKCS12"
+    "then set that file with {1}.type=PKCS12"
 )
-_TO_PEM = "keytool -list -rfc -keystore {0} > {0}.pem, then name that file with {1}.type=PEM"
+_TO_PEM = "keytool -list -rfc -keystore {0} > {0}.pem, then set that file with {1}.type=PEM"
 
 
 def store_type(location: str, named: str | None) -> str:
-    """Return the type of a store; raises OSError where that depends on a file that cannot be read.
+    """Return the type of a store; raises OSError if the file has to be read and cannot be.
 
-    Java's default type, JKS, opens PKCS12 files as well; so what the file holds decides.
+    Java's default type, JKS, also opens PKCS12 files, so for that type the content of the file decides.
     """
     wanted = (named or JKS).upper()
     if wanted != JKS:
@@ -35,34 +35,34 @@ def store_type(location: str, named: str | None) -> str:
 
 
 def is_jks(location: str) -> bool:
-    """Return whether a file is a keystore as only Java makes them; raises OSError."""
+    """Return whether a file is a keystore in a format of Java's; raises OSError."""
     with open(location, "rb") as file:
         return file.read(len(_JKS_BEGIN)) in (_JKS_BEGIN, _JCEKS_BEGIN)
 
 
 def is_empty(location: str) -> bool:
-    """Return whether there is nothing in a file but blanks; raises OSError."""
+    """Return whether a file contains only white space; raises OSError."""
     with open(location, "rb") as file:
         return not file.read(1000).strip()
 
 
 def to_pkcs12(location: str, key: str) -> str:
-    """Return what makes a keystore one that OpenSSL reads; `key` is what its settings begin with."""
+    """Return the command that converts a keystore for OpenSSL; `key` is the prefix of its settings."""
     return _TO_PKCS12.format(location, key)
 
 
 def to_pem(location: str, key: str) -> str:
-    """Return what makes a truststore one that OpenSSL reads; `key` is what its settings begin with."""
+    """Return the command that converts a truststore for OpenSSL; `key` is the prefix of its settings."""
     return _TO_PEM.format(location, key)
 
 
 def is_javas_suite(suite: str) -> bool:
-    """Return whether a cipher suite is named as Java does, which OpenSSL does not understand."""
+    """Return whether a cipher suite has Java's name, which OpenSSL does not accept."""
     return _JAVA_SUITE.fullmatch(suite) is not None
 
 
 def unfolded(pem: str) -> str:
-    """Give PEM text its line ends back: Java reads it on one line, with blanks between the parts."""
+    """Restore the line ends of PEM text: Java accepts it on one line, with blanks between the parts."""
     return re.sub(
         r"(-----BEGIN [A-Z0-9 ]+-----)(.*?)(-----END [A-Z0-9 ]+-----)\s*",
         lambda found: "\n".join((found[1], *found[2].split(), found[3], "")),

@@ -1,7 +1,7 @@
-"""The one thread of a process that ends with it, for children that are not to outlive it.
+"""A thread that lives as long as the process, to start child processes from.
 
 Linux sends a child its death signal when the *thread* that started it ends, so that thread has to live as long as the
-process does.
+process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Work = Callable[[], None]
 
 
 def on_lasting_thread(act: Callable[[], T]) -> T:
-    """Do something on that thread, and return or raise what comes of it; one thing after the other."""
+    """Run a function on that thread, one at a time, and return its result or raise its exception."""
     future: Future[T] = Future()
     _queue(os.getpid()).put(lambda: fulfil(future, act))
     return future.result()
@@ -30,10 +30,10 @@ def on_lasting_thread(act: Callable[[], T]) -> T:
 
 @cache
 def _queue(_process: int) -> SimpleQueue[_Work]:
-    """Return what the thread takes its work from; a forked child has none of its parent's threads.
+    """Return the queue of the thread; it is created per process, as a forked child has no threads of its parent.
 
-    Where several ask for it at first, each may get another, whose thread lasts all the same. That of a pool would end
-    with the pool, or keep the process from ending where a signal has interrupted its start.
+    Concurrent first calls may create several queues, each with a lasting thread. A pool's thread would end with the
+    pool, or keep the process from exiting if a signal interrupts its start.
     """
     queue: SimpleQueue[_Work] = SimpleQueue()
     threading.Thread(target=_work, args=[queue], name="hearth-starter", daemon=True).start()

@@ -1,4 +1,4 @@
-"""How the log looks: one line of text for each thing that is said, or one JSON object."""
+"""The format of the log: a line of text or a JSON object per record."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from hearth_stage.log_call import LogLine
 
 
 class TextFormat(logging.Formatter):
-    """``[2026-01-31 14:05:09,123+0100] WARN [orders|task-0] what was said (logger)``, as Kafka Connect's with a zone.
+    """``[2026-01-31 14:05:09,123+0100] WARN [orders|task-0] message (logger)``: Kafka Connect's format with a zone.
 
-    Further lines, a trace above all, follow as they are. Nothing in them can steer a terminal.
+    Further lines, such as a trace, follow unchanged, but terminal control characters are escaped.
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record."""
         line, label = LogLine.of(record), label_of_record(record)
-        said, *rest = printable(line.text).split("\n")
+        message, *rest = printable(line.text).split("\n")
         time = datetime.fromtimestamp(line.time).astimezone()
         stamp = f"{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}{time:%z}"
         about = f"[{_word(label)}] " if label else ""
-        head = f"[{stamp}] {line.level} {about}{said} ({_word(line.logger)})"
+        head = f"[{stamp}] {line.level} {about}{message} ({_word(line.logger)})"
         return "\n".join([head, *rest]).rstrip("\n")
 
 
@@ -35,10 +35,10 @@ def _word(text: str) -> str:
 
 
 class JsonFormat(logging.Formatter):
-    """A JSON object: ``time``, ``level``, ``logger``, ``message`` with its trace, and mostly ``context``."""
+    """A JSON object with ``time``, ``level``, ``logger``, ``message`` including its trace, and ``context`` if any."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the object of a record in one line."""
+        """Return the object of a record on one line."""
         line, label = LogLine.of(record), label_of_record(record)
         shown = {
             "time": datetime.fromtimestamp(line.time).astimezone().isoformat(timespec="milliseconds"),
@@ -54,23 +54,23 @@ FORMATS: dict[str, type[logging.Formatter]] = {"text": TextFormat, "json": JsonF
 
 
 def begin_log(stream: TextIO, format_: str = "text") -> None:
-    """Let everything that is logged in this process go to a stream, from INFO on unless levels are set."""
+    """Log everything in this process to a stream, from INFO on unless levels are set."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(FORMATS[format_]())
-    handler.addFilter(_is_told)
+    handler.addFilter(_is_shown)
     handler.addFilter(Repeats())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
-    # A connection of py4j speaks when it is collected with a thread that is over, for which Python makes up
-    # another one; 3.13 says at its end that it failed to forget that.
+    # A py4j connection logs when it is collected together with its ended thread, for which Python creates a dummy
+    # thread; Python 3.13 reports at exit that it could not delete that.
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
-def _is_told(record: logging.LogRecord) -> bool:
-    """Leave out py4j's talk, which has passwords in it, and its tracebacks, which it raises as well.
+def _is_shown(record: logging.LogRecord) -> bool:
+    """Drop py4j's messages, which contain passwords, and its tracebacks, which it raises as well.
 
-    What uvicorn says of its start and its end is said by the host.
+    Also drop uvicorn's messages about its start and end, which the host logs itself.
     """
-    if record.module == "java_gateway":  # of py4j, which also speaks by the root logger
+    if record.module == "java_gateway":  # py4j also logs with the root logger
         return False
     return record.levelno >= logging.WARNING or record.name.split(".")[0] not in ("py4j", "uvicorn")

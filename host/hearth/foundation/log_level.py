@@ -1,4 +1,4 @@
-"""What this process logs, and with it every process that it started or that runs for it."""
+"""The log levels of this process and of every process that it starts or that runs for it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Protocol
 from hearth_stage.level import ROOT, loggers, set_level, set_levels, threshold_of
 
 Rules = Mapping[str, str]
-"""The level of each namespace, by log4j's names, in the order in which they were set."""
+"""The level of each namespace, with log4j's names, in the order in which they were set."""
 
 
 class LevelListener(Protocol):
-    """A process, or many, whose log is this one's as well."""
+    """One or more processes that log to this process's log."""
 
     def on_levels(self, rules: Rules) -> None:
-        """Set these levels there; must not wait."""
+        """Set these levels there, without blocking."""
 
 
 class Levels:
-    """The levels of the log, by the rules of Kafka's ``Loggers``; those that were never set are Python's.
+    """The levels of the log, with the rules of Kafka's ``Loggers``; levels that were never set are Python's.
 
-    A level is that of a namespace: of the logger of this name and of all whose names begin like it, also of those
-    that other processes have or make later.
+    A level applies to a namespace: to the logger of this name and to all whose names start with it, including
+    loggers of other processes and loggers that are created later.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -37,11 +37,11 @@ class Levels:
 
     @property
     def rules(self) -> dict[str, str]:
-        """Return what was set, for a process that begins."""
+        """Return the levels that were set, for a process that starts."""
         return dict(self._rules)
 
     def set(self, namespace: str, level: str) -> list[str]:
-        """Set a level, here and everywhere at once; returns the loggers of this process that had another, sorted."""
+        """Set a level here and in all listeners; returns the changed loggers of this process, sorted."""
         if namespace.lower() == ROOT:
             namespace = ROOT
         with self._lock:
@@ -54,7 +54,7 @@ class Levels:
         return changed
 
     def take(self, rules: Rules) -> None:
-        """Take over the levels of the process that this one runs for."""
+        """Adopt the levels of the process that this one runs for."""
         with self._lock:
             if dict(rules) == self._rules:
                 return
@@ -63,7 +63,7 @@ class Levels:
         self._tell_all()
 
     def tell(self, listener: LevelListener) -> None:
-        """Let somebody hear of the levels, those of now and later ones, for as long as it lives."""
+        """Notify a listener of the present and all later levels, as long as it lives."""
         self._listeners.add(listener)
         if self._rules:
             listener.on_levels(self.rules)
@@ -73,7 +73,7 @@ class Levels:
         return self.all().get(ROOT if name.lower() == ROOT else name)
 
     def all(self) -> dict[str, dict[str, str | int | None]]:
-        """Return the levels of all loggers, sorted by name; those that a logger inherits as well."""
+        """Return the effective levels of all loggers, sorted by name."""
         return {
             name: {"level": threshold_of(each.getEffectiveLevel()), "last_modified": self._changed.get(name)}
             for name, each in sorted(loggers().items())
@@ -85,4 +85,4 @@ class Levels:
 
 
 levels = Levels()
-"""Those of this process, of which there is one set, as of its loggers."""
+"""The levels of this process."""

@@ -1,4 +1,4 @@
-"""What is said again and again: told some times a minute, and counted beyond that."""
+"""Limits repeated log lines: logs them a few times per minute and counts the rest."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from hearth_stage.log_call import LogLine
 
 SECONDS = 60.0
 MOST = 20
-"""How often the same is told within a minute."""
+"""How often the same line is logged within a minute."""
 MOST_OF_CLIENT = 3
-"""... by a client of Kafka, which says it for as long as a broker is away, each time with other numbers."""
+"""The same for a Kafka client, which repeats a line with other numbers as long as a broker is unavailable."""
 CLIENT = "librdkafka"
-"""The logger of what librdkafka says by itself, and the first part of the names of others that do."""
+"""The logger of librdkafka's own messages, and the prefix of related loggers."""
 _KEPT = 1_000
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 @dataclass
 class _Seen:
-    """How often something was said since a moment."""
+    """How often a line was logged since a time."""
 
     since: float
     count: int = 0
 
 
 class Repeats(logging.Filter):
-    """Lets a line pass unless the same was told too often within a minute; the next that passes says how often."""
+    """Drops a line that was logged too often within a minute; the next one that passes counts the dropped ones."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Repeats(logging.Filter):
         self._seen: OrderedDict[tuple[str | None, ...], _Seen] = OrderedDict()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is to be told."""
+        """Return whether to log a line."""
         line = LogLine.of(record)
         is_client = line.logger.startswith(CLIENT)
         most = MOST_OF_CLIENT if is_client else MOST
@@ -50,13 +50,13 @@ class Repeats(logging.Filter):
         with self._lock:
             count, left_out = self._count((label_of_record(record), line.logger, line.level, text), most)
         if left_out:
-            _add(record, line, f"{left_out} times more since it was told last")
+            _add(record, line, f"{left_out} more times since it was last logged")
         elif count == most:
-            _add(record, line, f"{count} times within {SECONDS:g} s, now it is counted only")
+            _add(record, line, f"{count} times within {SECONDS:g} s, further ones are only counted")
         return count <= most
 
     def _count(self, key: tuple[str | None, ...], most: int) -> tuple[int, int]:
-        """Return how often something was said in its minute, and how often it was left out in the one before."""
+        """Return how often a line was logged in its minute, and how often it was dropped in the previous one."""
         now = self._clock()
         seen = self._seen.pop(key, None)
         left_out = 0
@@ -71,7 +71,7 @@ class Repeats(logging.Filter):
 
 
 def _add(record: logging.LogRecord, line: LogLine, note: str) -> None:
-    """Add a note to the first line of what is told."""
+    """Add a note to the first line of a record."""
     first, *rest = line.text.split("\n")
     record.msg, record.args = "\n".join([f"{first} ({note})", *rest]), ()
-    record.exc_info = record.exc_text = record.stack_info = None  # which is in the text by now
+    record.exc_info = record.exc_text = record.stack_info = None  # already part of the text

@@ -1,4 +1,4 @@
-"""TCP ports: whether one can be listened on, and the error where another program does."""
+"""TCP ports: finds free ones; the error for one that is in use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class PortTaken(ConnectError):
-    """Another program listens on the port that was asked for."""
+    """Another program listens on the requested port."""
 
     code = "environment.port"
 
@@ -18,7 +18,7 @@ class PortTaken(ConnectError):
 def is_free(port: int) -> bool:
     """Return whether a server could listen on this port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # Without this a port that a stopped server used a minute ago would count as taken.
+        # Without this a port that a stopped server has used within the last minute would count as in use.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

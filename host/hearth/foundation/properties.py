@@ -1,8 +1,8 @@
-"""Files of properties, read as `java.util.Properties.load(InputStream)` reads them, byte for byte.
+"""Properties files, read exactly as `java.util.Properties.load(InputStream)` reads them.
 
-A file is ISO-8859-1, whatever its author's editor thought: Kafka's tools read it so, and a configuration must
-mean the same here. Characters beyond it are written as `\\uXXXX`. Only a file that says itself what it is written in,
-by a byte order mark, is read so: Java would take the mark for a part of the first key.
+A file is ISO-8859-1, whatever the author's editor uses: Kafka's tools read it so, and a configuration must mean the
+same here. Other characters are written as `\\uXXXX`. The one exception is a file with a byte order mark, which is read
+in that encoding: Java would read the mark as part of the first key.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 
 
 def load(path: Path) -> dict[str, str]:
-    """Return the keys and values of a file; what is wrong with it is a `ConfigError` that names the file."""
+    """Return the keys and values of a file; raises `ConfigError`, with the file's name, for a bad one."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
             f"{path}: {(error.strerror or str(error)).lower()}",
             code="properties.unreadable",
-            hint="name a readable file of key=value lines",
+            hint="use a readable file of key=value lines",
         ) from error
     return parse(data, str(path))
 
@@ -36,7 +36,7 @@ def parse(data: bytes, source: str = "<bytes>") -> dict[str, str]:
 
 
 def render(entries: Mapping[str, str]) -> str:
-    """Return text, pure ASCII, that `parse` and Java read as these entries."""
+    """Return ASCII text that `parse` and Java read as these entries."""
     lines = (f"{_escape(key, ' =:#!')}={_escape(value, '')}\n" for key, value in entries.items())
     return "".join(lines)
 
@@ -48,7 +48,7 @@ def _text(data: bytes, source: str) -> str:
                 return data[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
                 raise ConfigError(
-                    f"{source} begins with the mark of {encoding} and is none: {error.reason} at byte {error.start}",
+                    f"{source} has a byte order mark but is not {encoding}: {error.reason} at byte {error.start}",
                     code="properties.encoding",
                     hint="save it as UTF-8, or without a byte order mark",
                 ) from error
@@ -56,7 +56,7 @@ def _text(data: bytes, source: str) -> str:
 
 
 def _escape(text: str, special: str) -> str:
-    """Write a space at the front, `special` characters, controls and all beyond ASCII as escapes."""
+    """Escape a leading space, `special` characters, control characters and everything beyond ASCII."""
     units = text.encode("utf-16-be", "surrogatepass")
     written: list[str] = []
     for high, low in zip(units[::2], units[1::2], strict=True):

@@ -1,4 +1,4 @@
-"""What a person sees while something takes its time: steps, their results, colour where a terminal shows it."""
+"""Progress output for people: steps with their results, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _GREEN, _RED, _DIM, _BOLD = "32", "31", "2", "1"
 _ERASE_LINE = "\r\x1b[K"
 
 Step = Callable[[str], AbstractContextManager[object]]
-"""Shows that something with that name is under way, and that it is done."""
+"""Shows that a step of this name is in progress, and that it is done."""
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
-    """Return a text in which whatever could steer a terminal, or cannot be written to one, is spelled out."""
+    """Escape characters of a text that could control a terminal or cannot be printed, except those in ``keep``."""
     others = text
     for each in keep:
         others = others.replace(each, "")
@@ -30,10 +30,10 @@ def printable(text: str, keep: str = "\n\t") -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Return a head and rows, one line each, whatever the cells hold; columns are as wide as their widest cell.
+    """Format a head and rows as one line each, with columns as wide as their widest cell.
 
-    Where that is wider than ``width``, by default that of the terminal to which standard output goes, if it does, each
-    row is a paragraph instead, with a line for each of its cells.
+    If a line is wider than ``width``, by default the width of the terminal if standard output is one, each row is a
+    paragraph instead, with a line for each cell.
     """
     shown = [head, *([printable(cell, keep="") for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
@@ -47,7 +47,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None 
 
 
 class Terminal:
-    """Writes lines; on a terminal with colour, and with one line that changes while a step is under way."""
+    """Writes lines; on a terminal in colour, and with a line that changes while a step is in progress."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """Write to `stream`, else to standard output."""
@@ -60,18 +60,18 @@ class Terminal:
         self._write(f"{text}\n")
 
     def title(self, text: str) -> None:
-        """Write a line that stands out."""
+        """Write a bold line."""
         self.say(self._paint(text, _BOLD))
 
     def note(self, text: str) -> None:
-        """Write a line of less weight, in the place of a step's name where that is shown."""
+        """Write a dim line; on a terminal it replaces the name of the step in progress."""
         self.say(f"{_ERASE_LINE if self._is_live else ''}{self._paint(f'  {text}', _DIM)}")
 
     @contextmanager
     def step(self, name: str) -> Iterator[Callable[[str], None]]:
-        """Show that something is under way, then how it ended and how long it took.
+        """Show that a step is in progress, then whether it succeeded and how long it took.
 
-        Yields a function that is told the result in words; without them the name stands alone.
+        Yields a function that sets a description of the result, which follows the name.
         """
         started, result = time.monotonic(), [""]
         if self._is_live:
@@ -85,7 +85,7 @@ class Terminal:
 
     @property
     def live_step(self) -> Step:
-        """Return what shows steps where somebody looks on, and nothing where they would be in the way of a program."""
+        """Return `step` on a terminal, and a context that shows nothing for output to a program."""
         return self.step if self._is_live else nullcontext
 
     def _end_step(self, sign: str, text: str, started: float) -> None:

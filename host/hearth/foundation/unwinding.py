@@ -1,9 +1,8 @@
-"""Ends what the main thread does by an exception, wherever a signal has found it.
+"""Raises an exception in the main thread from a signal handler, at a safe point.
 
-There are places where that has to come a moment later. What is raised in the midst of an import leaves a lock of the
-interpreter's taken now and then, and every other thread that imports something waits for ever. In the midst of making
-or removing a temporary directory, it leaves that behind. And what is raised in a destructor or a callback that the
-interpreter calls is dropped by it, and the thread goes on.
+In some places the exception has to wait. Raised during an import, it can leave an import lock taken, and every other
+thread that imports something waits forever. Raised while a temporary directory is created or removed, it can leave the
+directory behind. Raised in a destructor or a callback of the interpreter, it is dropped, and the thread continues.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from types import FrameType
 
 _LATER_SECONDS = 0.01
 _WHOLE = ("<frozen importlib", os.path.join(os.path.dirname(os.__file__), "tempfile.py"), __file__)
-"""How the files begin, as a stack has them, of what is not interrupted: also this one, for what is raised while the
-interpreter tells of what it drops is dropped without another word."""
+"""Prefixes of the files of code that is not interrupted. This file is one of them: an exception in the interpreter's
+hook for dropped exceptions would be dropped as well."""
 
 
 def unwind(frame: FrameType | None, kind: type[BaseException], *given: object) -> None:
-    """Raise in the main thread, now or as soon as it helps; for the handler of a signal, which has the frame."""
-    tell = sys.unraisablehook
+    """Raise an exception in the main thread now, or once it is safe; called by a signal handler with its frame."""
+    previous_hook = sys.unraisablehook
 
-    def hear(dropped: sys.UnraisableHookArgs) -> None:
+    def on_dropped(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is kind and threading.current_thread() is threading.main_thread():
             _unwind_later(kind, *given)
         else:
-            tell(dropped)
+            previous_hook(dropped)
 
-    sys.unraisablehook = hear
+    sys.unraisablehook = on_dropped
     _unwind(frame, kind, *given)
 
 
 def cancel_unwinding() -> None:
-    """Do not raise any more what is still to come."""
+    """Cancel an exception that is still pending."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 

@@ -1,6 +1,6 @@
-"""Files of a user: they lie below HEARTH_HOME or in the XDG directories, and change in one step.
+"""Files of a user, in HEARTH_HOME or the XDG directories, replaced atomically.
 
-A reader of one that is replaced sees the old content or the new, never a part.
+A reader of a file that is being replaced sees the old or the new content, never a part.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the system says where there is no room left, or none for this user."""
+"""Errors of a full disk or an exhausted quota."""
 
 
 def cache_directory(*parts: str) -> Path:
-    """Return the path of something that can be made again at any time: jars, environments, descriptions."""
+    """Return the path for data that can be recreated at any time: jars, environments, descriptions."""
     return _directory("XDG_CACHE_HOME", ".cache", parts)
 
 
 def state_directory(*parts: str) -> Path:
-    """Return the path of something that must survive: a broker's data, offsets."""
+    """Return the path for data that must survive: a broker's data, offsets."""
     return _directory("XDG_STATE_HOME", ".local/state", parts)
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those it lies in; whatever the umask, nobody else may write there."""
+    """Create a directory and its parents; only this user may write to them, whatever the umask."""
     for each in reversed((path, *path.parents)):
         each.mkdir(mode=0o755, exist_ok=True)
 
@@ -35,19 +35,19 @@ def _directory(variable: str, default: str, parts: tuple[str, ...]) -> Path:
     home = os.environ.get("HEARTH_HOME")
     if home:
         return Path(home, *parts)
-    # The XDG rules say that a relative path is to be ignored.
+    # The XDG specification says to ignore a relative path.
     named = Path(os.environ.get(variable, ""))
     return Path(named if named.is_absolute() else Path.home() / default, "hearth", *parts)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path beside ``path`` to write to; when the body ends well, that file takes the name.
+    """Yield a temporary path next to ``path``; if the block succeeds, that file replaces ``path``.
 
-    Nothing is flushed to the disk: this is for what can be made again, not for what must survive a power cut. Where
-    there is no room the ``OSError`` names ``path``, whatever it named before.
+    Nothing is flushed to disk: this is for data that can be recreated and need not survive a power failure. If the
+    disk is full, the ``OSError`` names ``path``.
     """
-    import tempfile  # which who only reads does without
+    import tempfile  # imported late: not needed for reading
 
     make_directory(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -66,17 +66,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a text file in one step, making the directories above it."""
+    """Replace a text file atomically, creating its directories."""
     with replacing(path) as fresh:
         fresh.write_text(text, encoding="utf-8")
 
 
 def replace_durably(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file in one step, which has taken place for good when this returns (Invariant 5).
+    """Replace a file atomically and durably (Invariant 5).
 
-    Whenever the process or the machine stops, the file holds the old content or the new. The file that is written to
-    beside it is called like it, with `.new` at the end; `mode` is what a new file lets others do, less the umask.
-    Raises OSError with everything as it was.
+    Whenever the process or the machine stops, the file has the old or the new content. The new content is first
+    written to a file with the suffix `.new`; `mode` are the permissions of a new file, less the umask. Raises OSError
+    and leaves the file unchanged.
     """
     fresh = path.with_name(path.name + ".new")
     try:
@@ -93,7 +93,7 @@ def replace_durably(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Have what was made, renamed or removed in a directory there for good."""
+    """Make creations, renames and removals in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,16 +1,17 @@
-"""Spark: one long-running Spark task and one Spark job for each Connect task.
+"""Spark: runs each Connect task as one Spark job with one long-running Spark task.
 
-``spark_launcher`` runs on the host and submits tasks to the Spark that ``spark_application`` starts, and starts again,
-with what ``spark_setting`` says; ``executor`` is what Spark calls in an executor; ``daemon`` is the process from which
-Spark's Python workers are forked, warm: ``worker_daemon`` loads what they need and ``worker_fork`` forks them.
-``spare_daemon`` has that loaded while the JVM starts, to which ``hand_over`` leaves the place, and ``prewarm`` has one
-started in each executor of a cluster; ``executor_artifact`` sends executors on other machines what they lack,
-``environment_archive`` environments among it. ``gateway`` starts the JVM, ``standalone_master`` finds out whether the
-master lets this host in, ``address`` knows where executors find it, ``slot`` tells of tasks that wait. No record flows
-through the JVM, so the RDD interface is enough and Catalyst never wakes.
+On the host, ``spark_launcher`` submits tasks to the application that ``spark_application`` starts and restarts with
+the settings of ``spark_setting``; in an executor, Spark calls ``executor``. ``daemon`` is the process that Spark's
+Python workers are forked from: ``worker_daemon`` preloads their modules and ``worker_fork`` forks them.
+``spare_daemon`` preloads a daemon while the JVM starts, and Spark's own daemon hands over to it with ``hand_over``.
+``prewarm`` starts a daemon in each executor of a cluster. ``executor_artifact`` sends executors on other machines the
+packages they lack, and ``environment_archive`` the environments of bundles. ``gateway`` starts the JVM,
+``standalone_master`` checks whether the master accepts this host, ``address`` finds the address that executors use for
+this host, and ``slot`` reports tasks that wait for a slot. No record flows through the JVM, so the RDD API is enough
+and Catalyst is never used.
 
 ``session`` and ``install`` are for users of the data source: ``spark_session`` starts Spark with the Python that has
-Hearth, ``installation`` brings bundles and Hearth into a session of their own.
+Hearth, and ``installation`` adds bundles and Hearth to a running session.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
 
 
 def session(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Return the session of Spark that runs, or start one in which ``format("hearth")`` is found.
+    """Return the running Spark session, or start one that knows ``format("hearth")``.
 
-    ``settings`` are Spark's own: ``session({"spark.master": "local[4]"})``. Call it before anything else starts Spark.
-    Raises what to do where Spark runs already with a Python that has no Hearth.
+    ``settings`` are Spark's own: ``session({"spark.master": "local[4]"})``. Call this before anything else starts
+    Spark. Raises ``OtherPython``, with a remedy, if Spark already runs with a Python that has no Hearth.
     """
-    from hearth.spark.spark_session import open_session  # hosts and executors have no use for it
+    from hearth.spark.spark_session import open_session  # not needed by hosts and executors
 
     return open_session(settings or {})
 
 
 def install(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[str]:
-    """Bring the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
+    """Send the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
 
-    ``plugin_path`` has commas in between, or is a list. Raises what is wrong with a bundle or its environment.
+    ``plugin_path`` is a list, or a string separated by commas. Raises an error if a bundle or its environment is bad.
     """
-    from hearth.spark.installation import install_into  # hosts and executors have no use for it
+    from hearth.spark.installation import install_into  # not needed by hosts and executors
 
     return install_into(spark, plugin_path)

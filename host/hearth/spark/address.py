@@ -1,4 +1,4 @@
-"""Where executors find the driver and the host: the address they are told, and the one that is listened on."""
+"""Addresses of the driver and the host: the one that executors connect to, and the one to listen on."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from contextlib import closing
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
-EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 -- where the address tasks are told is not this machine's own
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 -- for an advertised address that is not this machine's own
 PROBE_SECONDS = 3.0
 
 _MASTER = re.compile(r"\A(?:spark://|k8s://(?:https?://)?)(?P<endpoints>[^/]+)/?\Z")
 _ELSEWHERE = ("192.0.2.1", 9)
-"""An address that is nobody's (RFC 5737): the way to it is the way to everywhere."""
+"""A reserved address (RFC 5737): the route to it is the default route."""
 
 
 def own_address(master: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return the address under which executors of a master reach this machine.
 
-    What Spark is told for the purpose in its environment comes first, then the address from which this machine speaks
-    to the master.
+    Spark's environment variables for it come first, then the address from which this machine connects to the master.
     """
     for variable in ("SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP"):
         if given := environment.get(variable):
@@ -33,27 +32,27 @@ def own_address(master: str, environment: Mapping[str, str] = os.environ) -> str
     return LOOPBACK
 
 
-def listening_address(told: str) -> str:
-    """Return what to listen on where tasks are told an address: that one, or all where it is not this machine's."""
-    for family, kind, protocol, _, endpoint in _found((told.strip("[]"), 0)):
+def listening_address(advertised: str) -> str:
+    """Return the address to listen on: the advertised one, or all if that is not this machine's own."""
+    for family, kind, protocol, _, endpoint in _found((advertised.strip("[]"), 0)):
         try:
             with closing(socket.socket(family, kind, protocol)) as probe:
                 probe.bind(endpoint)
-            return told
+            return advertised
         except OSError:
             continue
     return EVERY_ADDRESS
 
 
 def master_endpoints(master: str) -> list[tuple[str, int]]:
-    """Return hosts and ports of a master that names them; YARN's are in Hadoop's own files."""
+    """Return the hosts and ports in a master URL; YARN's are in Hadoop's files instead."""
     found = _MASTER.match(master)
     endpoints = [each.rpartition(":") for each in found["endpoints"].split(",")] if found else []
     return [(host.strip("[]"), int(port)) for host, _, port in endpoints if host and port.isdigit()]
 
 
 def silence_of(master: str) -> str | None:
-    """Return why nobody answers where the master should be, ``None`` when somebody does or it cannot be known."""
+    """Return why the master does not answer; ``None`` if it answers or its address is unknown."""
     reasons = []
     for endpoint in master_endpoints(master):
         if (reason := _silence_at(endpoint)) is None:
@@ -63,7 +62,7 @@ def silence_of(master: str) -> str | None:
 
 
 def first_answering(master: str) -> tuple[str, int] | None:
-    """Return where somebody answers of the endpoints of a standalone master, ``None`` where nobody does."""
+    """Return the first endpoint of a standalone master that accepts a connection, or ``None``."""
     endpoints = master_endpoints(master) if master.startswith("spark://") else []
     return next((endpoint for endpoint in endpoints if _silence_at(endpoint) is None), None)
 
@@ -77,7 +76,7 @@ def _silence_at(endpoint: tuple[str, int]) -> str | None:
 
 
 def _way_to(endpoint: tuple[str, int]) -> str | None:
-    """Return the address from which this machine would speak to an endpoint; nothing is sent."""
+    """Return the local address that this machine would use to reach an endpoint; sends nothing."""
     for family, kind, protocol, _, address in _found(endpoint):
         try:
             with closing(socket.socket(family, kind, protocol)) as probe:
@@ -90,7 +89,7 @@ def _way_to(endpoint: tuple[str, int]) -> str | None:
 
 
 def _found(endpoint: tuple[str, int]) -> list[Any]:
-    """Return what the system knows of an endpoint, IPv4 first as in Spark; nothing where its name is unknown."""
+    """Resolve an endpoint, IPv4 first as in Spark; returns an empty list if its name is unknown."""
     try:
         return sorted(
             socket.getaddrinfo(*endpoint, type=socket.SOCK_DGRAM), key=lambda each: each[0] != socket.AF_INET

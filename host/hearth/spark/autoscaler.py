@@ -1,4 +1,4 @@
-"""Autoscaling: looks at the executors of a Spark from time to time, and makes them as many as are to be."""
+"""Autoscaling: checks the executors of a Spark application periodically and adjusts their number."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
 INTERRUPT_SECONDS = 60.0
-"""After how long it is told that a cluster gives less than was asked for, or that an executor has not drained."""
+"""Delay before a warning that the cluster provides fewer executors than requested, or that one has not drained."""
 
 
 class Tasks(Protocol):
-    """What this asks of tasks, by the name of their job group."""
+    """What the autoscaler needs of tasks, by the name of their job group."""
 
     def move(self, group: str) -> bool:
-        """Let a task drain and begin elsewhere; returns whether it will."""
+        """Drain a task and restart it on another executor; returns whether that will happen."""
 
     def usage(self, group: str) -> ExecutorUsage:
-        """Return what the executor of a task takes; raises ConnectError."""
+        """Return the resource usage of a task's executor; raises ConnectError."""
 
 
 class Autoscaler:
-    """Keeps a Spark's executors as many as a capacity says, until it is closed.
+    """Keeps the number of executors within a capacity, until it is closed.
 
-    A look measures, decides, asks Spark, and tells tasks to move: those of an executor that leaves, and where some
-    have come those of the fullest, so that all have as many. What a look could not do the next one does.
+    Each check measures the load, decides, requests executors from Spark and moves tasks: away from an executor that
+    leaves, and from the fullest executors to new ones until all are level. The next check does what one could not do.
     """
 
     def __init__(
@@ -46,32 +46,32 @@ class Autoscaler:
         waiting: Callable[[], Collection[str]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``waiting`` returns the job groups that have waited for a slot for a while."""
+        """``waiting`` returns the job groups that have been waiting for a slot for some time."""
         self._executors, self._tasks, self._waiting, self._clock = executors, tasks, waiting, clock
         self._scaling = Scaling(capacity)
         self._last: dict[str, ExecutorUsage] = {}
         self._counted: frozenset[str] = frozenset()
         self._level_since: float | None = None
         self._since: dict[str, float] = {}
-        """Since when something has been as it should not stay."""
-        self._told: set[str] = set()
+        """The time at which each present problem started."""
+        self._reported: set[str] = set()
         self._closed = threading.Event()
 
     def run(self) -> None:
-        """Look until closed."""
+        """Check periodically until closed."""
         self._executors.ask_for(self._scaling.wanted)
         while not self._closed.wait(LOOK_SECONDS):
             try:
                 self.look()
-            except Exception as error:  # Spark may be going away, or another one come
-                log.debug("executors were not looked at: %s", error)
+            except Exception as error:  # Spark may be stopping or restarting
+                log.debug("executors were not checked: %s", error)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         self._closed.set()
 
     def look(self) -> None:
-        """Look once, and act."""
+        """Check once, and act."""
         now, present = self._clock(), self._executors.look()
         tasks = self._executors.tasks()
         waiting = [group for group in self._waiting() if not self._executors.is_running(group)]
@@ -80,11 +80,11 @@ class Autoscaler:
         before = self._scaling.wanted
         decision = self._scaling.decide(now, loads, len(waiting))
         if decision.leaving is not None:
-            log.info("executor %s is given back, %s: its tasks go on elsewhere", decision.leaving, decision.reason)
+            log.info("releasing executor %s (%s): its tasks move to others", decision.leaving, decision.reason)
             self._executors.give_back(decision.leaving)
             self._drain(tasks.get(decision.leaving, []))
         elif decision.wanted != before:
-            log.info("%d executors are wanted instead of %d: %s", decision.wanted, before, decision.reason)
+            log.info("requesting %d executors instead of %d: %s", decision.wanted, before, decision.reason)
             self._executors.ask_for(decision.wanted)
         for each in present:
             if each.is_leaving:
@@ -96,12 +96,12 @@ class Autoscaler:
         return ExecutorLoad(executor.id, executor.slots, tuple(groups), self._share(executor, groups))
 
     def _share(self, executor: Executor, groups: Sequence[str]) -> float | None:
-        """Return the share of its CPU that an executor has used since the last look; one of its tasks measures it."""
+        """Return the share of its CPU that an executor has used since the last check, measured by one of its tasks."""
         for group in groups:
             try:
                 usage = self._tasks.usage(group)
-            except (ConnectError, ValueError) as error:  # which is moving, starting or hanging
-                log.debug("the CPU of executor %s is not known by %s: %s", executor.id, group, error)
+            except (ConnectError, ValueError) as error:  # the task is moving, starting or hanging
+                log.debug("%s did not report the CPU of executor %s: %s", group, executor.id, error)
                 continue
             before = self._last.get(executor.id)
             self._last[executor.id] = usage
@@ -116,9 +116,9 @@ class Autoscaler:
             self._tasks.move(group)
 
     def _level(self, now: float, loads: Sequence[ExecutorLoad]) -> None:
-        """Share tasks out when executors have come: once all are there that were asked for, or no more seem to come.
+        """Move tasks to new executors, once all requested ones have registered or no more seem to register.
 
-        What cannot move yet is tried again, for a while.
+        Tasks that cannot move yet are retried for ``INTERRUPT_SECONDS``.
         """
         ids = frozenset(each.id for each in loads)
         if ids - self._counted:
@@ -131,25 +131,25 @@ class Autoscaler:
             return
         moving = moves(loads)
         if moved := sum(self._tasks.move(group) for group in moving):
-            log.info("%d tasks move to executors that have come", moved)
+            log.info("moving %d tasks to new executors", moved)
         if not moving or seconds > INTERRUPT_SECONDS:
             self._level_since = None
 
     def _complain(self, now: float, present: Sequence[Executor], staying: int) -> None:
-        """Say, once, what a cluster does not give, and what does not drain."""
+        """Warn once of executors that the cluster does not provide or that do not drain."""
         wrong = {
-            f"leaving-{each.id}": f"executor {each.id} has tasks that have not drained yet; it stays until they have"
+            f"leaving-{each.id}": f"executor {each.id} has tasks that have not drained yet; it is kept until they have"
             for each in present
             if each.is_leaving
         }
         if staying < self._scaling.wanted:
             wrong["fewer"] = (
-                f"{self._scaling.wanted} executors are wanted and {staying} there: the cluster gives no more, see "
+                f"the cluster provides {staying} of {self._scaling.wanted} requested executors: check "
                 "spark.executor.cores, spark.executor.memory and spark.cores.max, or add workers"
             )
-        self._told &= wrong.keys()
+        self._reported &= wrong.keys()
         self._since = {what: self._since.get(what, now) for what in wrong}
         for what, text in wrong.items():
-            if now - self._since[what] >= INTERRUPT_SECONDS and what not in self._told:
-                self._told.add(what)
+            if now - self._since[what] >= INTERRUPT_SECONDS and what not in self._reported:
+                self._reported.add(what)
                 log.warning("%s", text)

@@ -1,6 +1,6 @@
-"""What Spark starts to have its Python workers forked; ``spark.python.daemon.module`` names this module.
+"""The daemon that Spark starts to fork its Python workers; ``spark.python.daemon.module`` names this module.
 
-It loads what a daemon needs where no spare has loaded that before.
+Preloads the modules of the workers, unless a spare daemon has done so already and takes over.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from hearth.spark.hand_over import hand_over, is_spare
 if __name__ == "__main__":
     if not is_spare():
         hand_over()
-    from hearth.spark.worker_daemon import serve  # only now, for it takes time
+    from hearth.spark.worker_daemon import serve  # imported late because it is slow
 
     serve()

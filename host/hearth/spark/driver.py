@@ -1,4 +1,4 @@
-"""The driver: one SparkContext and the JVM behind it."""
+"""The driver: one SparkContext and its JVM."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DriverFailed(ConnectError):
 
 
 class Driver:
-    """A driver, which is started once; it may be stopped while it starts, which takes seconds."""
+    """A driver that starts once; it may be stopped during the start, which takes seconds."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
@@ -56,11 +56,11 @@ class Driver:
         self._spare: SpareDaemon | None = None
         self.jobs: Jobs | None = None
         self._application: Mapping[str, str] | None = None
-        """What the present context was begun with, beside what all are."""
+        """The settings of the present context in addition to those of the JVM."""
         self.is_over = threading.Event()
 
     def prepare(self) -> None:
-        """Start its JVM on the calling thread, which takes longer than all that follows; raises JvmEnded."""
+        """Start the JVM on the calling thread, the slowest part of the start; raises JvmEnded."""
         settings = self._settings
         os.environ["PYSPARK_PYTHON"] = executors_python(settings)
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -75,19 +75,19 @@ class Driver:
         except BaseException:
             self._close_spare()
             raise
-        import pyspark  # noqa: F401  # the JVM comes first, and starts beside this process
+        import pyspark  # noqa: F401  # imported while the JVM starts
 
         _spare_numpy()
 
     def _start_spare(self) -> None:
-        """Have what Spark forks its Python workers from load what they need, while the JVM starts."""
+        """Start a spare daemon, which preloads the modules of Python workers while the JVM starts."""
         if not is_wanted(self._own, os.environ.get("SPARK_HOME"), str(installed_spark())):
             return
         named = {key.removeprefix(_VARIABLE): text for key, text in self._own.items() if key.startswith(_VARIABLE)}
         variables = {**os.environ, **jvm_variables(), **named, "PYTHONUNBUFFERED": "YES"}  # as Spark sets it
         try:
             spare = SpareDaemon(executors_python(self._own), variables)
-        except OSError:  # Spark says what is wrong, when it starts its own
+        except OSError:  # Spark reports the reason when it starts its own daemon
             return
         with self._lock:
             self._spare = spare
@@ -96,34 +96,34 @@ class Driver:
         self._own |= {f"{_VARIABLE}{name}": text for name, text in spare.variables.items()}
 
     def _close_spare(self) -> None:
-        """Want the spare no more; one that is Spark's daemon by now goes on."""
+        """Close the spare daemon; one that Spark already uses keeps running."""
         with self._lock:
             spare, self._spare = self._spare, None
         if spare is not None:
             spare.close()
 
     def _executors_path(self) -> str:
-        """Return where executors find modules: on this machine where this process does, installed or not.
+        """Return the PYTHONPATH of executors: on this machine that of this process.
 
-        On others that leads nowhere, and to what was sent to them where they lack it.
+        On other machines those directories do not exist, and the archive that was sent to them follows.
         """
         own = os.environ["PYTHONPATH"]
         return own if is_local(self._settings) else os.pathsep.join((own, HOST_PATH))
 
     @property
     def is_prepared(self) -> bool:
-        """Return whether there is a JVM for it."""
+        """Return whether its JVM is running."""
         return self._gateway is not None and self._jvm is not None and self._jvm.poll() is None
 
     @property
     def has_application(self) -> bool:
-        """Return whether its cluster has taken it in."""
+        """Return whether it has an application on its cluster."""
         return self.is_prepared and self._application is not None
 
     def start(self, settings: Mapping[str, str]) -> None:
-        """Start it on the calling thread, with settings that were not known before; raises DriverFailed.
+        """Start the context on the calling thread, with additional settings; raises DriverFailed.
 
-        Where it was started with the same it goes on as it is, and where with others these make way, in the same JVM.
+        A context with the same settings stays; one with other settings is replaced in the same JVM.
         """
         if self.is_prepared and self._application == settings and not self._is_stopped():
             return
@@ -141,57 +141,59 @@ class Driver:
             )
             self.run_task: Submit = jobs.prepared(self.context, run)
             if self._is_stopped():
-                raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
+                raise DriverFailed(
+                    f"spark.master={own['spark.master']} did not register the application within a minute"
+                )
             self._application = dict(settings)
         except Exception as error:
-            reason = reason_of(error)  # which py4j asks the JVM for, so while there is one
+            reason = reason_of(error)  # before the JVM ends: py4j asks it for the text
             self._end_jvm(ENDING_SECONDS)
             raise DriverFailed(reason) from error
 
     def _unknown(self) -> dict[str, str]:
-        """Return the settings that its JVM may know otherwise, although it was started with them.
+        """Return the settings that the JVM may have with other values, although it was started with them.
 
-        Spark's script trims them, and puts before them what it finds in its arguments.
+        Spark's script strips white space, and its arguments take precedence.
         """
         has_arguments = ARGUMENTS in os.environ
         return {key: text for key, text in self._own.items() if has_arguments or text != text.strip()}
 
     def _opened(self, jvm: Any, master: str) -> Jobs:
-        """Return the jobs of a JVM that is new; raises NotAdmitted where its master refuses it."""
+        """Return the jobs of a new JVM; raises NotAdmitted if the master refuses this host."""
         seek_admission(jvm, master)
         self._levels = JvmLevels(jvm)
         levels.tell(self._levels)
         return Jobs(jvm)
 
     def await_master(self) -> None:
-        """Wait until somebody answers where the master should be, or until this is stopped; says so once.
+        """Wait until the master answers or the driver is stopped; log an error once.
 
-        Spark would give up after a minute.
+        Spark itself would give up after a minute.
         """
-        master, is_told = self._settings["spark.master"], False
+        master, is_reported = self._settings["spark.master"], False
         while (reason := silence_of(master)) is not None and not self.is_over.wait(LOOK_SECONDS):
-            if not is_told:
-                log.error("nobody answers at spark.master=%s (%s); tasks wait until somebody does", master, reason)
-            is_told = True
+            if not is_reported:
+                log.error("spark.master=%s does not answer (%s); tasks wait until it does", master, reason)
+            is_reported = True
 
     def has_ended(self, failure: BaseException) -> bool:
-        """Return whether the JVM is gone or Spark has stopped in it, which a call that failed makes one think."""
+        """Return whether a failed call was caused by the end of the JVM or of Spark in it."""
         from py4j.protocol import Py4JError, Py4JJavaError
 
         if isinstance(failure, (Py4JJavaError, JobFailed)):
             return self._is_stopped()
         if not isinstance(failure, (Py4JError, OSError)):
             return False
-        assert self._jvm is not None, "a call that failed was made"
+        assert self._jvm is not None, "prepare sets it"
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._jvm.wait(ENDING_SECONDS)  # its connections end a moment before it does
+            self._jvm.wait(ENDING_SECONDS)  # its connections close shortly before it exits
         return self._jvm.poll() is not None
 
     def stop(self, grace: float = 5) -> None:
-        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it.
+        """Stop Spark and its JVM, which has ``grace`` seconds to exit; every task's process ends with it.
 
-        One that is being started does not come up any more. Its JVM would wait for nothing to end it: it looks at its
-        input only when it has been able to say where it listens.
+        A start in progress is abandoned and its JVM killed: until it has reported its port, it does not notice that
+        its input is closed.
         """
         with self._lock:
             self.is_over.set()
@@ -201,20 +203,20 @@ class Driver:
             return
         with contextlib.suppress(Exception):
             self.context.cancelAllJobs()
-        for _ in range(2):  # where the JVM is gone the first call fails half-way, and the second does the rest
+        for _ in range(2):  # if the JVM has exited, the first call fails half-way and the second one completes
             with contextlib.suppress(Exception), warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # the JVM may have crashed: that is why it is stopped
+                warnings.simplefilter("ignore", RuntimeWarning)  # the JVM may have crashed
                 self.context.stop()
         self._end_jvm(grace)
 
     def _is_stopped(self) -> bool:
-        """Return whether Spark has stopped by itself: its master was away for too long, or has turned it out."""
-        with contextlib.suppress(Exception):  # a JVM that is gone does not answer
+        """Return whether Spark has stopped itself: its master was unreachable too long or removed the application."""
+        with contextlib.suppress(Exception):  # the JVM may have exited
             return bool(self.context._jsc.sc().isStopped())
         return False
 
     def _keep(self, jvm: subprocess.Popen[bytes]) -> None:
-        """Take the JVM as soon as there is one, so that it can be ended before it can be spoken to."""
+        """Keep the JVM's process, so that it can be killed before it has reported its port."""
         with self._lock:
             self._jvm = jvm
             if self.is_over.is_set():
@@ -223,7 +225,7 @@ class Driver:
     def _end_jvm(self, grace: float) -> None:
         self._close_spare()
         jvm = self._jvm
-        assert jvm is not None, "it was started"
+        assert jvm is not None, "prepare sets it"
         from pyspark import SparkContext
 
         if SparkContext._gateway is not None:
@@ -232,7 +234,7 @@ class Driver:
             SparkContext._gateway = SparkContext._jvm = None
         if jvm.stdin is not None:
             with contextlib.suppress(OSError):
-                jvm.stdin.close()  # the JVM ends with its input
+                jvm.stdin.close()  # the JVM exits at the end of its input
         try:
             jvm.wait(grace)
         except subprocess.TimeoutExpired:
@@ -241,9 +243,9 @@ class Driver:
 
 
 def _configuration(jvm: Any, settings: Mapping[str, str]) -> Any:
-    """Return the configuration with which its JVM was started, and these settings.
+    """Return the configuration of the JVM with these settings added.
 
-    pyspark reads all of it to find the variables of executors, in three calls of the JVM for each setting.
+    To find the variables of executors, pyspark would read all of it, with three JVM calls for each setting.
     """
     from pyspark import SparkConf
 
@@ -254,14 +256,14 @@ def _configuration(jvm: Any, settings: Mapping[str, str]) -> Any:
 
 
 def driver_archive() -> ClassArchive:
-    """Return the archive of the classes of a driver: of the Spark that is installed here, which is not imported."""
+    """Return the class archive of the driver, for the installed Spark, without importing it."""
     return ClassArchive(java_executable(os.environ), [installed_spark() / "jars"])
 
 
 def _spare_numpy() -> None:
-    """Keep pyspark from asking of every argument of a JVM call whether it is numpy's: here none ever is.
+    """Keep pyspark from testing every argument of a JVM call for a numpy type: none ever has one here.
 
-    The question loads pyspark's test kit and with it numpy and pyarrow: 30 MB, and a third of a second of the start.
+    The test loads pyspark's test utilities and with them numpy and pyarrow: 30 MB and a third of a second.
     """
     from pyspark.sql import types
 
@@ -276,22 +278,22 @@ def is_local(settings: Mapping[str, str]) -> bool:
 
 
 def executors_python(settings: Mapping[str, str]) -> str:
-    """Return the interpreter in which tasks run."""
+    """Return the Python interpreter of executors."""
     return settings.get("spark.pyspark.python") or sys.executable
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what went wrong in a few lines: what the JVM says, without the frames of its stacks."""
+    """Return the reason of an error in a few lines: the JVM's message without its stack frames."""
     text = _PY4J.sub("", str(error).partition("\nDriver stacktrace:")[0])
     lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith(("at ", "... "))]
-    return "\n".join(said[:MOST_LINES]) or type(error).__name__
+    kept = [line for line in lines if line and not line.startswith(("at ", "... "))]
+    return "\n".join(kept[:MOST_LINES]) or type(error).__name__
 
 
 def _import_path() -> list[str]:
-    """Return what makes this process's own packages importable in Spark's Python workers."""
+    """Return the import path that makes this process's packages importable in Spark's Python workers."""
     import hearth
     import hearth_api
 
-    own = dict.fromkeys(str(Path(str(each.__file__)).parent.parent) for each in (hearth, hearth_api))  # mostly one
+    own = dict.fromkeys(str(Path(str(each.__file__)).parent.parent) for each in (hearth, hearth_api))  # usually equal
     return [*own, *filter(None, [os.environ.get("PYTHONPATH")])]

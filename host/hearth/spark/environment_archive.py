@@ -1,7 +1,7 @@
-"""Environments on their way to executors that do not share the host's disk.
+"""Sends environments to executors that do not share the host's disk.
 
-Each environment travels once, as a Spark archive; Spark unpacks it into the executor's directory under the name of its
-key. An interpreter does not travel: an executor that lacks it does not start the stage, and says so.
+Each environment is sent once, as a Spark archive; Spark unpacks it into the executor's directory under the name of its
+key. The interpreter is not sent: on an executor without it the stage fails to start, with a message.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def ship(context: Any, environment: Environment) -> None:
         content = Path(folder, "content")
         content.mkdir()
         environment.copy_to(content)
-        # executors fetch it as long as the application runs, whose own folder goes when that ends
+        # kept in the application's own folder: executors fetch it as long as the application runs
         archive = shutil.make_archive(str(Path(context._temp_dir, environment.key)), "zip", content)
     context.addArchive(f"{archive}#{environment.key}")
 
 
 def unpacked(environment: Environment) -> Environment:
-    """Return the environment as it is found on this machine: in place where the disk is shared, else unpacked."""
+    """Return the environment on this machine: in place if the disk is shared, else unpacked."""
     if environment.is_here:
         return environment
     from pyspark import SparkFiles
@@ -39,5 +39,5 @@ def unpacked(environment: Environment) -> Environment:
 
 
 def here(plan: PluginPlan) -> PluginPlan:
-    """Return a plan whose environments are those that are found on this machine."""
+    """Return a plan with the environments of this machine."""
     return replace(plan, environments={key: unpacked(each) for key, each in plan.environments.items()})

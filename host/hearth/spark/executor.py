@@ -1,4 +1,4 @@
-"""What Spark calls in an executor: it runs the one task it is given until that ends."""
+"""The functions that Spark calls in an executor; ``run`` runs a Connect task until it ends."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hearth.spark.environment_archive import unpacked
 
 
 def nothing(rows: Iterable[Any]) -> Iterator[Any]:
-    """Do nothing: the partition of a job that is there to have Python started."""
+    """Do nothing: a partition of a job that only starts Python."""
     return iter(())
 
 
 def daemon(rows: Iterable[Any]) -> Iterator[tuple[str, int]]:
-    """Yield machine and process that Python of this executor is forked from, which no other executor has."""
+    """Yield the machine and process id of the daemon that this executor's Python is forked from."""
     yield socket.gethostname(), os.getppid()
 
 
 def run(launches: Iterable[str]) -> Iterator[str]:
-    """Run the tasks of a partition: there is one. Yields why it is to begin anew, if so, and never a record."""
-    from hearth.runtime.shared_runtime import run_shared  # the host names this function, and stays light
+    """Run the tasks of a partition, which has one. Yields the reason if the run was lost, never a record."""
+    from hearth.runtime.shared_runtime import run_shared  # imported late: the host imports this module
     from hearth.runtime.task import leave_signals_to_spark, run_task
     from hearth.runtime.task_log import begin_task_log
 

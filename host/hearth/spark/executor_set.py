@@ -1,4 +1,4 @@
-"""The executors of one Spark: which there are and which run what, asking for more, and giving one back."""
+"""The executors of one Spark application: lists them with their tasks, requests more and releases one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 from hearth.config.capacity_key import Capacity
 
 ALL = (1 << 31) - 1
-"""As many executors as the cluster gives; Spark has no other word for it."""
+"""As many executors as the cluster provides; Spark has no constant for it."""
 NONE_YET = {
     "spark.dynamicAllocation.enabled": "true",
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.initialExecutors": "0",
 }
-"""The settings of a Spark that begins without executors; an ``ExecutorSet`` asks for some."""
+"""The settings of an application that starts without executors; an ``ExecutorSet`` requests some."""
 FRESH_SECONDS = 1.0
-"""How long it is taken for granted that executors are there which were seen."""
+"""How long a list of executors is considered up to date."""
 _DRIVER, _NOWHERE = "driver", ""
 
 
 @dataclass(frozen=True)
 class Executor:
-    """An executor that Spark knows; one that is ``leaving`` takes no task any more."""
+    """An executor that Spark knows; one that ``is_leaving`` accepts no more tasks."""
 
     id: str
     host: str
@@ -36,33 +36,33 @@ class Executor:
 
     @property
     def place(self) -> str:
-        """Return what Spark calls it where a task says what it prefers (`TaskLocation`)."""
+        """Return its name as a task's preferred location in Spark (`TaskLocation`)."""
         return f"executor_{self.host}_{self.id}"
 
 
 def starting_settings(capacity: Capacity) -> Mapping[str, str]:
-    """Return the settings of a Spark that begins with as few executors as there may be, on whatever cluster.
+    """Return the settings of an application that starts with the minimum of executors, on any kind of cluster.
 
-    Only its own allocation can begin so, so it is there until ``ExecutorSet`` ends it: it goes by tasks that wait.
+    Only Spark's dynamic allocation can start so. ``ExecutorSet`` stops it afterwards, as it scales by pending tasks.
     """
     return {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.minExecutors": str(capacity.least),
         "spark.dynamicAllocation.maxExecutors": str(capacity.most),
-        # An executor that is decommissioned takes no task any more, and ends when it has none.
+        # A decommissioned executor accepts no more tasks, and ends when it has none.
         "spark.decommission.enabled": "true",
-        # Which executor a task prefers is where it is put if there is room; none waits for that.
+        # A task runs on its preferred executor if that has a free slot, and does not wait for it.
         "spark.locality.wait": "0s",
     }
 
 
 class ExecutorSet:
-    """The executors of a context that began with few, or none; from now on it has as many as are asked for.
+    """The executors of a context that started with few or none; from now on it has as many as are requested.
 
-    Calls ask Spark, and may raise.
+    Methods call Spark, and may raise.
 
-    Where a task runs Spark is asked once for each of its runs. What was submitted and has not begun counts for the
-    executor that it was meant for.
+    Spark is asked once per run where a task runs. A submitted task that has not started counts for its preferred
+    executor.
     """
 
     def __init__(self, context: Any, clock: Callable[[], float] = time.monotonic) -> None:
@@ -74,32 +74,32 @@ class ExecutorSet:
         self._lock = threading.Lock()
         self._present: dict[str, Executor] = {}
         self._places: dict[str, str] = {}
-        """The executor of each job group, as far as it is known or meant."""
+        """The executor of each job group, known or preferred."""
         self._certain: set[str] = set()
         manager = self._spark.executorAllocationManager()
         if manager.isDefined():
             manager.get().stop()
 
     def ask_for(self, count: int) -> None:
-        """Have so many executors, which Spark takes for a limit as well: it replaces what is lost up to that."""
+        """Request ``count`` executors in total; Spark replaces lost ones up to that number."""
         self._wanted = count
-        nobody = getattr(getattr(self._jvm.scala.collection.immutable, "Map$"), "MODULE$").empty()
-        self._spark.requestTotalExecutors(count, 0, nobody)
+        no_hosts = getattr(getattr(self._jvm.scala.collection.immutable, "Map$"), "MODULE$").empty()
+        self._spark.requestTotalExecutors(count, 0, no_hosts)
 
     def ask_again(self) -> None:
-        """Ask for as many as before: a standalone master that recovers has only kept what Spark began with."""
+        """Repeat the last request: a standalone master that recovers only remembers the initial number."""
         if self._wanted is not None:
             self.ask_for(self._wanted)
 
     def give_back(self, executor: str) -> None:
-        """Put no task on an executor any more, and end it when it runs none; no other comes in its place."""
+        """Decommission an executor: it gets no more tasks, ends when it has none, and is not replaced."""
         why = self._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(
-            "it is not needed any more", self._jvm.scala.Option.empty()
+            "no longer needed", self._jvm.scala.Option.empty()
         )
         self._spark.schedulerBackend().decommissionExecutor(executor, why, True, False)
 
     def look(self) -> list[Executor]:
-        """Return the executors that there are now."""
+        """Return the present executors."""
         backend, found = self._spark.schedulerBackend(), []
         listed = self._spark.statusStore().executorList(True)
         for number in range(listed.size()):
@@ -113,7 +113,7 @@ class ExecutorSet:
         return found
 
     def prefer(self, group: str) -> str | None:
-        """Return the place that a run is to prefer, with the fewest others of those that have room, and note it."""
+        """Choose the executor with the fewest tasks and a free slot for a run; record and return its place."""
         if self._clock() - self._looked_at >= FRESH_SECONDS:
             self.look()
         with self._lock:
@@ -128,20 +128,20 @@ class ExecutorSet:
             return chosen.place
 
     def ended(self, group: str) -> None:
-        """Note that a run is over."""
+        """Record that a run has ended."""
         with self._lock:
             self._places.pop(group, None)
             self._certain.discard(group)
 
     def is_running(self, group: str) -> bool:
-        """Return whether a run was seen to run."""
+        """Return whether a run is known to be running."""
         with self._lock:
             return group in self._certain
 
     def tasks(self) -> dict[str, list[str]]:
-        """Return the job groups by executor, having asked where those run that are not known to yet.
+        """Return the job groups by executor; looks up those not known to be running yet.
 
-        Spark itself runs a task again whose executor was lost.
+        Spark itself reruns a task whose executor was lost.
         """
         with self._lock:
             self._certain = {group for group in self._certain if self._places[group] in self._present}
@@ -159,10 +159,10 @@ class ExecutorSet:
             return found
 
     def _executor_of(self, group: str) -> str | None:
-        """Return where the task of a group runs, None where it does not."""
+        """Return the executor of a group's task, or None if it does not run."""
         store = self._spark.statusStore()
         for stage in self._stages(group):
-            with contextlib.suppress(Exception):  # of a stage that was dropped meanwhile nothing is known
+            with contextlib.suppress(Exception):  # Spark may have dropped the stage in the meantime
                 listed = store.taskList(stage, 0, 10)
                 for number in range(listed.size()):
                     task = listed.apply(number)

@@ -1,4 +1,4 @@
-"""Spark's JVM, started so that nobody reads its settings and no signal meant for the host ends it."""
+"""Starts Spark's JVM with settings that other users cannot read, protected from signals meant for the host."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from hearth_api import ConnectError
 LOOK_SECONDS = 0.02
 
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
-"""Holds further arguments of Spark's script, which are pyspark's users' own."""
+"""Environment variable of pyspark with the user's additional arguments for Spark's script."""
 _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""Of the JVM that Spark's script asks for the command of the other one, and that ends with its answer."""
+"""Options of the short-lived JVM that Spark's script runs to compute the command line of the real one."""
 
 _START = """
 trap "" HUP INT TERM
 exec() { wait $!; builtin exec "$@"; }
 . "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.SparkSubmit "$@"
 """
-"""Spark's own script becomes the JVM, with two things changed.
+"""Runs Spark's own script, which becomes the JVM, with two changes.
 
-What a process ignores when it becomes a program, that program ignores, a JVM included. A service manager signals
-every process of a service at once. The host drains its tasks then, and needs Spark for it. The JVM ends with its
-input, which the host closes at last, and which ends with the host however that ends.
+First, it ignores signals, and a program inherits ignored signals. A service manager signals every process of a service
+at once; the host then drains its tasks and still needs Spark. The JVM exits at the end of its input, which the host
+closes last, and which also closes if the host dies.
 
-The script reads the JVM's command line from a shell beside it. Waited for, it is gone; otherwise the JVM would have a
-defunct child that it knows nothing of.
+Second, it waits for the subshell that the script reads the JVM's command line from. Otherwise the JVM would have a
+zombie child that it does not know of.
 """
 
 
 class JvmEnded(ConnectError):
-    """Spark's JVM ended before it could be spoken to."""
+    """Spark's JVM exited before it reported its port."""
 
     code = "environment.jvm"
 
 
 def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[bytes]], None]) -> Any:
-    """Start Spark's JVM and return pyspark's gateway to it; ``keep`` is given its process before that is of any use.
+    """Start Spark's JVM and return pyspark's gateway to it; ``keep`` gets its process before the JVM is ready.
 
-    Every user of a machine can read command lines, and files stay where a process is killed, so the settings go by way
-    of one that has no name. The folder is no `TemporaryDirectory`, which would go when this process ends meanwhile: a
-    JVM that finds no place where to write how it is reached does not look at its input either, and stays for ever.
+    Settings are passed in an unnamed file, because every user of a machine can read command lines and a named file
+    would remain if the process is killed. The folder is not a `TemporaryDirectory`, which is removed when this process
+    exits: a JVM that cannot write its port there does not notice that its input is closed, and would never exit.
     """
     folder = tempfile.mkdtemp(prefix="hearth-spark-")
     try:
@@ -69,7 +69,7 @@ def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[byte
 
 
 def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Popen[bytes]:
-    """Return the process of a JVM that will write down how it is reached."""
+    """Start a JVM that will write its port and secret to a file."""
     rest = shlex.split(os.environ.get(ARGUMENTS, "pyspark-shell"))
     with tempfile.TemporaryFile() as properties:
         properties.write(render(settings).encode("latin-1"))
@@ -90,14 +90,14 @@ def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Pope
 
 
 def jvm_variables() -> dict[str, str]:
-    """Return what ``spark-submit`` and pyspark set for the JVM; equal texts hash alike in all Python workers."""
+    """Return the variables that ``spark-submit`` and pyspark set, with one hash seed for all Python workers."""
     home = os.environ.get("SPARK_HOME") or str(installed_spark())
     launcher = f"{_SHORT_LIVED} {os.environ.get(_LAUNCHER, '')}".strip()
     return {"SPARK_HOME": home, "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0", _LAUNCHER: launcher}
 
 
 def installed_spark() -> Path:
-    """Return the folder of pyspark, which is a whole Spark, without loading any of it."""
+    """Return the folder of pyspark, a complete Spark, without importing it."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
@@ -108,12 +108,12 @@ def _await(introduction: Path, jvm: subprocess.Popen[bytes]) -> None:
     pause = threading.Event()
     while not introduction.exists():
         if jvm.poll() is not None:
-            raise JvmEnded(f"its JVM exited with {jvm.returncode} before it could be spoken to")
+            raise JvmEnded(f"its JVM exited with {jvm.returncode} before it reported its port")
         pause.wait(LOOK_SECONDS)
 
 
 def _connect(introduction: bytes) -> Any:
-    """Return the gateway to a JVM that has written down its port and its secret."""
+    """Return the gateway to a JVM from its port and secret."""
     port, length = struct.unpack_from(">ii", introduction)
     secret = introduction[8 : 8 + length].decode()
     from pyspark.java_gateway import launch_gateway

@@ -1,7 +1,7 @@
-"""Hearth and the packages that it needs, on their way to executors that have a Python and nothing else.
+"""Sends Hearth and its dependencies to executors that have only a Python.
 
-It travels once, as a Spark archive, which Spark unpacks into the executor's directory before any Python begins there.
-What Spark brings itself does not travel, nor does what only a host uses and is large.
+They are sent once, as a Spark archive, which Spark unpacks into the executor's directory before it starts any Python.
+Packages that Spark includes are left out, and so are large ones that only a host uses.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STAYING = frozenset({"pyspark", "py4j", "uv"})
 NAME = "hearth"
 """The directory that Spark unpacks it to."""
 IMPORT_PATH = f"{NAME}/site-packages"
-"""Where its modules are then, from the directory in which the Python of an executor is started.
+"""The import path of the unpacked archive, relative to the working directory of an executor's Python.
 
-Stages look for the packages of their base layer in directories of that name.
+Stages look for the packages of their base layer in directories of this name.
 """
 _OWN_FOLDER = re.compile(r"[A-Za-z_]\w*")
 
@@ -34,7 +34,7 @@ def ship_host(context: Any) -> None:
 
 
 def write_host_archive(archive: Path) -> Path:
-    """Write the archive, some 100 MB; it takes some seconds."""
+    """Write the archive of about 100 MB, which takes seconds."""
     with ZipFile(archive, "w", ZIP_DEFLATED, compresslevel=1) as file:
         names = set()
         for path, name in sorted({(path, name) for each in _distributions() for path, name in _files(each)}):
@@ -45,9 +45,9 @@ def write_host_archive(archive: Path) -> Path:
 
 
 def _distributions() -> Iterator[Distribution]:
-    """Yield what is installed of the host and of all that it needs, whatever that needs in turn."""
+    """Yield the installed distributions of the host and of its dependencies, transitively."""
     names, done = [HOST], set(STAYING)
-    for name in names:  # grows while it is gone through
+    for name in names:  # grows during the iteration
         if name in done:
             continue
         done.add(name)
@@ -62,7 +62,7 @@ def _distributions() -> Iterator[Distribution]:
 
 
 def _files(distribution: Distribution) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a distribution, with their names on an import path; of a checkout all of its packages."""
+    """Yield the files of a distribution with their names on an import path; all packages for an editable install."""
     for file in distribution.files or ():
         path = Path(str(distribution.locate_file(file)))
         if file.suffix == ".pth":

@@ -1,7 +1,7 @@
-"""Bundles and Hearth itself on their way to the executors of a session that somebody else has started.
+"""Adds bundles and Hearth itself to the executors of a running session.
 
-What is added to a session lies where its Python workers look for modules, under the name of its archive: a package
-that travels so is imported there as if it were installed. Spark brings pyarrow and numpy to use for its own sake.
+Spark unpacks an archive of a session under its name in a directory on the import path of Python workers, so a package
+that is sent as an archive can be imported as if it were installed. pyarrow and numpy are already there for Spark.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _OWN = ("pyspark_hearth", "hearth", "hearth_api", "hearth_execution", "hearth_stage")
 _NEEDED = ("orjson",)
-"""What the tasks of executors import beside that, of what Spark's users do not have."""
+"""Other packages that tasks import on executors and that Spark's users do not have."""
 
 
 def install_into(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[str]:
-    """Bring the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
+    """Send the bundles of plugin.path, and Hearth, to all executors of a session; returns the names of the bundles.
 
-    Environments are built where they are not yet, for the Python and the platform of this machine. What an executor
-    has lying there already, on a disk it shares, is used as it lies. With Spark Connect it is the session of the
-    server that gets them; plugin.path of a read or write is the server's in any case.
+    Missing environments are built, for the Python and the platform of this machine. An executor that shares the disk
+    uses them in place. With Spark Connect, they are added to the server's session; plugin.path of a read or write is
+    always a path on the server.
     """
     paths = plugin_path if isinstance(plugin_path, str) else ",".join(plugin_path)
     catalogue = PluginScanner(split_plugin_path(paths)).look()
@@ -46,9 +46,9 @@ def install_into(spark: SparkSession, plugin_path: str | Sequence[str]) -> list[
 
 
 def _adding(spark: SparkSession) -> tuple[Callable[[str, str], None], Path]:
-    """Return what adds an archive to a session, under a name, and where archives have to lie as long as it lasts."""
+    """Return a function that adds an archive to a session under a name, and a folder for archives of the session."""
     connect: Any = spark
-    if hasattr(connect, "_client"):  # a session of Spark Connect, which uploads what it is given
+    if hasattr(connect, "_client"):  # a session of Spark Connect, which uploads files
         folder = tempfile.mkdtemp(prefix="hearth-install-")
         return lambda archive, name: connect.addArtifacts(f"{archive}#{name}", archive=True), Path(folder)
     context: Any = spark.sparkContext
@@ -56,7 +56,7 @@ def _adding(spark: SparkSession) -> tuple[Callable[[str, str], None], Path]:
 
 
 def _packages(catalogue: Catalogue) -> Iterator[tuple[str, Path]]:
-    """Yield the packages that tasks on executors import, and where each lies: also of what is installed beside."""
+    """Yield name and path of the packages that tasks import on executors, with those of installed plugins."""
     installed = {
         each.reference.partition(":")[0].partition(".")[0] for each in catalogue.plugins if each.bundle is None
     }
@@ -67,7 +67,7 @@ def _packages(catalogue: Catalogue) -> Iterator[tuple[str, Path]]:
 
 
 def _packed(content: Path, archive: Path) -> str:
-    """Pack a directory, without what Python has compiled of it."""
+    """Pack a directory into an archive, without compiled Python files."""
     with tempfile.TemporaryDirectory(prefix="hearth-install-") as folder:
         copy = Path(folder, "content")
         shutil.copytree(content, copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,7 +1,7 @@
-"""Jobs of one Spark: each is submitted and left alone, and one thread hears of the ends of all.
+"""Spark jobs, submitted asynchronously; one thread receives the results of all.
 
-Spark's asynchronous actions return once a job is submitted. A job that is over goes into a queue of the JVM, and the
-queue is all that is waited for: as long as a job runs it costs neither this process nor the JVM a thread.
+Spark's asynchronous actions return once a job is submitted. A completed job is put into a queue in the JVM, and one
+thread takes from that queue: a running job needs no thread here or in the JVM.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import Any, Protocol
 from hearth_api import ConnectError
 
 OnEnd = Callable[["list[Any]", "Exception | None"], None]
-"""Hears what a job returned, or why it failed."""
+"""Called with the result of a job, or with the reason why it failed."""
 
 
 class Submit(Protocol):
-    """Submits a job with the rows that it is given, and returns then; it may prefer an executor, by its place."""
+    """Submits a job with rows and returns at once; ``place`` is the preferred executor."""
 
     def __call__(self, rows: list[Any], on_end: OnEnd, place: str | None = None) -> None:
         """Submit a job."""
 
 
 class JobFailed(ConnectError):
-    """A job came to no good end; its text is what Spark says of it."""
+    """A job failed; the text is Spark's."""
 
     code = "spark.job"
 
 
 class Jobs:
-    """The jobs of one JVM that are under way.
+    """The running jobs of one JVM.
 
-    ``on_end`` of a job is called once, on the thread of this object; where the JVM is gone, with the error by which
-    that was found out.
+    ``on_end`` of a job is called once, on the thread of this object; if the JVM has exited, with the error of the
+    failed call.
     """
 
     def __init__(self, jvm: Any) -> None:
         self._lock = threading.Lock()
         self._under_way: dict[str, Callable[[Any, Exception | None], None]] = {}
         self.submitted = 0
-        """How many jobs there have been so far."""
+        """The number of jobs so far."""
         self._broken: Exception | None = None
         self._jvm = jvm
         self._actions = jvm.org.apache.spark.rdd.AsyncRDDActions
@@ -50,10 +50,10 @@ class Jobs:
         threading.Thread(target=self._listen, name="spark-ends", daemon=True).start()
 
     def prepared(self, context: Any, function: Callable[[Iterable[Any]], Iterator[Any]]) -> Submit:
-        """Return what submits jobs of one partition, whose rows are given to a function in an executor.
+        """Return a function that submits jobs of one partition, which apply ``function`` to rows in an executor.
 
-        They are collected in the job group of the thread that submits them. What they have in common is made here: to
-        make an RDD of pyspark takes more than thirty calls of the JVM, and a job that is prepared takes eleven.
+        Jobs belong to the job group of the submitting thread. What they have in common is created here: a pyspark RDD
+        takes more than thirty JVM calls, a prepared job eleven.
         """
         from pyspark.core.rdd import RDD, _wrap_function
 
@@ -77,7 +77,7 @@ class Jobs:
         return submit
 
     def watch(self, future: Any, on_end: Callable[[Any, Exception | None], None]) -> None:
-        """Hear of the end of a future of Java, with its result as it is there."""
+        """Call ``on_end`` with the unconverted result when a Java future completes."""
         with self._lock:
             if self._broken is not None:
                 raise self._broken
@@ -88,8 +88,8 @@ class Jobs:
             future.whenComplete(self._note(key))
         except Exception:
             with self._lock:
-                is_untold = self._under_way.pop(key, None) is not None
-            if is_untold:
+                is_pending = self._under_way.pop(key, None) is not None
+            if is_pending:
                 raise
 
     def _listen(self) -> None:
@@ -99,7 +99,7 @@ class Jobs:
             try:
                 key, found, thrown = self._ended.take()
                 failure = None if thrown is None else JobFailed(thrown.toString())
-            except (Py4JError, OSError) as error:  # the JVM is gone, or goes
+            except (Py4JError, OSError) as error:  # the JVM has exited or is exiting
                 self._break(error)
                 return
             self._end(key, found, failure)
@@ -118,9 +118,9 @@ class Jobs:
 
 
 def _note_in(jvm: Any, queue: Any) -> Callable[[str], Any]:
-    """Return what makes a ``BiConsumer`` that puts a key, a result and what was thrown into a queue of Java.
+    """Return a factory of a Java ``BiConsumer`` that puts a key, a result and an exception into a Java queue.
 
-    Nothing of this process runs there, and no class of ours is needed: method handles of Java's own do it.
+    It is composed of Java's method handles, so it needs neither a callback into Python nor a class of ours.
     """
     handles, method_type = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
     proxy = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance
@@ -135,7 +135,7 @@ def _note_in(jvm: Any, queue: Any) -> Callable[[str], Any]:
 
 
 def _read(found: Any, read: Callable[[bytes], list[Any]]) -> list[Any]:
-    """Return the rows of a result of Spark: each of its elements is some of them, as a Python worker wrote them."""
+    """Return the rows of a Spark result, whose elements are batches of rows serialized by a Python worker."""
     if found is None:
         return []
     return [row for index in range(found.size()) for row in read(bytes(found.apply(index)))]

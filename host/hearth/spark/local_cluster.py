@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine: a master and some workers, each with executors of its own."""
+"""A standalone Spark cluster on this machine: a master and workers with executors."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class LocalCluster:
         find_port: Callable[[], int] = lambda: next_free(MASTER_PORT),
         slots: int = SLOTS,
     ) -> None:
-        """Describe a cluster at an address, whose processes are started through a command of another machine.
+        """Describe a cluster at an address; ``through`` is a command prefix that starts processes elsewhere.
 
-        By default its JVMs start quickly, from the archive of a driver's classes, and compile little; what is measured
-        runs as Spark starts it. Its properties, with a secret perhaps, are those of master and workers; a host has its
-        own. An executor runs as many tasks as it has ``slots``.
+        By default its JVMs start quickly, from the class archive of a driver, and compile little; benchmarks pass
+        Spark's own ``jvm_options`` instead. ``properties``, which may hold a secret, are those of the master and the
+        workers, not of a host. An executor runs as many tasks as it has ``slots``.
         """
         self._folder = folder
         self.size = workers
@@ -65,13 +65,13 @@ class LocalCluster:
 
     @property
     def url(self) -> str:
-        """Return what `spark.master` is set to."""
+        """Return the value of `spark.master`."""
         return f"spark://{self._host}:{self._port}"
 
     def settings(self) -> dict[str, str]:
         """Return the worker properties that make Hearth use this cluster with one executor on each worker.
 
-        The address on which executors find the host is left for the host to choose.
+        The host chooses the address at which executors reach it.
         """
         return {
             "spark.master": self.url,
@@ -81,7 +81,7 @@ class LocalCluster:
         }
 
     def start(self) -> None:
-        """Start the master and, when it answers, the workers; raises ClusterFailed."""
+        """Start the master and, once it answers, the workers; raises ClusterFailed."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._start_master()
         deadline = time.monotonic() + START_SECONDS
@@ -99,16 +99,16 @@ class LocalCluster:
 
     @property
     def log(self) -> Path:
-        """Return the file that holds what all of them print."""
+        """Return the file with the output of all processes."""
         return self._folder / "spark.log"
 
     @property
     def pids(self) -> list[int]:
-        """Return the processes of the master and the workers, from which the executors descend."""
+        """Return the process ids of the master and the workers, the ancestors of the executors."""
         return [process.pid for process in self._processes]
 
     def replace(self, pid: int) -> None:
-        """Start another master, or worker, in the place of one that has ended; returns at once."""
+        """Restart a master or worker that has ended; returns at once."""
         number = self.pids.index(pid)
         self._processes[number].wait()
         self._start_worker(number - 1) if number else self._start_master()
@@ -123,14 +123,14 @@ class LocalCluster:
                     "--work-dir", work, self.url)  # fmt: skip
 
     def _with_properties(self) -> list[str]:
-        """Write what the cluster's processes read, for nobody else to read, and return the option that says where."""
+        """Write the properties to a private file and return the option that names it."""
         defaults = self._folder / "spark-defaults.conf"
         defaults.touch(mode=0o600)
         defaults.write_text(render(self._properties), encoding="latin-1")
         return ["--properties-file", str(defaults)]
 
     def _start(self, role: str, *arguments: str) -> None:
-        """Start one of Spark's own processes with a small heap, its page on any port."""
+        """Start one of Spark's processes with a small heap and its web UI on a free port."""
         command = [f"org.apache.spark.deploy.{role}", "--webui-port", "0", *self._with_properties(), *arguments]
         with self.log.open("ab") as log:
             self._processes.append(

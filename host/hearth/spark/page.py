@@ -1,4 +1,4 @@
-"""Spark's own page, which is opened after what a user waits for: his first task."""
+"""Spark's web UI, opened only after the first tasks have started."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def open_page(context: Any) -> str:
-    """Open the page of a Spark that was started without it, and return its address.
+    """Open the web UI of a Spark that was started without it, and return its address.
 
-    Spark itself makes it before it takes the first task: most of its handlers are servlets, and that was a third of
-    the time its context took. It is the same page; Spark does not know of it, so it ends with the JVM.
+    Spark itself creates the UI before it accepts the first task; its servlets took a third of the time to start the
+    context. It is the same UI, but Spark does not know of it, so it ends only with the JVM.
     """
     jvm, spark = context._jvm, context._jsc.sc()
     security = jvm.org.apache.spark.SecurityManager

@@ -1,7 +1,7 @@
-"""Prewarm Python in every executor of a cluster, before a task comes to it.
+"""Starts Python in every executor of a cluster before a task needs it.
 
-An executor starts its Python daemon for the first task it runs, which takes most of a second. A task whose executor
-was lost comes to another one, perhaps to one that never ran any, and its records wait.
+An executor starts its Python daemon for its first task, which takes most of a second. A task whose executor was lost
+may move to an executor that has never run one, and its records would wait.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Daemon = tuple[str, int]
 
 
 def keep_warm(context: Any, explain: Callable[[str], str] = str) -> None:
-    """Prewarm executors as they come, until the context is stopped; ``explain`` is told why one could not be.
+    """Prewarm new executors until the context is stopped; ``explain`` adds a remedy to the reason of a failure.
 
-    One that has just been added may not take a task yet, and then others run its share: who answers is counted, and
-    asked again a few times. One whose slots are all taken never answers, and is warm.
+    A new executor may not accept a task yet, and others run its share. So the daemons that answer are counted, and
+    the job is repeated a few times. An executor without a free slot never answers, but is warm.
     """
     warm, known, answered, tries = frozenset[str](), set[Daemon](), set[Daemon](), 0
     while True:
@@ -39,7 +39,7 @@ def keep_warm(context: Any, explain: Callable[[str], str] = str) -> None:
             expected = len(fresh) - (not warm)  # the driver is one of the first
             if len(answered) >= expected or tries >= MOST_TRIES:
                 warm, known, answered, tries = executors, known | answered, set(), 0
-        except Exception as error:  # whatever it is, the first task meets it as well and tells the user
+        except Exception as error:  # the first task fails in the same way and reports it
             if context._jsc is None or context._jsc.sc().isStopped():
                 return
             log.debug("executors were not prewarmed: %s", explain(reason_of(error)))
@@ -47,15 +47,15 @@ def keep_warm(context: Any, explain: Callable[[str], str] = str) -> None:
 
 
 def prewarm(context: Any, executors: int) -> set[Daemon]:
-    """Run a partition in each executor; returns what Python was forked from, which is another in each.
+    """Run a partition in each executor; returns the daemons that Python was forked from, one per executor.
 
-    Spark offers every one that is ready its first before any gets a second.
+    Spark gives each ready executor a first partition before any gets a second.
     """
     context.setJobGroup("hearth-prewarm", f"Python of {executors} executors", True)
     return set(context.parallelize(range(executors), executors).mapPartitions(daemon).collect())
 
 
 def _executors(context: Any) -> frozenset[str]:
-    """Return the addresses of the executors; the driver, which counts as one to Spark, is among them."""
+    """Return the addresses of the executors, including the driver, which Spark counts as one."""
     text: str = context._jsc.sc().getExecutorMemoryStatus().keySet().mkString(",")
     return frozenset(text.split(","))

@@ -1,4 +1,4 @@
-"""How many executors there are to be, and which of them goes: decided from what they do, with a clock and no Spark."""
+"""Decides from load and time how many executors to request and which one to release, without calling Spark."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from hearth.config.capacity_key import Capacity
 
 CALM_SECONDS = 60.0
-"""How long the executors must have had little to do, and none come or gone, before one of them is given back."""
+"""How long load must be low and the executors unchanged before one is released."""
 SETTLING_SECONDS = 20.0
-"""How long the load says nothing after executors have come or gone: tasks move, and start anew."""
+"""How long load is ignored after executors were added or removed, while tasks move and restart."""
 
 
 @dataclass(frozen=True)
 class ExecutorLoad:
-    """An executor that takes tasks: how many it can, which it has, and the share of its CPU that was used since the
-    last look, 0 to 1, None where that is not known.
+    """An executor that accepts tasks, with its tasks and the share of its CPU that was used since the last check, from
+    0 to 1, None if unknown.
     """
 
     id: str
@@ -28,7 +28,7 @@ class ExecutorLoad:
 
 @dataclass(frozen=True)
 class Decision:
-    """How many executors to ask for, which one to give back, if any, and why."""
+    """The number of executors to request, the one to release, if any, and the reason."""
 
     wanted: int
     leaving: str | None = None
@@ -37,10 +37,10 @@ class Decision:
 
 @dataclass
 class Scaling:
-    """Decides from one look at the executors to the next. Out at once, in after a while, one at a time.
+    """Decides at each check of the executors: scales out at once, scales in after a while, one executor at a time.
 
-    Those that are leaving are no part of what it is shown. An executor goes only where the others have slots for all
-    of its tasks: none is stopped that cannot move. ``wanted`` is what was asked for last.
+    Leaving executors are not part of its input. An executor is released only if the others have free slots for all of
+    its tasks. ``wanted`` is the last requested number.
     """
 
     capacity: Capacity
@@ -53,7 +53,7 @@ class Scaling:
         self.wanted = self.capacity.least
 
     def decide(self, now: float, executors: Sequence[ExecutorLoad], waiting: int) -> Decision:
-        """Return what is to be, where so many tasks wait for a slot; ``now`` is in seconds of any clock."""
+        """Return the decision, given the number of ``waiting`` tasks; ``now`` is in seconds of any clock."""
         present = frozenset(each.id for each in executors)
         if present != self._seen:
             self._seen, self._settled_at, self._calm_since = present, now + SETTLING_SECONDS, None
@@ -63,7 +63,7 @@ class Scaling:
         return decision
 
     def _out(self, now: float, executors: Sequence[ExecutorLoad], waiting: int) -> Decision | None:
-        """Ask for more where tasks wait, or all have much to do, unless some that were asked for are yet to come."""
+        """Request more if tasks wait or load is high, unless requested executors are still missing."""
         count, most = len(executors), self.capacity.most
         if count < self.wanted or count >= most or not executors:
             return None
@@ -78,7 +78,7 @@ class Scaling:
         return Decision(wanted, reason=f"their mean CPU is {mean:.0%}")
 
     def _in(self, now: float, executors: Sequence[ExecutorLoad], waiting: int) -> Decision | None:
-        """Give one back, or what was asked for and has not come, where little has been done for a while."""
+        """Release an executor, or cancel the request for missing ones, if load has been low for a while."""
         count, mean = len(executors), _mean(executors)
         surplus = count > self.capacity.most
         is_calm = mean is not None and mean < self.capacity.scale_in and not waiting
@@ -92,7 +92,7 @@ class Scaling:
             if self._calm_since is None or now - self._calm_since < CALM_SECONDS:
                 return None
             if count < self.wanted and count >= self.capacity.least:
-                return Decision(count, reason="more have not come, and are not needed")
+                return Decision(count, reason="the missing ones are not needed")
             if count <= self.capacity.least or mean is None or mean * count / (count - 1) >= self.capacity.scale_out:
                 return None
         leaving = _dispensable(executors)
@@ -103,7 +103,7 @@ class Scaling:
 
 
 def moves(executors: Sequence[ExecutorLoad]) -> list[str]:
-    """Return which tasks have to move so that no executor has two more than another, as Kafka Connect shares out."""
+    """Return the tasks to move so that executors differ by at most one task, as in Kafka Connect's assignment."""
     tasks = {each.id: list(each.tasks) for each in executors}
     free = {each.id: each.slots - len(each.tasks) for each in executors}
     moving = []
@@ -116,21 +116,21 @@ def moves(executors: Sequence[ExecutorLoad]) -> list[str]:
         if len(tasks[most]) - len(tasks[least]) < 2:
             break
         moving.append(tasks[most].pop())
-        tasks[least].insert(0, "")  # one that comes does not move on
+        tasks[least].insert(0, "")  # a moved task does not move again
         free[least] -= 1
         free[most] += 1
     return moving
 
 
 def _mean(executors: Sequence[ExecutorLoad]) -> float | None:
-    """Return the mean CPU; an executor without tasks does nothing, and of one that is not known nothing follows."""
+    """Return the mean CPU, 0 for an executor without tasks; None if any executor's CPU is unknown."""
     shares = [each.cpu if each.tasks else each.cpu or 0.0 for each in executors]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
 def _dispensable(executors: Sequence[ExecutorLoad]) -> str | None:
-    """Return the executor whose tasks are fewest, None where the others have no slots for them."""
+    """Return the executor with the fewest tasks, or None if the others have no slots for them."""
     fewest = min(executors, key=lambda each: len(each.tasks))
     free = sum(each.slots - len(each.tasks) for each in executors if each.id != fewest.id)
     return fewest.id if free >= len(fewest.tasks) else None

@@ -1,4 +1,4 @@
-"""Tasks that wait for a slot of Spark, and saying so: Spark itself keeps silent, and a task waits for ever."""
+"""Warns of tasks that wait for a Spark slot, on which Spark itself waits without a message."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOOK_SECONDS = 2.0
 
 
 class SlotWatch:
-    """Knows which jobs were submitted, and tells when one does not get a slot within seconds.
+    """Tracks submitted jobs, and warns if one does not get a slot within seconds.
 
-    It looks only where a job has not been heard of for seconds: Spark takes ten calls to answer for one.
+    It asks Spark only about jobs without a sign of life for seconds, as that takes ten JVM calls per job.
     """
 
     def __init__(
@@ -30,55 +30,55 @@ class SlotWatch:
         clock: Callable[[], float] = time.monotonic,
         capacity: Capacity | None = None,
     ) -> None:
-        """A ``capacity`` says how many executors there are, where the worker's keys do."""
+        """``capacity`` is the number of executors if the worker's keys set it."""
         self._settings, self._capacity = settings, capacity
         self._say = say
         self._clock = clock
         self._submitted: dict[str, float] = {}
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
         self._changed = threading.Condition()
 
     def submitted(self, group: str) -> None:
-        """Take note of a job that was handed to Spark."""
+        """Record that a job was submitted to Spark."""
         with self._changed:
             self._submitted[group] = self._clock()
             self._changed.notify()
 
     def placed(self, group: str) -> None:
-        """Take note of a job that waits no more: it has begun, or is over."""
+        """Record that a job has started or ended."""
         with self._changed:
             self._submitted.pop(group, None)
 
     def late(self) -> list[str]:
-        """Return the jobs that have not been heard of for so long that they may wait for a slot."""
+        """Return the jobs that have not started for so long that they may be waiting for a slot."""
         with self._changed:
             return [group for group, since in self._submitted.items() if self._clock() - since >= INTERRUPT_SECONDS]
 
     def watch(self, context: Any) -> None:
-        """Look for ever, or until the context is stopped."""
+        """Check periodically until the context is stopped."""
         while context._jsc is not None:
             with self._changed:
                 self._changed.wait_for(lambda: self._submitted)
             time.sleep(LOOK_SECONDS)
             try:
                 self.look(context)
-            except Exception as error:  # the context may be going away
-                log.debug("slots were not looked at: %s", error)
+            except Exception as error:  # the context may be stopping
+                log.debug("slots were not checked: %s", error)
 
     def look(self, context: Any) -> None:
-        """Tell of jobs that have waited long enough, once for the same jobs."""
+        """Warn of jobs that have waited long enough, once for the same jobs."""
         due = self.late()
         waiting = frozenset(group for group in due if not _is_running(context, group))
         for group in set(due) - waiting:
             self.placed(group)
-        if waiting - self._told:
+        if waiting - self._reported:
             self._say(self._complaint(context, sorted(waiting)))
-        self._told = waiting
+        self._reported = waiting
 
     def _complaint(self, context: Any, waiting: list[str]) -> str:
         master, names = self._settings["spark.master"], ", ".join(waiting)
         if is_local(self._settings):
-            return f"no slot for {names}: spark.master={master} is full, raise the number in it"
+            return f"no slot for {names}: all slots of spark.master={master} are used; raise the number in it"
         executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver counts as one
         if executors < 1:
             return (
@@ -97,15 +97,14 @@ class SlotWatch:
             return "raise spark.cores.max, spark.executor.cores, spark.executor.instances, or add workers"
         if executors < capacity.most:
             return (
-                f"executors are asked for until there are {capacity.most}: where none comes, raise spark.cores.max or "
-                "add workers"
+                f"executors are requested up to {capacity.most}; if none is added raise spark.cores.max or add workers"
             )
         key = COUNT if capacity.least == capacity.most else MOST
         return f"raise {key}={capacity.most} or spark.executor.cores"
 
 
 def _is_running(context: Any, group: str) -> bool:
-    """Return whether a task of the group's job runs, or ran so quickly that it has ended."""
+    """Return whether a task of the group's job is running."""
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None and job.status == "RUNNING"

@@ -1,10 +1,10 @@
-"""A spare of the process that Spark forks Python workers from: it loads what they need while Spark's JVM starts.
+"""A spare of Spark's Python daemon, which preloads modules while Spark's JVM starts.
 
-Spark starts that process, its daemon, for the first task, and the task waits until it has loaded everything. Where
-executors run inside the driver's JVM the host starts another one beforehand (``SpareDaemon``). The one that Spark
-starts hands its place over (``hand_over``): its standard input and output, by which Spark speaks with it, its
-variables and arguments. From then on the spare is Spark's daemon (``take_place``), and the other waits for its end, by
-which Spark sees it. Where there is no spare any more Spark's own goes on, as on a cluster.
+Spark starts its daemon for the first task, and the task waits until the daemon has loaded everything. If executors run
+inside the driver's JVM, the host starts a spare beforehand (``SpareDaemon``). Spark's daemon hands over to it
+(``hand_over``) its standard input and output, by which Spark communicates with it, its variables and arguments. From
+then on the spare is Spark's daemon (``take_place``); the other process waits for its end, so that Spark notices it.
+Without a spare, Spark's own daemon does the work, as on a cluster.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _READ_BYTES = 1 << 16
 
 
 class SpareDaemon:
-    """The host's end of a spare: it ends when it is closed, unless it is Spark's daemon by then."""
+    """The host's handle of a spare, which ends when this is closed unless it has become Spark's daemon."""
 
     def __init__(self, python: str, variables: Mapping[str, str]) -> None:
-        """Start it with Spark's own arguments; whatever it prints before it is Spark's is of no use to anybody."""
+        """Start the spare with Spark's arguments; its output is discarded until it becomes Spark's daemon."""
         self.address = f"\0hearth-spare-{os.urandom(16).hex()}"
         life, self._life = os.pipe()
         try:
@@ -54,28 +54,28 @@ class SpareDaemon:
         threading.Thread(target=process.wait, name="spare-daemon", daemon=True).start()
 
     def close(self) -> None:
-        """Want it no more; may be called again."""
+        """End the spare; repeated calls are harmless."""
         life, self._life = self._life, -1
         if life >= 0:
             os.close(life)
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return by which variables Spark's daemon finds it: an address of Linux, with a sign for its zero."""
+        """Return the variables for Spark's daemon: an abstract socket address with ``@`` for its zero byte."""
         return {ADDRESS: self.address.replace("\0", "@", 1)}
 
 
 def is_wanted(settings: Mapping[str, str], spark_home: str | None, installed: str) -> bool:
-    """Return whether Spark will start such a daemon on this machine, with the pyspark that is installed here."""
+    """Return whether Spark will start this daemon on this machine, with the installed pyspark."""
     is_here = settings["spark.master"].partition("[")[0] == "local"
     is_ours = settings["spark.python.daemon.module"] == MODULE and spark_home in (None, installed)
     return is_here and is_ours and sys.platform == "linux" and settings.get("spark.python.use.daemon") != "false"
 
 
 def take_place() -> int:
-    """Wait in the spare for the place of Spark's daemon; returns the process id of the JVM that has started that.
+    """Wait in the spare until Spark's daemon hands over; returns the process id of the JVM that started that daemon.
 
-    Ends this process where nobody wants it. What Spark's daemon is told by its variables is only known now.
+    Exits when the host closes the spare. The variables of Spark's daemon are known only after the call.
     """
     life = int(os.environ.pop(LIFE))
     listener = socket.socket(fileno=os.dup(0))
@@ -93,12 +93,12 @@ def take_place() -> int:
         control.close()
     listener.close()
     os.close(life)
-    os.register_at_fork(after_in_child=control.close)  # or the end of this process would be that of all its workers
+    os.register_at_fork(after_in_child=control.close)  # or the connection would stay open until all workers end
     return parent
 
 
 def _take(control: socket.socket) -> int:
-    """Become what the process at the other end was, once that knows that it need not go on."""
+    """Take over standard streams, variables and arguments of the peer, after acknowledging the hand-over."""
     first, descriptors, _, _ = socket.recv_fds(control, 1, len(STANDARD))
     try:
         rest = iter(lambda: control.recv(_READ_BYTES), b"")
@@ -116,7 +116,7 @@ def _take(control: socket.socket) -> int:
 
 
 def begin_apart() -> None:
-    """Keep signals that are meant for the host from the spare, as Spark's JVM does from its daemon."""
+    """Shield the spare from signals meant for the host, as Spark's JVM does for its daemon."""
     os.setpgid(0, 0)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""The Spark of a host: begun beforehand, started, watched while it runs, and started anew where it has ended."""
+"""The Spark application of a host: prepares, starts, watches and restarts it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from hearth.spark.standalone_master import is_on
 log = logging.getLogger(__name__)
 
 PAGE_SECONDS = 2.0
-"""For how long no task may have been launched when Spark's page is opened."""
+"""Spark's UI is opened once no task was launched for this time."""
 PAGE_LOOKS = 5
-"""How often that is waited for: hosts on which tasks begin all the time have a page as well."""
+"""How often that time is awaited before the UI is opened in any case."""
 
 
 class SparkApplication:
-    """Sees to it that there is one driver, from a start to a stop, for those who submit tasks to it.
+    """Keeps one driver running between start and stop.
 
-    All that takes long happens on threads of its own.
+    Everything slow happens on separate threads.
     """
 
     def __init__(
@@ -41,28 +41,28 @@ class SparkApplication:
         tasks: Tasks,
         capacity: Capacity | None = None,
     ) -> None:
-        """With a ``capacity`` it says how many executors there are; ``tasks`` are what runs on them."""
+        """Scale executors within ``capacity`` if given; ``tasks`` are the tasks that run on them."""
         self.settings = spark_settings(worker, capacity)
         self._capacity = None if is_local(self.settings) else capacity
         self._is_capacity_idle = capacity is not None and self._capacity is None
         is_counted = is_on(worker, "spark.dynamicAllocation.enabled") or any(key in worker for key in OTHER_COUNTS)
         self._is_standalone = self.settings["spark.master"].startswith("spark://")
         self.can_stand_by = self._is_standalone and not is_counted
-        """Whether Spark can be there before it takes anything that others could use."""
+        """Whether the application can start without taking resources of the cluster."""
         self.slots = SlotWatch(self.settings, capacity=self._capacity)
         self.artifacts = ExecutorArtifacts(self.settings)
         self.driver: Driver | None = None
-        """What takes tasks, from when it is about to start."""
+        """The driver that tasks are submitted to, set from the start of its start."""
         self.executors: ExecutorSet | None = None
-        """Where a ``capacity`` says how many there are: who knows on which of them a task runs."""
+        """The executors and their tasks; None without a ``capacity``."""
         self.failure: str | None = None
-        """Why there is no driver, where it did not start."""
+        """The reason why the driver did not start."""
         self._tasks = tasks
         self._autoscaler: Autoscaler | None = None
         self._opens_page = is_local(self.settings) and PAGE not in worker
         self._given = [key for key in worker if key.startswith("spark.")]
         self.on_error: Callable[[str], None] = lambda text: log.error("%s", text)
-        """Hears why Spark did not start."""
+        """Called with the reason if Spark does not start."""
         self._ready = threading.Event()
         self._term: Term | None = None
         self._prepared: Driver | None = None
@@ -71,18 +71,18 @@ class SparkApplication:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
 
-    # Beginning ------------------------------------------------------------------------------------------------
+    # Start ----------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Begin to start Spark's JVM, and no more: a cluster gives nothing for it, and Spark starts sooner then."""
+        """Begin to start only the JVM, which uses no resources of a cluster and makes a later start faster."""
         self._stopping.clear()
         self._starter = threading.Thread(target=self._prepare, name="spark-prepare", daemon=True)
         self._starter.start()
 
     def stand_by(self, term: Term) -> bool:
-        """Begin to start Spark as in a term, but for executors, so that it has nothing but these to wait for then.
+        """Begin to start an application for a term without executors, so that only these are missing later.
 
-        Returns whether it did, and not where Spark starts already. It was prepared before.
+        Returns False if Spark is already starting. `prepare` was called before.
         """
         with self._lock:
             if self._is_begun or self._stopping.is_set():
@@ -95,15 +95,15 @@ class SparkApplication:
             return True
 
     def start(self, term: Term | None = None) -> None:
-        """Begin to start Spark, also anew after a stop; returns at once.
+        """Begin to start Spark, also after a stop; returns at once.
 
-        A host that leads others says in which term: on a standalone cluster nothing of an earlier one stays.
+        The leading host of a cluster passes its term: a standalone cluster then ends applications of earlier terms.
         """
         with self._lock:
             self._is_begun = True
         preparing = self._starter
         if preparing is not None and self._stopping.is_set():
-            preparing.join()  # what was still starting when it was stopped has cleared away after itself
+            preparing.join()  # an interrupted start has cleaned up
         with self._lock:
             self._term, self.failure = term, None
             self.artifacts.begin_anew()
@@ -117,12 +117,12 @@ class SparkApplication:
         self._begin(preparing)
 
     def wait_until_ready(self, timeout: float | None = None) -> bool:
-        """Wait until Spark takes tasks, or does not start; returns whether it takes them."""
+        """Wait until Spark accepts tasks or has failed to start; returns whether it accepts them."""
         return self._ready.wait(timeout) and self.failure is None
 
     @property
     def is_warm(self) -> bool:
-        """Return whether Spark has started, or all of it that may be there before it is wanted."""
+        """Return whether Spark has started, as far as it can before this host leads."""
         prepared = self._prepared
         if self._ready.is_set() or prepared is None:
             return self._ready.is_set()
@@ -138,7 +138,7 @@ class SparkApplication:
             driver.prepare()
         except Exception as error:
             if not driver.is_over.is_set():
-                log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
+                log.warning("Spark's JVM did not start in advance: %s", reason_of(error))
 
     def _stand_by(self, preparing: threading.Thread, term: Term) -> None:
         preparing.join()
@@ -152,10 +152,10 @@ class SparkApplication:
             ExecutorSet(driver.context)
         except Exception as error:
             if not driver.is_over.is_set():
-                log.warning("Spark did not start beforehand: %s", reason_of(error))
+                log.warning("the standby Spark application did not start: %s", reason_of(error))
 
     def _settings_of(self, term: Term | None) -> dict[str, str]:
-        """Return what an application is begun with beside what all are."""
+        """Return the settings of an application for a term, in addition to the common ones."""
         return {} if term is None else {**term.settings(), **(NONE_YET if self.can_stand_by else {})}
 
     def _begin(self, preparing: threading.Thread | None = None) -> None:
@@ -186,7 +186,7 @@ class SparkApplication:
         self._see_to(driver, executors)
 
     def _ask_for_executors(self, driver: Driver, settings: Mapping[str, str]) -> ExecutorSet | None:
-        """Have as many executors as there are to be; returns them, None where Spark decides for itself."""
+        """Request the executors and return them, or None if Spark's own allocation decides."""
         if self._capacity is None and not NONE_YET.items() <= settings.items():
             return None
         executors = ExecutorSet(driver.context)
@@ -206,7 +206,7 @@ class SparkApplication:
         threading.Thread(target=autoscaler.run, name="autoscaler", daemon=True).start()
 
     def _give_up(self, reason: str) -> None:
-        """Take note that there is no Spark; what waits for it hears why, and so does the host unless it stops it."""
+        """Record that Spark did not start; waiting tasks and, unless it is stopping, the host get the reason."""
         with self._lock:
             self.driver, self.failure = None, reason
         self._ready.set()
@@ -216,12 +216,12 @@ class SparkApplication:
     # While it runs --------------------------------------------------------------------------------------------
 
     def _see_to(self, driver: Driver, executors: ExecutorSet | None) -> None:
-        """Begin to look after a driver that has started, and say what there is to say of it."""
+        """Start the watches of a new driver, and log its warnings and the address of its UI."""
         if self._is_standalone:
             watched, name = (driver, executors), "spark-application"
             threading.Thread(target=self._watch_master, args=watched, name=name, daemon=True).start()
         threading.Thread(target=self.slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
-        with contextlib.suppress(Exception):  # a context that is going away answers nothing
+        with contextlib.suppress(Exception):  # the context may be stopping
             for text in misspelled(driver.context, self._given):
                 log.warning("%s", text)
             if driver.context.uiWebUrl is not None:
@@ -232,15 +232,15 @@ class SparkApplication:
             keep_warm(driver.context, self.artifacts.explained)
 
     def _watch_master(self, driver: Driver, executors: ExecutorSet | None) -> None:
-        """Start Spark anew where its master knows it no more; a JVM is made ready while tasks still run."""
+        """Restart Spark if its master no longer knows the application; prepare a JVM while tasks still run."""
         on_met = None if executors is None else executors.ask_again
-        with contextlib.suppress(Exception):  # the context has gone away, and nothing is to be seen to any more
+        with contextlib.suppress(Exception):  # the context has stopped
             application = StandaloneApplication(driver.context, self.settings["spark.master"], self._term)
             application.watch(self._prepare, lambda: self.replace(driver), driver.is_over, on_met)
 
     def _open_page(self, driver: Driver) -> None:
-        """Open Spark's page once no more tasks are launched: the first come before it, be they a hundred."""
-        assert driver.jobs is not None, "it has started"
+        """Open Spark's UI once no more tasks are launched, so as not to delay the first ones."""
+        assert driver.jobs is not None, "the driver has started"
         for _ in range(PAGE_LOOKS):
             before = driver.jobs.submitted
             if self._stopping.wait(PAGE_SECONDS):
@@ -251,10 +251,10 @@ class SparkApplication:
             _tell_of_page(open_page(driver.context))
         except Exception as error:
             if not driver.has_ended(error):
-                log.warning("Spark has no page: %s", reason_of(error))
+                log.warning("Spark's UI did not open: %s", reason_of(error))
 
     def replace(self, ended: Driver) -> None:
-        """Start Spark anew where it has ended, once; tasks launched from now on wait for the new one."""
+        """Restart Spark if ``ended`` is the present driver; tasks launched from now on wait for the new one."""
         with self._lock:
             if self.driver is not ended or self._stopping.is_set():
                 return
@@ -262,18 +262,18 @@ class SparkApplication:
             self.artifacts.begin_anew()
             self._ready.clear()
             self._close_autoscaler()
-        log.error("Spark ended unexpectedly, another one is started")
+        log.error("Spark ended unexpectedly; restarting it")
         ended.stop(0)
         self._begin()
 
-    # The end --------------------------------------------------------------------------------------------------
+    # Stop -----------------------------------------------------------------------------------------------------
 
     def begin_stop(self) -> None:
-        """Begin no other Spark; this one, and all that runs on it, goes on until `stop`."""
+        """Prevent restarts; the present application and its tasks keep running until `stop`."""
         self._stopping.set()
 
     def stop(self, grace: float = 5) -> None:
-        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
+        """Stop Spark and its JVM, which has ``grace`` seconds to exit; every task's process ends with it."""
         with self._lock:
             self._stopping.set()
             self._is_begun = False
@@ -283,7 +283,7 @@ class SparkApplication:
         for driver in drivers:
             driver.stop(grace)
         if drivers and self._starter is not None:
-            self._starter.join(grace)  # where it was still starting, it has something to clear away
+            self._starter.join(grace)  # an interrupted start has to clean up
 
     def _close_autoscaler(self) -> None:
         if self._autoscaler is not None:
@@ -292,4 +292,4 @@ class SparkApplication:
 
 
 def _tell_of_page(address: str) -> None:
-    log.info("Spark's own page is at %s", address)
+    log.info("Spark's UI is at %s", address)

@@ -1,4 +1,4 @@
-"""The launcher that puts tasks on Spark."""
+"""The task launcher for Spark."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hearth.spark.standalone_application import Term
 from hearth_api import ConnectError
 
 LAUNCHERS = 2
-"""How many tasks are handed to Spark at the same time: more would only wait for each other."""
+"""How many tasks are submitted to Spark in parallel: more would only wait for each other."""
 
 
 class SparkLauncher:
-    """Runs each Connect task as a Spark job of one partition, in a job group of its own.
+    """Runs each Connect task as a Spark job of one partition in its own job group.
 
-    A few threads submit the jobs, and nobody waits for one.
+    A few threads submit the jobs; no thread waits for a job.
     """
 
     def __init__(
@@ -35,17 +35,17 @@ class SparkLauncher:
         worker: Mapping[str, str],
         capacity: Capacity | None = None,
     ) -> None:
-        """With a ``capacity`` it says on which executor a task runs."""
+        """With a ``capacity`` it also chooses the executor of each task."""
         self._tasks = _Tasks()
         self.application = SparkApplication(worker, self._tasks, capacity)
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
         self._wanted: dict[str, _Launch] = {}
-        """What is launched and not submitted yet, by its job group."""
+        """Launches that are not submitted yet, by job group."""
 
     def start(self, term: Term | None = None) -> None:
-        """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it.
+        """Begin to start Spark, also after a stop; returns at once, and launched tasks wait for it.
 
-        A host that leads others says in which term.
+        The leading host of a cluster passes its term.
         """
         self._launches = queue.SimpleQueue()
         self.application.start(term)
@@ -53,43 +53,43 @@ class SparkLauncher:
             threading.Thread(target=self._submit_all, args=[self._launches], name="spark-launch", daemon=True).start()
 
     def attend(self, move: Callable[[str, int], bool], usage: Callable[[str, int], ExecutorUsage]) -> None:
-        """Know from now on how a task, by connector and number, is moved, and what its executor takes."""
+        """Set the functions that move a task, by connector and number, and that return its executor's usage."""
         self._tasks.move_task, self._tasks.usage_by = move, usage
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
-        """Run a task as a Spark job; ``on_end`` hears when the job is over."""
+        """Run a task as a Spark job; ``on_end`` is called when the job ends."""
         added = self._wanted[_group(plan.connector, plan.task)] = _Launch(launch, plan, on_end)
         self._launches.put(added)
 
     def has_begun(self, connector: str, task: int) -> None:
-        """Take note that a task waits for no slot any more."""
+        """Record that a task has started."""
         self.application.slots.placed(_group(connector, task))
 
     def cancel(self, connector: str, task: int) -> None:
-        """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
+        """Cancel the Spark job of a task; Spark kills its Python worker within seconds."""
         self._wanted.pop(_group(connector, task), None)
         driver = self.application.driver
         if driver is not None:
-            with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
+            with contextlib.suppress(Exception):  # a context that is stopping has cancelled it already
                 driver.context.cancelJobGroup(_group(connector, task))
 
     def rehearse(self) -> None:
-        """Run an empty task as any task is run, so that all a task needs has been loaded once."""
+        """Run an empty task, so that everything a task needs has been loaded once."""
         driver, ended = self.application.driver, threading.Event()
         assert driver is not None, "Spark has to be ready"
-        assert driver.jobs is not None, "it is made with a Spark"
-        driver.jobs.prepared(driver.context, nothing)([], lambda _told, _failure: ended.set())
+        assert driver.jobs is not None, "the driver has started"
+        driver.jobs.prepared(driver.context, nothing)([], lambda _rows, _failure: ended.set())
         ended.wait()
         open_page(driver.context)
 
     def stop(self, grace: float = 5) -> None:
-        """Stop Spark, which has ``grace`` seconds to end; every task's process ends with it."""
+        """Stop Spark, which has ``grace`` seconds to exit; every task's process ends with it."""
         for _ in range(LAUNCHERS):
             self._launches.put(None)
         self.application.stop(grace)
 
     def _submit_all(self, launches: queue.SimpleQueue[_Launch | None]) -> None:
-        """Submit what is launched and still wanted, as soon as Spark takes tasks."""
+        """Submit launches that were not cancelled, as soon as Spark accepts tasks."""
         while (launch := launches.get()) is not None:
             self.application.wait_until_ready()
             group = _group(launch.plan.connector, launch.plan.task)
@@ -106,7 +106,7 @@ class SparkLauncher:
                 launch.end(RunLoss(self._explained(failure)))
 
     def _after(self, driver: Driver, failure: Exception) -> None:
-        """Have Spark started anew where it has ended, as something that failed makes one think."""
+        """Restart Spark if it has ended, after a call or a job failed."""
         if driver.has_ended(failure):
             self.application.replace(driver)
 
@@ -114,7 +114,7 @@ class SparkLauncher:
         return self.application.artifacts.explained(reason_of(failure))
 
     def _submit(self, driver: Driver | None, launch: _Launch, group: str) -> None:
-        """Begin to run a task; whoever launched it hears why it could not begin, if so, or of its end."""
+        """Submit a task; the launch is notified of its end. Raises an error if it cannot be submitted."""
         application = self.application
         if driver is None:
             raise ConnectError(application.failure or "Spark is stopped")
@@ -125,12 +125,12 @@ class SparkLauncher:
 
         slots, executors = application.slots, application.executors
 
-        def end(told: list[Any], failure: Exception | None) -> None:
+        def end(losses: list[Any], failure: Exception | None) -> None:
             slots.placed(group)
             if executors is not None:
                 executors.ended(group)
             if failure is None:
-                launch.end(next(map(RunLoss.from_json, told), None))
+                launch.end(next(map(RunLoss.from_json, losses), None))
                 return
             self._after(driver, failure)
             launch.end(RunLoss(self._explained(failure)))
@@ -147,32 +147,32 @@ class SparkLauncher:
 
 @dataclass(frozen=True)
 class _Launch:
-    """A task that is to be run, and who hears of its end."""
+    """A task to run, with the callback for its end."""
 
     launch: TaskLaunch
     plan: TaskPlan
     on_end: Callable[[TaskEnd], None]
 
     def end(self, loss: RunLoss | None) -> None:
-        """Tell that the run is over, and why where that was not the task's own end."""
+        """Report that the run has ended; ``loss`` is the reason if the task did not end by itself."""
         self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, loss))
 
 
 class _Tasks:
-    """The tasks by their job groups, once somebody has said how they are moved and asked."""
+    """Moves and measures tasks by job group, once `SparkLauncher.attend` has set the functions."""
 
     move_task: Callable[[str, int], bool] = staticmethod(lambda connector, task: False)
     usage_by: Callable[[str, int], ExecutorUsage] | None = None
 
     def move(self, group: str) -> bool:
-        """Let a task drain and begin elsewhere."""
+        """Drain a task and restart it on another executor."""
         connector, _, task = group.rpartition("-")
         return self.move_task(connector, int(task))
 
     def usage(self, group: str) -> ExecutorUsage:
-        """Ask a task what its executor takes."""
+        """Return the resource usage of a task's executor."""
         if self.usage_by is None:
-            raise ConnectError("nobody can be asked yet", code="task.unlinked")
+            raise ConnectError("no task is linked yet", code="task.unlinked")
         connector, _, task = group.rpartition("-")
         return self.usage_by(connector, int(task))
 

@@ -1,4 +1,4 @@
-"""Spark's log: what its JVM says becomes lines of this process's log, at the levels of this process."""
+"""Spark's log: forwards the JVM's output to this process's log, at this process's levels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hearth_stage.level import LEVELS
 from hearth_stage.log_call import LogLine
 
 JAVA = ("org.", "com.", "io.", "net.", "java")
-"""What the names of the JVM's loggers begin with; what is set of all loggers does not reach it: nobody means that."""
+"""Prefixes of the JVM's loggers; the level of the root logger does not apply to them."""
 QUIET = "org"
-"""The logger above them, which lets nothing through but errors: Spark tells the rest of a task by its states."""
+"""Their parent logger, which passes only errors by default: the states of tasks tell the rest."""
 
 
 def read_log(jvm: subprocess.Popen[bytes]) -> threading.Thread:
-    """Log what a JVM writes, line by line, on a thread that ends when nobody can write there any more."""
+    """Log the output of a JVM line by line, on a thread that ends when the output closes."""
     logger = logging.getLogger(QUIET)
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.ERROR)
@@ -38,19 +38,19 @@ def _say(line: LogLine) -> None:
 
 
 class JvmLevels:
-    """Sets the levels of a JVM's loggers as those of this process are set."""
+    """Applies this process's log levels to a JVM's loggers."""
 
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
 
     def on_levels(self, rules: Rules) -> None:
-        """Set them, on a thread of its own: the JVM may be busy, or gone."""
+        """Set them on a new thread, as the JVM may be busy or gone."""
         own = {name: level for name, level in rules.items() if name.startswith(JAVA) or name == QUIET}
         if own:
             threading.Thread(target=self._set, args=(own,), name="spark-levels", daemon=True).start()
 
     def _set(self, rules: Rules) -> None:
-        with contextlib.suppress(Exception):  # a JVM that ends needs no level
+        with contextlib.suppress(Exception):  # the JVM may be exiting
             log4j = self._jvm.org.apache.logging.log4j
             for name, level in rules.items():
                 log4j.core.config.Configurator.setAllLevels(name, log4j.Level.toLevel(level))

@@ -1,4 +1,4 @@
-"""What Spark is told when it starts: Hearth's defaults, the worker's keys, and what follows from both."""
+"""Spark's settings: Hearth's defaults, the worker's keys, and settings derived from both."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hearth.spark.executor_set import starting_settings
 from hearth.spark.standalone_master import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 
 SLOTS = 512
-"""Slots of the local default: a slot is a thread that waits, so many are cheap."""
+"""Slots of the local default; a slot is only a waiting thread, so many are cheap."""
 PAGE = "spark.ui.enabled"
 _COMPILE_LITTLE = "-XX:TieredStopAtLevel=1"
-"""No record flows through a JVM: it is there sooner, and needs half the processor for that."""
+"""No record flows through a JVM, so C1 is enough: it starts sooner and with half the CPU."""
 _FLAGS = f"{_COMPILE_LITTLE} -XX:+UseSerialGC -XX:-UsePerfData -Xss512k -Xmn32m"
-"""What is new has 32 MB: Java would give it a third of the heap, and touch all of that before it clears away."""
+"""The young generation has 32 MB: by default it has a third of the heap, and fills that before it collects."""
 _EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
@@ -26,26 +26,26 @@ _DEFAULTS = {
     "spark.app.name": "hearth",
     "spark.master": f"local[{SLOTS}]",
     "spark.python.daemon.module": "hearth.spark.daemon",
-    # Who has run a task keeps threads of its libraries, and nothing can be forked from it that tasks would share; a
-    # fork of the daemon costs some milliseconds, and an idle worker 10 MB.
+    # A used worker keeps threads of its libraries, so nothing that tasks share can be forked from it; a fork of the
+    # daemon takes milliseconds, and an idle worker 10 MB.
     "spark.python.worker.reuse": "false",
-    # A task that fails by its own doing ends quietly, so what Spark counts are lost executors and workers that do not
-    # even start. The first it mends at once; the second has to come before the herder, who tells the user.
+    # A Connect task that fails ends its Spark task normally, so Spark counts only lost executors and workers that do
+    # not start. Spark handles the first at once; the second must reach the herder, which reports it to the user.
     "spark.task.maxFailures": "4",
     "spark.stage.maxConsecutiveAttempts": "2147483647",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "512m",
     "spark.scheduler.mode": "FAIR",
-    # Arrow's own allocator keeps what it once had: with the system's a pipeline holds a quarter less memory
+    # Arrow's own allocator keeps freed memory: with the system's a pipeline holds a quarter less
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_ARENA_MAX": "2",
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4194304",
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4194304",
-    # A cancelled Python worker is killed at once: whoever cancels has given the task its time to end.
+    # A cancelled Python worker is killed at once: the task has had its time to end before.
     "spark.python.task.killTimeout": "100ms",
     "spark.ui.killEnabled": "false",
-    # What begins within a tenth of a second of something else Spark notes ten seconds later where nothing follows, as
-    # in a job of one long task: `SlotWatch` would take a task that runs for one that waits.
+    # By default Spark records the start of a task up to ten seconds late if another event came within 100 ms before
+    # and none follows, as in a job of one long task: `SlotWatch` would take a running task for a waiting one.
     "spark.ui.liveUpdate.period": "0s",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
@@ -56,19 +56,19 @@ _DEFAULTS = {
 _LOCAL = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.bindAddress": LOOPBACK,
-    # Spark makes a secret for the ports of its driver, which nobody else has any business at.
+    # Spark generates a secret for the ports of its driver, which no other process needs to use.
     AUTHENTICATE: "true",
     ENCRYPT: "true",
-    # Executors write where the driver's JVM does, whose output is the host's to read.
+    # Executors write to the output of the driver's JVM, which the host reads.
     f"spark.executorEnv.{READ_BY_HOST}": "true",
-    PAGE: "false",  # it is opened later
-    # Spark takes a thread for each slot to answer what its own parts say to each other: 500 that have nothing to do.
+    PAGE: "false",  # opened later
+    # Spark would start an RPC thread for each slot: 500 idle threads.
     "spark.rpc.netty.dispatcher.numThreads": "4",
 }
 _CLUSTER = {
-    # Spark's page asks nobody who he is and listens on every address.
+    # Spark's UI has no authentication and listens on every address.
     PAGE: "false",
-    # Who leads after a host that has died waits for its executors. `spark.executor.extraJavaOptions` come behind it.
+    # A new leader waits for its executors. `spark.executor.extraJavaOptions` come after this.
     _EXECUTOR_OPTIONS: f"-XX:+IgnoreUnrecognizedVMOptions {_COMPILE_LITTLE}",
 }
 
@@ -76,7 +76,7 @@ _CLUSTER = {
 def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) -> dict[str, str]:
     """Return Spark's configuration: Hearth's defaults, then every ``spark.*`` key of the worker.
 
-    A ``capacity`` says how many executors a cluster gives.
+    ``capacity`` is the number of executors on a cluster.
     """
     own = {key: value for key, value in worker.items() if key.startswith("spark.")}
     settings = {**_DEFAULTS, **own}
@@ -84,11 +84,11 @@ def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) 
     if capacity is not None and not is_local(settings):
         settings = {**settings, **starting_settings(capacity)}
     if is_on(settings, ENCRYPT):
-        settings.setdefault(FALL_BACK, "false")  # or anybody on the way could have both sides speak in clear
+        settings.setdefault(FALL_BACK, "false")  # or an attacker could downgrade both sides to clear text
     settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
     settings.setdefault("spark.driver.bindAddress", listening_address(settings["spark.driver.host"]))
     if settings["spark.driver.host"] == LOOPBACK and settings.get(_EXECUTOR_OPTIONS) == _CLUSTER[_EXECUTOR_OPTIONS]:
-        # Executors are on this machine, and find the classes that a driver has: half of what their start takes.
+        # Executors on this machine use the driver's class archive, which halves their start.
         settings[_EXECUTOR_OPTIONS] = " ".join((_CLUSTER[_EXECUTOR_OPTIONS], *driver_archive().options()))
     options = f"{_FLAGS} -Dlog4j2.configurationFile=file:{_LOG_CONFIGURATION}"
     settings["spark.driver.extraJavaOptions"] = f"{options} {own.get('spark.driver.extraJavaOptions', '')}".strip()
@@ -96,20 +96,20 @@ def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) 
 
 
 def exposure(settings: Mapping[str, str]) -> str | None:
-    """Return what to say where tokens of tasks cross a network that anybody may read, else ``None``."""
+    """Return a warning if the tokens of tasks cross a network unencrypted, else ``None``."""
     is_encrypted = is_on(settings, ENCRYPT) or is_on(settings, "spark.authenticate.enableSaslEncryption")
     is_private = is_on(settings, "spark.ssl.rpc.enabled") or (is_on(settings, AUTHENTICATE) and is_encrypted)
     if is_local(settings) or is_private:
         return None
     return (
-        f"tasks travel to {settings['spark.master']} in clear, with the tokens for which this host tells them the "
-        f"passwords of their connectors: set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
+        f"tasks are sent to {settings['spark.master']} unencrypted, with tokens that give access to the passwords of "
+        f"their connectors: set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
     )
 
 
 def link_host(settings: Mapping[str, str]) -> str:
-    """Return the address of this host that tasks are told."""
-    return settings["spark.driver.host"].strip("[]")  # in which Spark wants an IPv6 address
+    """Return the address at which tasks reach this host."""
+    return settings["spark.driver.host"].strip("[]")  # Spark's notation of an IPv6 address
 
 
 def link_listen(settings: Mapping[str, str]) -> str:

@@ -1,12 +1,12 @@
-"""A host's application on a standalone cluster: its master has to know it, and to forget those of earlier leaders.
+"""Watches a host's application on a standalone cluster, and ends the applications of earlier leaders.
 
-A host that leads no more may not know that yet, for it stands still, or is cut off. Spark's driver goes on beside it,
-and keeps the cores of the cluster. So an application says of which cluster of hosts it is, and behind whom its host
-leads: whoever comes later ends it, with all that runs there. One that was begun before its host leads, and has no
-executors yet, is good for the very next term, and says the same: nobody who led before may end it.
+A host that has lost the lead may not know it, because it is suspended or cut off. Its Spark driver keeps running and
+keeps the cores of the cluster. So an application carries its cluster of hosts and the term that it follows, and a
+later leader ends applications of earlier terms with everything that runs there. A standby application, which starts
+before its host leads and has no executors, carries the term that it will follow, so an earlier leader cannot end it.
 
-A master that is started again has forgotten its applications, unless `spark.deploy.recoveryMode` says otherwise. Its
-workers end what runs of those, and Spark waits for ever: its driver greets a master only once.
+A restarted master has forgotten its applications unless `spark.deploy.recoveryMode` is set. Its workers end their
+executors, and Spark would wait forever, because its driver registers with a master only once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from hearth.spark.address import PROBE_SECONDS, master_endpoints
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 15.0
-"""How long a master is not asked that has not gone away."""
+"""Interval of the checks while the master is reachable."""
 AWAY_SECONDS = 0.5
-"""How often one is looked for that has."""
+"""Interval of the checks while the master is unreachable."""
 
 _CLUSTER, _TERM = "HEARTH_CLUSTER", "HEARTH_TERM"
 _TO_EXECUTORS = "spark.executorEnv."
@@ -35,33 +35,33 @@ _MESSAGES = "DeployMessages$"
 
 @dataclass(frozen=True)
 class Term:
-    """Which term of which cluster of hosts an application follows: it belongs to the next one after it.
+    """The term of a cluster of hosts that an application follows; the application belongs to the next term.
 
-    The number is that of the last claim, or of a key that was written since: 0 where nobody has led yet.
+    The number is the offset of the last claim, or of a key that was written since; 0 if no host has led yet.
     """
 
     cluster: str
     number: int
 
     def settings(self) -> dict[str, str]:
-        """Return what has an application say so, to its master and its executors."""
+        """Return the Spark settings that carry the term to the master and the executors."""
         return {f"{_TO_EXECUTORS}{_CLUSTER}": self.cluster, f"{_TO_EXECUTORS}{_TERM}": str(self.number)}
 
     def follows(self, other: Term | None) -> bool:
-        """Return whether nothing of the other may run any more: somebody has led since it was begun, and another."""
+        """Return whether the other term is an earlier one of the same cluster, so that its application must end."""
         return other is not None and other.cluster == self.cluster and other.number < self.number
 
 
 @dataclass(frozen=True)
 class MasterState:
-    """What a master knows: its applications, by their ids, and whether a worker could run one."""
+    """The state of a master: its applications by id, and whether it has live workers."""
 
     applications: dict[str, Term | None]
     has_workers: bool
 
 
 class StandaloneApplication:
-    """The application of a Spark context, as the masters of `spark.master` know it."""
+    """The application of a Spark context on the masters of `spark.master`."""
 
     def __init__(self, context: Any, master: str, term: Term | None) -> None:
         self._context, self._endpoints, self._term = context, master_endpoints(master), term
@@ -74,10 +74,11 @@ class StandaloneApplication:
         is_over: threading.Event,
         on_met: Callable[[], None] | None = None,
     ) -> None:
-        """See to it until ``is_over``, or until ``on_forgotten`` was told that the master knows it no more.
+        """Watch the application until ``is_over``, or until the master forgets it and ``on_forgotten`` is called.
 
-        ``on_away`` is told before, when the master knows it no more and has no workers yet: until these are back all
-        that runs goes on. ``on_met`` is told when a master that was away, or another one, knows it.
+        Before that, ``on_away`` is called when the master no longer knows the application but has no workers yet:
+        until they return, executors keep running. ``on_met`` is called when a master that was unreachable, or another
+        one, knows the application.
         """
         is_forgotten = has_been_away = False
         while not is_over.is_set():
@@ -103,21 +104,21 @@ class StandaloneApplication:
     def _end_earlier(self, state: MasterState) -> None:
         for application, term in state.applications.items():
             if self._term is not None and self._term.follows(term):
-                log.warning("application %s is ended, whose host leads no more", application)
+                log.warning("ending application %s: its host no longer leads", application)
                 self._end(application)
 
     def _end(self, application: str) -> None:
         self._master.send(getattr(_deploy(self._context), f"{_MESSAGES}UnregisterApplication")(application))
 
     def _asked(self) -> MasterState | None:
-        """Return what the master knows that leads; None where none answers."""
+        """Return the state of the active master, or None if none answers."""
         jvm, backend = self._context._jvm, self._context._jsc.sc().schedulerBackend()
         question = getattr(getattr(_deploy(self._context), f"{_MESSAGES}RequestMasterState$"), "MODULE$")
         answer = jvm.java.lang.Class.forName(f"org.apache.spark.deploy.{_MESSAGES}MasterStateResponse")
         kind = jvm.scala.reflect.ClassTag.apply(answer)
         for endpoint in self._endpoints:
-            with contextlib.suppress(Exception):  # nobody is there, or it is on its way up or down
-                socket.create_connection(endpoint, PROBE_SECONDS).close()  # Spark waits for two minutes
+            with contextlib.suppress(Exception):  # the master is down, starting or stopping
+                socket.create_connection(endpoint, PROBE_SECONDS).close()  # Spark would wait two minutes
                 address = jvm.org.apache.spark.rpc.RpcAddress(*endpoint)
                 self._master = backend.rpcEnv().setupEndpointRef(address, "Master")
                 state = self._master.askSync(question, kind)
@@ -127,7 +128,7 @@ class StandaloneApplication:
         return None
 
     def _is_away_soon(self) -> bool:
-        """Wait until the connection to the master has ended, on which nothing is said; False where it has not soon."""
+        """Wait until an idle connection to the master closes; False if it is still open after ``LOOK_SECONDS``."""
         try:
             with socket.create_connection(self._endpoint, PROBE_SECONDS) as connection:
                 connection.settimeout(LOOK_SECONDS)

@@ -1,6 +1,6 @@
-"""Whether a standalone master lets this host in, found out with Spark's own client before Spark begins.
+"""Checks with Spark's own client whether a standalone master accepts this host, before Spark starts.
 
-Spark itself tries for a minute, and its log never says that it is about a secret.
+Spark itself retries for a minute, and its log does not mention the secret.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ FALL_BACK = "spark.network.crypto.saslFallback"
 
 _USER = "sparkSaslUser"
 _ANSWER_SECONDS = 5
-_PATIENCE = "spark.network.auth.rpcTimeout"
+_TIMEOUT = "spark.network.auth.rpcTimeout"
 _DEMAND = re.compile(r"SaslMessage|challenge message")
-"""What a server that asks for a secret says of anything else."""
+"""The answer of a server that requires a secret to a message without one."""
 
 
 class NotAdmitted(ConnectError):
-    """The master answers, and takes nothing from this host."""
+    """The master answers and refuses this host."""
 
     code = "environment.spark.refused"
 
@@ -36,9 +36,9 @@ def is_on(settings: Mapping[str, str], key: str) -> bool:
 
 
 def seek_admission(jvm: Any, master: str) -> None:
-    """Raise NotAdmitted where the master answers and refuses; nobody there, or another kind of master, is no refusal.
+    """Raise NotAdmitted if the master refuses this host; not if no master answers or it is of another kind.
 
-    The JVM's settings count, which are the worker's and those of Spark's own files.
+    Uses the JVM's settings, which are the worker's and those of Spark's own files.
     """
     endpoint = first_answering(master)
     if endpoint is None:
@@ -51,15 +51,15 @@ def seek_admission(jvm: Any, master: str) -> None:
     elif SECRET in settings:
         reason = _with_secret(_refusal(jvm, settings, endpoint, settings[SECRET]), settings)
     else:
-        reason = f"{AUTHENTICATE}=true, and {SECRET} is missing: it has to be the cluster's"
-    if reason is not None and first_answering(master) is not None:  # a master that is just ending refuses as well
-        raise NotAdmitted(f"spark.master={master} does not take this host: {reason}")
+        reason = f"{AUTHENTICATE}=true, but {SECRET} is missing: set it to the cluster's"
+    if reason is not None and first_answering(master) is not None:  # a master that is stopping refuses as well
+        raise NotAdmitted(f"spark.master={master} refuses this host: {reason}")
 
 
 def _without_secret(refusal: str | None) -> str | None:
     if refusal is None or not _DEMAND.search(refusal):
         return None
-    return f"the cluster asks for a secret; set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET} to the cluster's"
+    return f"the cluster requires a secret; set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET} to the cluster's"
 
 
 def _with_secret(refusal: str | None, settings: Mapping[str, str]) -> str | None:
@@ -68,14 +68,14 @@ def _with_secret(refusal: str | None, settings: Mapping[str, str]) -> str | None
     if is_on(settings, ENCRYPT) and _DEMAND.search(refusal):
         return f"the cluster does not encrypt; set {ENCRYPT}=true there as it is here"
     if "EOFException" in refusal:
-        return f"the cluster asks nobody for a secret; set {AUTHENTICATE}=true and {SECRET} there as they are here"
-    return f"the cluster has another secret; {SECRET} has to be the cluster's"
+        return f"the cluster does not require a secret; set {AUTHENTICATE}=true and {SECRET} there as they are here"
+    return f"the cluster has another secret; set {SECRET} to the cluster's"
 
 
 def _refusal(
     jvm: Any, settings: Mapping[str, str], endpoint: tuple[str, int], secret: str | None = None
 ) -> str | None:
-    """Return what a server says when it is greeted as Spark does, with a secret or without; None when it accepts."""
+    """Return the error of a server for Spark's first message, with or without a secret; None if it accepts."""
     from py4j.protocol import Py4JJavaError
 
     network = jvm.org.apache.spark.network
@@ -104,5 +104,5 @@ def _java_map(jvm: Any, settings: Mapping[str, str]) -> Any:
     for key, value in settings.items():
         if key.startswith(("spark.network.", "spark.rpc.", "spark.authenticate.")):
             converted.put(key, value)
-    converted.put(_PATIENCE, f"{_ANSWER_SECONDS}s")
+    converted.put(_TIMEOUT, f"{_ANSWER_SECONDS}s")
     return converted

@@ -1,6 +1,6 @@
-"""The process Spark forks its Python workers from, with the heavy modules already in memory.
+"""The process that Spark forks its Python workers from, with the large modules already loaded.
 
-A fork of a warm process starts at once and shares its memory. Nothing imported here may have started a thread.
+A fork of it starts at once and shares its memory. Nothing imported here may start a thread.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hearth.spark.worker_fork import fork_workers
 
 
 def without_zips(path: list[str], spark_home: str | None) -> list[str]:
-    """Return an import path without the zips in which Spark brings pyspark and py4j, where both are installed beside.
+    """Return an import path without Spark's zips of pyspark and py4j if both are also installed.
 
-    What comes from a zip is compiled by every process that imports it, which costs two seconds and 10 MB, and its list
-    of thousands of files is read by each that looks for a module. Only the
-    pyspark that Spark itself was installed with takes the place of its zip. A jar of Spark's is a zip without Python.
+    Every process compiles what it imports from a zip, which takes two seconds and 10 MB, and reads the list of
+    thousands of files for each module that it looks up. Only the pyspark that Spark was installed with replaces the
+    zip. Spark's jars are zips without Python.
     """
     if spark_home is None or str(Path(spark_home).parent) not in path or not Path(spark_home, "__init__.py").exists():
         return path
@@ -35,7 +35,7 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
 
 
 def load_converters() -> None:
-    """Load what most tasks convert their records with, definitions of keys as well."""
+    """Load the most common converters and their configuration definitions."""
     from hearth_execution.load import load_class
 
     for reference in ("hearth_converters.string:StringConverter", "hearth_json.converter:JsonConverter"):
@@ -44,17 +44,17 @@ def load_converters() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of processes whose own has ended, so that all of an executor's descend from it.
+    """Become the parent of orphans, so that all processes of an executor descend from its daemon.
 
-    A fork server was started by one worker and serves the others when that ends. Spark's daemon leaves it to the
-    kernel to clear away what ended.
+    A worker starts the fork server, which serves the others after that worker has ended. Spark's daemon lets the
+    kernel reap ended children.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def serve() -> NoReturn:
-    """Load everything, take the place of Spark's daemon where this is a spare, and fork workers."""
+    """Preload everything, take over from Spark's daemon if this is a spare, and fork workers."""
     if is_spare():
         begin_apart()
     sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
@@ -63,7 +63,7 @@ def serve() -> NoReturn:
     from hearth_stage.single_thread import single_threaded
 
     with single_threaded():
-        import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
+        import pyspark.worker  # noqa: F401  (otherwise Spark imports it after each fork, for 7 MB more in every worker)
         from pyspark.daemon import worker
 
         import hearth.runtime.shared_runtime
@@ -84,19 +84,19 @@ def serve() -> NoReturn:
 
         library()
     load_converters()
-    importlib.import_module("encodings.idna")  # by which a task looks up its host's address
+    importlib.import_module("encodings.idna")  # needed to resolve the host's address
     for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_TASK, TO_HOST):
         prepare(known)
     codec_of(TaskPlan)
-    BY_DEFAULT.passed_of(os.environ)  # patterns of names, which take 5 ms to compile
+    BY_DEFAULT.passed_of(os.environ)  # compiles patterns of names, which takes 5 ms
     prepare_encryption()
-    fork_server_directory()  # all workers share it, so stages of one environment fork from one process
+    fork_server_directory()  # shared by all workers, so stages of one environment fork from one process
     adopt_orphans()
     begin_task_log()
     share_memory()
     os.environ[EXECUTOR] = str(take_place() if is_spare() else os.getppid())
-    os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
-    # Who ends a host by a signal to all its processes wants it to drain. This one ends with its input, whoever its
-    # parent is, and a worker decides for itself once it runs a task.
+    os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's secret, which no plugin may see
+    # A host that gets SIGTERM with all its processes should drain, so this process ignores it and exits at the end of
+    # its input; a worker sets its own handling when it runs a task.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     fork_workers(worker)

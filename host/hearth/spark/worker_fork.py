@@ -1,10 +1,9 @@
-"""What Spark's Python daemon does once it has loaded everything: for each connection of Spark it forks a worker.
+"""The main loop of Spark's Python daemon: forks a worker for each connection from Spark.
 
-Spark starts one worker after the other. It holds a lock from its connection until it was told the worker's process id
-and that its secret was right, so what happens in between is what a hundred tasks wait for in turn. pyspark's own loop
-leaves all of it to the process that was just forked, and where all processors are busy nobody waits longer for one
-than a new process. Here the daemon says it, and the worker looks at the secret after that: who does not know it has
-heard a number and two letters, and that is all he hears.
+Spark starts workers one by one. It holds a lock from its connection until it has the worker's process id and the
+confirmation of its secret, so a hundred tasks wait for this step in turn. In pyspark's own loop the forked process
+sends both, and on a busy machine a new process is scheduled last. Here the daemon sends them, and the worker checks
+the secret afterwards: a peer without the secret gets a process id and "ok", and nothing else.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from typing import NoReturn
 from uuid import uuid4
 
 Work = Callable[[socket.socket, bool], int]
-"""Runs a worker on its connection to Spark to its end, as ``pyspark.daemon.worker`` does; returns its exit status."""
+"""Runs a worker on its connection to Spark, as ``pyspark.daemon.worker`` does; returns its exit status."""
 
 LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 RETRY_SECONDS = 1.0
 _BACKLOG = 1024
 _INT_BYTES = 4
 _ACCEPTED = b"\0\0\0\2ok"
-"""What Spark hears of its secret, as a text with its length before it."""
+"""The confirmation of Spark's secret: a string with its length in front."""
 
 
 def fork_workers(work: Work) -> NoReturn:
-    """Tell Spark where to connect, then fork workers until it closes the standard input; ends with all of them.
+    """Send Spark the address to connect to, then fork workers until it closes standard input; exits with all of them.
 
-    By that input it also says which of them are to be killed. The calling process has one thread.
+    Spark also sends the ids of workers to kill by standard input. The calling process has one thread.
     """
-    os.setpgid(0, 0)  # of which its workers are, and nobody else
+    os.setpgid(0, 0)  # a process group of this process and its workers
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = _listener()
@@ -55,34 +54,34 @@ def fork_workers(work: Work) -> NoReturn:
 
 
 def _listener() -> socket.socket:
-    """Listen where Spark wants that, and tell it by the standard output."""
+    """Listen as Spark's variables require, and write the address to standard output."""
     if _has_path():
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(Path(os.environ["PYTHON_WORKER_FACTORY_SOCK_DIR"], f".{uuid4()}.sock")))
         path = listener.getsockname().encode()
-        said = len(path).to_bytes(_INT_BYTES, "big") + path
+        address = len(path).to_bytes(_INT_BYTES, "big") + path
     else:
         family = socket.AF_INET6 if _is_set("SPARK_PREFER_IPV6") else socket.AF_INET
         listener = socket.socket(family)
         listener.bind((LOOPBACK[family], 0))
-        said = int(listener.getsockname()[1]).to_bytes(_INT_BYTES, "big")
+        address = int(listener.getsockname()[1]).to_bytes(_INT_BYTES, "big")
     listener.listen(_BACKLOG)
-    os.write(sys.stdout.fileno(), said)
+    os.write(sys.stdout.fileno(), address)
     return listener
 
 
 def _kill_one() -> bool:
-    """Kill the worker that Spark names; returns whether Spark is there."""
+    """Kill the worker that Spark names; returns False if Spark has closed the input."""
     named = os.read(sys.stdin.fileno(), _INT_BYTES)
     if len(named) < _INT_BYTES:
         return False
-    with contextlib.suppress(OSError):  # it has ended
+    with contextlib.suppress(OSError):  # it has already ended
         os.kill(int.from_bytes(named, "big"), signal.SIGKILL)
     return True
 
 
 def _end(listener: socket.socket) -> NoReturn:
-    """End, and all workers as well."""
+    """Exit together with all workers."""
     if _has_path():
         Path(listener.getsockname()).unlink(missing_ok=True)
     os.kill(0, signal.SIGHUP)
@@ -90,23 +89,23 @@ def _end(listener: socket.socket) -> NoReturn:
 
 
 def _serve(listener: socket.socket, work: Work) -> None:
-    """Fork a worker for a connection that waits, and say so."""
+    """Accept a connection, fork a worker for it, and send the worker's process id."""
     connection, _ = listener.accept()
     with connection:
         try:
             pid = _fork()
         except OSError as error:
-            said = (-(error.errno or 1)).to_bytes(_INT_BYTES, "big", signed=True)
+            answer = (-(error.errno or 1)).to_bytes(_INT_BYTES, "big", signed=True)
         else:
             if pid == 0:
                 _be_worker(listener, connection, work)
-            said = pid.to_bytes(_INT_BYTES, "big") + (b"" if _has_path() else _ACCEPTED)
-        with contextlib.suppress(OSError):  # Spark has gone, or whoever that was
-            connection.sendall(said)
+            answer = pid.to_bytes(_INT_BYTES, "big") + (b"" if _has_path() else _ACCEPTED)
+        with contextlib.suppress(OSError):  # the peer has closed the connection
+            connection.sendall(answer)
 
 
 def _fork() -> int:
-    """Fork, also where the machine had no process left a moment ago."""
+    """Fork; retry once if the process limit is reached."""
     try:
         return os.fork()
     except BlockingIOError:
@@ -115,7 +114,7 @@ def _fork() -> int:
 
 
 def _be_worker(listener: socket.socket, connection: socket.socket, work: Work) -> NoReturn:
-    """Be the worker of a connection, and nothing behind that, whatever happens."""
+    """Run the worker of a connection, and exit in any case."""
     try:
         listener.close()
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -125,23 +124,23 @@ def _be_worker(listener: socket.socket, connection: socket.socket, work: Work) -
             while work(connection, True) == 0 and os.environ.get("SPARK_REUSE_WORKER"):
                 pass
             with contextlib.suppress(OSError):
-                while connection.recv(_INT_BYTES):  # what was said is Spark's once Spark closes the connection
+                while connection.recv(_INT_BYTES):  # Spark has read everything once it closes the connection
                     pass
-    except BaseException:  # noqa: BLE001 - there is no second daemon
+    except BaseException:  # noqa: BLE001 - the fork must never continue as a daemon
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
 
 
 def _knows_secret(connection: socket.socket) -> bool:
-    """Return whether whoever connected has the secret of Spark; reads no byte more."""
+    """Return whether the peer sends Spark's secret; reads only as many bytes as that has."""
     secret = os.environ["PYTHON_WORKER_FACTORY_SECRET"].encode()
     expected = len(secret).to_bytes(_INT_BYTES, "big") + secret
     return hmac.compare_digest(connection.recv(len(expected), socket.MSG_WAITALL), expected)
 
 
 def _has_path() -> bool:
-    """Return whether Spark connects by a file, which says who may: then it shows no secret."""
+    """Return whether Spark connects by a Unix domain socket: its permissions replace the secret."""
     return _is_set("PYTHON_UNIX_DOMAIN_ENABLED")
 
 

@@ -150,8 +150,8 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
 def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
     """Over a Spark cluster of their own: the leading one is killed as is said, and lines go on; nothing is left."""
     with running(tmp_path, "--hosts", "3", "--lines", "50") as run:
-        shown = run.read_until("tasks run in the name of the host at ")
-        leader = shown.rpartition("the host at ")[2].strip()
+        shown = run.read_until("the leading host is ")
+        leader = shown.rpartition("the leading host is ")[2].strip()
         (pid,) = re.findall(rf"kill -9 (\d+)  # the host at http://{leader}", shown)
         os.kill(int(pid), signal.SIGKILL)
         with (tmp_path / "test.txt").open("a") as file:
@@ -218,7 +218,7 @@ def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "no-java")}
     with running(tmp_path / "state", "--once", environment=bare) as run:
         assert run.end() == 3
-        assert "error: Java did not come up: " in run.shown
+        assert "error: Java did not start: " in run.shown
         assert "hint: " in run.shown
 
 
@@ -229,7 +229,7 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
         (host,) = [each for each in run.processes() if "standalone" in _command(each)]
         os.kill(host, signal.SIGKILL)
         assert run.end() == 1
-        assert "error: the host ended by itself" in run.shown
+        assert "error: the host exited" in run.shown
         assert eventually(lambda: run.processes() == [], TIMEOUT), "a task that lost its host stops itself"
 
 

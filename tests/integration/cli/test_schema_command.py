@@ -76,8 +76,8 @@ def test_what_registers_nothing_is_said(
     given = json.loads(connector.read_text())
     cases = {
         "is a sink: it registers no schemas": {"connector.class": "FileStreamSink", "topics": "t", "file": "f"},
-        "register no schemas": {"value.converter": "org.apache.kafka.connect.storage.StringConverter"},
-        "has had no records for 0.2 s": {"file": str(tmp_path / "empty.txt")},
+        "do not register schemas": {"value.converter": "org.apache.kafka.connect.storage.StringConverter"},
+        "returned no records within 0.2 s": {"file": str(tmp_path / "empty.txt")},
     }
     (tmp_path / "empty.txt").touch()
     arguments[-1] = "0.2"

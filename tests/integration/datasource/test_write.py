@@ -165,7 +165,7 @@ def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
 @pytest.mark.parametrize(
     ("mode", "options", "said"),
     [
-        ("overwrite", {}, "a sink cannot replace what it has; write with mode"),
+        ("overwrite", {}, "a sink cannot replace its data; use mode"),
         ("append", {"databasefile": ""}, "databaseFile"),
         ("append", {"connector.class": "UpsertSinc"}, "nearest names: "),
         ("append", {"connector.class": "FileStreamSource"}, "is a source: it is read, with spark.read"),

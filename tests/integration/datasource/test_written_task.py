@@ -123,13 +123,13 @@ def test_rows_that_are_put_off_for_too_long_fail(bundles: Path, tmp_path: Path) 
     """With which rows, so that nobody waits for ever."""
     known = plan(bundles, RECORDER, tmp_path, **{"retry.at": "0", "retry.times": "1000"})
     task = WrittenTask(known.plans[0], replace(AT_ONCE, retry=0.2), has_letters=False)
-    with closing(task), pytest.raises(NotTaken, match="has not taken 1 rows: t-0 from offset 0 to 0"):
+    with closing(task), pytest.raises(NotTaken, match="did not accept 1 rows: t-0 from offset 0 to 0"):
         write(task, "a")
 
 
 def test_a_task_that_wants_rows_again_cannot_have_them(begin: Callable[..., WrittenTask]) -> None:
     """Spark has passed them; it makes all of them anew when its own task fails."""
-    with pytest.raises(RowsRequestedAgain, match="wants t-0 again from offset 0, and was given it up to 1"):
+    with pytest.raises(RowsRequestedAgain, match="requests t-0 from offset 0 again, but has got it up to 1"):
         write(begin(rewind__at="0"), "a")
 
 
@@ -138,9 +138,9 @@ def test_a_sink_that_keeps_rows_back_fails_by_name_of_the_setting(begin: Callabl
     with pytest.raises(DataSourceFailed) as caught, instructive():
         write(begin(hold__below="1", flush__size="500"), "a", "b")
     last = str(caught.value).splitlines()[-1]
-    assert "keeps rows back at the end of a batch" in last
+    assert "did not flush all rows at the end of a batch" in last
     assert "t-0 up to 1 of 2" in last
-    assert "by flush.size (now 500); or wait longer: hearth.flush.ms" in last
+    assert "with flush.size (now 500); or increase hearth.flush.ms" in last
 
 
 def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:

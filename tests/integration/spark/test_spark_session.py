@@ -77,7 +77,7 @@ def test_a_session_that_runs_already_with_another_python_is_refused(variables: d
     """The refusal names that Python, and what to do."""
     code, fact, hint = run(variables, "-c", LATE).stdout.strip().split("|")
     assert code == "environment.spark.python"
-    assert fact == "Spark runs already in this process and looks for formats with 'python3', which has no Hearth"
+    assert fact == "Spark already runs in this process and looks up formats with 'python3', which has no Hearth"
     assert "call hearth.spark.session() before anything else starts Spark" in hint
     assert f"PYSPARK_DRIVER_PYTHON={sys.executable}" in hint
 

@@ -62,9 +62,7 @@ def test_what_a_cluster_needs_has_to_be_said(worker: Path, missing: str) -> None
 def test_a_file_of_a_host_that_works_alone_is_told_as_such(worker: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Whether it lacks what a cluster needs, or not."""
     read_worker(written(worker, offset_storage_file_filename="/tmp/o"), DISTRIBUTED)
-    assert "offset.storage.file.filename: a key of connect-standalone, and this host keeps offsets in a topic" in (
-        caplog.text
-    )
+    assert "offset.storage.file.filename: this is a key of connect-standalone; a distributed host" in caplog.text
     with pytest.raises(ConfigError) as caught:
         read_worker(written(worker, offset_storage_file_filename="/tmp/o", group_id=None), DISTRIBUTED)
-    assert str(caught.value.hint).startswith("this is a file of connect-standalone")
+    assert str(caught.value.hint).startswith("this is a file for connect-standalone")

@@ -101,7 +101,7 @@ def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str])
         (["install", "demo", "--offline"], "demo cannot be had"),
         (["remove", "demo"], "demo is not installed in"),
         (["rollback", "demo"], "no earlier version of demo"),
-        (["search", "demo"], "no index is named"),
+        (["search", "demo"], "no index is given"),
     ],
 )
 def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +116,7 @@ def test_audit_ends_with_2_where_something_was_found(tmp_path: Path, capsys: pyt
     """A pipeline stops there."""
     build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     assert run(["bundle", "audit", "--plugin-path", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "nothing was found\n"
+    assert capsys.readouterr().out == "nothing found\n"
     (tmp_path / "list.txt").write_text("demo # old")
     words = ["bundle", "audit", "--plugin-path", str(tmp_path), "--revoked", str(tmp_path / "list.txt")]
     assert run(words) == 2

@@ -47,9 +47,9 @@ def test_level_without_a_name_is_that_of_all() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--log-level", "loud"], "--log-level loud: 'loud' is no level"),
-        (["--log-level", "INFO", "--log-level", "log.opt=9"], "--log-level log.opt=9: '9' is no level"),
-        (["--log-config", "FILE"], "FILE: log.opt=LOUD: 'LOUD' is no level"),
+        (["--log-level", "loud"], "--log-level loud: 'loud' is not a log level"),
+        (["--log-level", "INFO", "--log-level", "log.opt=9"], "--log-level log.opt=9: '9' is not a log level"),
+        (["--log-config", "FILE"], "FILE: log.opt=LOUD: 'LOUD' is not a log level"),
         (["--log-config", "/nowhere/log"], "/nowhere/log: no such file"),
     ],
 )

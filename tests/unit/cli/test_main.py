@@ -68,7 +68,7 @@ def test_full_disk_is_no_mistake_of_ours(raising: list[BaseException], capsys: p
     """The system does not always say which one."""
     raising.append(OSError(28, "No space left on device"))
     assert run(["anything"]) == ExitCode.ENVIRONMENT
-    assert capsys.readouterr().err.startswith("error: No space left on device\nhint: make room")
+    assert capsys.readouterr().err.startswith("error: No space left on device\nhint: free space")
 
 
 def test_mistake_of_ours_keeps_its_trace(raising: list[BaseException]) -> None:

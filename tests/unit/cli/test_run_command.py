@@ -96,7 +96,7 @@ def test_change_packs_again(name: str, loop: Loop, tmp_path: Path, stream: io.St
     loop.look()
     assert loop.packed == 1
     assert requests(loop) == ([("PUT", "/hearth/connectors/config?name=a%20b")] if name == "a.properties" else [])
-    assert f"{Path(name).name} changed: run it again" in stream.getvalue()
+    assert f"{Path(name).name} changed: restart" in stream.getvalue()
 
 
 def test_mistake_is_shown_and_the_next_change_is_waited_for(loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:

@@ -161,12 +161,12 @@ def test_a_file_of_a_cluster_is_told_as_such(command: Command, caplog: pytest.Lo
     keys = {"group_id": "g", "config_storage_topic": "c", "offset_storage_replication_factor": "1"}
     read_worker(command.written(**keys), STANDALONE)
     assert caplog.messages[0].endswith(
-        "worker.properties: group.id, config.storage.topic, offset.storage.replication.factor: keys of "
-        "connect-distributed, and this host works alone"
+        "worker.properties: group.id, config.storage.topic, offset.storage.replication.factor: these are keys of "
+        "connect-distributed and have no effect on a standalone host"
     )
     with pytest.raises(ConfigError) as caught:
         read_worker(command.written(**keys, offset_storage_file_filename=None), STANDALONE)
-    assert str(caught.value.hint).startswith("this is a file of connect-distributed")
+    assert str(caught.value.hint).startswith("this is a file for connect-distributed")
 
 
 def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
@@ -207,7 +207,7 @@ def test_credentials_that_plugins_do_not_see_are_named(
     caplog.set_level("INFO")
     read_worker(command.written(), STANDALONE)
     read_worker(command.written(plugin_environment="PATH"), STANDALONE)
-    told = "plugins do not see AWS_SECRET_ACCESS_KEY of this host, plugin.environment passes variables on"
+    told = "plugins do not see the environment variables AWS_SECRET_ACCESS_KEY; plugin.environment passes them on"
     assert [each for each in caplog.messages if "do not see" in each] == [told]
     assert "geheim" not in caplog.text
 

@@ -51,6 +51,6 @@ def test_where_nothing_can_be_noted_the_error_says_what_to_do(home: Path, monkey
     """The write would otherwise hide what another has written."""
     (home / "file").touch()
     monkeypatch.setenv("HEARTH_HOME", str(home / "file"))
-    with pytest.raises(ConfigError, match="cannot be kept in") as raised:
+    with pytest.raises(ConfigError, match="cannot be stored in") as raised:
         next_number()
     assert "hearth.batch.id" in str(raised.value.hint)

@@ -188,7 +188,7 @@ def test_a_task_that_is_lost_again_and_again_fails_the_query(reader: Make, monke
     """Also where its micro-batch is never used."""
     monkeypatch.setattr(executor_task, "LAUNCH_SECONDS", 0.05)
     read = reader(last="5")
-    with pytest.raises(DataSourceFailed, match="was begun 4 times on executors"):
+    with pytest.raises(DataSourceFailed, match="was started 4 times on executors"):
         followed(read, read.initialOffset(), lambda start, end: read.partitions(start, end))
 
 

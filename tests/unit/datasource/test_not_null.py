@@ -31,7 +31,7 @@ def one(type_: pa.DataType, values: list[Any], *, nullable: bool = True) -> None
 )
 def test_a_null_is_found(type_: pa.DataType, values: list[Any], place: str) -> None:
     """By the place it has in the column."""
-    with pytest.raises(NullFound, match=rf"null as {place.replace('[]', '..')}, and"):
+    with pytest.raises(NullFound, match=rf"null as {place.replace('[]', '..')}, which"):
         one(type_, values, nullable=type_ != TEXT)
 
 

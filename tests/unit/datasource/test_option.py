@@ -45,8 +45,8 @@ def test_a_configuration_in_one_piece_keeps_its_case_and_goes_first() -> None:
         ({**FILE, "hearth.spol": "x"}, "did you mean 'hearth.spool'?"),
         ({**FILE, "hearth.idle.ms": "soon"}, "hearth.idle.ms"),
         ({**FILE, "hearth.value": "xml"}, "hearth.value"),
-        ({**FILE, "hearth.config": "{"}, "hearth.config is no JSON"),
-        ({**FILE, "hearth.config": "[1]"}, "no object"),
+        ({**FILE, "hearth.config": "{"}, "hearth.config is not valid JSON"),
+        ({**FILE, "hearth.config": "[1]"}, "expected an object"),
         ({**FILE, "hearth.config": '{"a": [1]}'}, "a is a list"),
     ],
 )

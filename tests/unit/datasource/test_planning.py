@@ -54,7 +54,7 @@ def test_what_was_planned_is_known_for_a_while(bundles: Path, monkeypatch: pytes
 
 def test_a_sink_is_not_read(bundles: Path) -> None:
     """The error says what is done with it."""
-    with pytest.raises(WrongDirection, match=r"is a sink: it is written to, with df\.write"):
+    with pytest.raises(WrongDirection, match=r"is a sink: write to it with df\.write"):
         planned(options(bundles), PluginType.SOURCE)
 
 

@@ -75,11 +75,11 @@ def test_offsets_of_batches_do_not_meet() -> None:
 @pytest.mark.parametrize(
     ("schema", "value", "said"),
     [
-        (table(value=TEXT, sensor=TEXT), "typed", "columns sensor stand beside the column value"),
-        (table(id=TEXT), "json", "there is no column value, only id"),
-        (table(value=TEXT), "binary", "the column value is string, no binary"),
-        (table(value=TEXT, topic=LONG), "typed", "the column topic is of type bigint"),
-        (table(value=TEXT, timestamp=TEXT), "typed", "the column timestamp is of type string"),
+        (table(value=TEXT, sensor=TEXT), "typed", "columns sensor are not part of a record"),
+        (table(id=TEXT), "json", "there is no column 'value', only id"),
+        (table(value=TEXT), "binary", "the column 'value' is string, expected binary"),
+        (table(value=TEXT, topic=LONG), "typed", "the column 'topic' is of type bigint"),
+        (table(value=TEXT, timestamp=TEXT), "typed", "the column 'timestamp' is of type string"),
         (table(value=TEXT, headers=TEXT), "typed", "the column headers is of type string"),
         (table(key=spark.DayTimeIntervalType(), value=TEXT), "typed", "column key is of type interval"),
     ],

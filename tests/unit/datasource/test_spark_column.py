@@ -190,6 +190,6 @@ def test_variants_are_in_sparks_form() -> None:
 
 def test_what_can_be_no_variant_is_told() -> None:
     """With the way out."""
-    with pytest.raises(ConnectError, match="cannot be a variant") as raised:
+    with pytest.raises(ConnectError, match="cannot be converted to a variant") as raised:
         variants(pa.array(["no json"]))
     assert "hearth.value json" in str(raised.value.hint)

@@ -321,9 +321,9 @@ def test_a_spool_of_another_format_stays_as_it_is(tmp_path: Path) -> None:
     """Who knows it may go on with it."""
     told = json.dumps({"id": "x", "format": FORMAT + 1})
     (tmp_path / "spool.json").write_text(told)
-    with pytest.raises(SpoolDamaged, match=f"of format {FORMAT + 1}, this Hearth knows {FORMAT}") as raised:
+    with pytest.raises(SpoolDamaged, match=f"has format {FORMAT + 1}, this Hearth supports {FORMAT}") as raised:
         Spool.open(DirectoryStore(tmp_path), 0)
-    assert "the Hearth that began it" in str(raised.value.hint)
+    assert "the Hearth that started it" in str(raised.value.hint)
     assert (tmp_path / "spool.json").read_text() == told
 
 
@@ -331,7 +331,7 @@ def test_rows_of_another_schema_are_not_read_as_if_they_were_not(tmp_path: Path)
     """A query whose columns changed cannot read what waits for it."""
     spool = opened(tmp_path)
     segment = seal(spool, tmp_path, 0, [1], {})
-    with pytest.raises(SpoolDamaged, match="to be read as"):
+    with pytest.raises(SpoolDamaged, match="expected"):
         list(batches_of(spool.store, segment.name, OTHER))
     spool.close()
 

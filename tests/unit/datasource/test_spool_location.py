@@ -75,7 +75,7 @@ def test_a_directory_is_named_as_one_likes(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("address", ["ftp://there/spool", "https://there/spool"])
 def test_where_names_are_not_taken_once_is_no_place(address: str) -> None:
     """Told with what is."""
-    with pytest.raises(ConfigError, match=r"hearth\.spool.*taken once"):
+    with pytest.raises(ConfigError, match=r"hearth\.spool.*create files atomically"):
         spool_store(address)
 
 
@@ -85,5 +85,5 @@ def test_an_address_that_forgets_conditions_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         MemoryFileSystem, "pipe_file", lambda self, path, value, mode="overwrite": original(self, path, value)
     )
-    with pytest.raises(ConfigError, match="can be taken again"):
+    with pytest.raises(ConfigError, match="can be created again"):
         spool_store(f"memory://spools{tmp_path}").lock(0)

@@ -196,9 +196,9 @@ def test_a_foreign_spool_is_refused(reader: Make, tmp_path: Path) -> None:
     """And one that lacks what the checkpoint has."""
     read = reader(last="5")
     start = read.initialOffset()
-    with pytest.raises(DataSourceFailed, match="was made with the spool another"):
+    with pytest.raises(DataSourceFailed, match="belongs to the spool another"):
         read.latestOffset({**start, "spool": "another"}, ALL)
-    with pytest.raises(DataSourceFailed, match="stands at segment 9"):
+    with pytest.raises(DataSourceFailed, match="is at segment 9"):
         read.latestOffset({**start, "at": {"0": 9}}, ALL)
 
 

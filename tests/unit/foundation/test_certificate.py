@@ -30,7 +30,7 @@ def test_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
     """In one line, and with what to do."""
     (tmp_path / "cryptography.py").write_text("raise ImportError('built for another machine')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(IdentityFailed, match="was not made: ImportError: built for another machine") as caught:
+    with pytest.raises(IdentityFailed, match="could not be created: ImportError: built for another machine") as caught:
         new_identity()
     assert caught.value.hint == "reinstall cryptography"
 

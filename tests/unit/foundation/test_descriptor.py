@@ -38,5 +38,5 @@ def test_too_few_files_are_named_before_spark_stumbles_over_them() -> None:
     """The number, the command that shows it, and what to do."""
     code, message, hint = limited(128, 128).split("|")
     assert code.startswith("environment.")
-    assert message == ("there would be too many open files: a host needs 512, and 128 are allowed at once (ulimit -n)")
+    assert message == "the limit of open files is 128 (ulimit -n), and a host needs 512"
     assert "ulimit -n 65536" in hint

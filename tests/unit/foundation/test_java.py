@@ -53,21 +53,21 @@ def test_missing_java_names_the_install_command() -> None:
 def test_java_home_without_java_is_named(tmp_path: Path) -> None:
     """A wrong JAVA_HOME is an error even if PATH has a Java, since Spark would stumble over it."""
     program = _java(tmp_path / "fine", "17")
-    with pytest.raises(JavaMissing, match=r"JAVA_HOME is .*there is no bin/java in it"):
+    with pytest.raises(JavaMissing, match=r"JAVA_HOME is .*which has no bin/java"):
         find_java({"JAVA_HOME": str(tmp_path / "empty"), "PATH": str(program.parent)})
 
 
 def test_old_java_is_refused_with_its_version(tmp_path: Path) -> None:
     """Java 11 is named with its path, its version and what is needed."""
     program = _java(tmp_path, "11.0.2")
-    with pytest.raises(JavaMissing, match=rf"{program} is Java 11, and Java 17 or newer is needed"):
+    with pytest.raises(JavaMissing, match=rf"{program} is Java 11, Java 17 or newer is required"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
 def test_program_that_is_no_java_is_refused(tmp_path: Path) -> None:
     """A `java` that prints no version is not taken."""
     program = _java(tmp_path, banner="hello")
-    with pytest.raises(JavaMissing, match="does not say which version"):
+    with pytest.raises(JavaMissing, match="does not report its Java version"):
         find_java({"PATH": str(program.parent)})
 
 

@@ -35,10 +35,10 @@ def test_the_same_is_told_some_times_a_minute_and_counted_then(log: Log) -> None
     """A worker with a wrong broker said the same 2,282 times a minute."""
     told = [log.say("no %s", "broker") for _ in range(2_282)]
     assert told[: MOST - 1] == ["no broker"] * (MOST - 1)
-    assert told[MOST - 1] == f"no broker ({MOST} times within 60 s, now it is counted only)"
+    assert told[MOST - 1] == f"no broker ({MOST} times within 60 s, further ones are only counted)"
     assert set(told[MOST:]) == {None}
     log.now += SECONDS
-    assert log.say("no broker") == f"no broker ({2_282 - MOST} times more since it was told last)"
+    assert log.say("no broker") == f"no broker ({2_282 - MOST} more times since it was last logged)"
     assert log.say("no broker") == "no broker"
 
 
@@ -58,7 +58,7 @@ def test_client_of_kafka_says_the_same_with_other_numbers(log: Log) -> None:
     assert [each for each in told if each is not None] == [
         "connect refused (after 0ms)",
         "connect refused (after 1ms)",
-        "connect refused (after 2ms) (3 times within 60 s, now it is counted only)",
+        "connect refused (after 2ms) (3 times within 60 s, further ones are only counted)",
     ]
     assert MOST_OF_CLIENT == 3
 
@@ -74,7 +74,7 @@ def test_note_stands_before_the_trace(log: Log) -> None:
     assert told[0] is not None
     assert told[-1] is not None
     first, _, trace = told[0].partition("\n")
-    assert told[-1] == f"{first} ({MOST} times within 60 s, now it is counted only)\n{trace}"
+    assert told[-1] == f"{first} ({MOST} times within 60 s, further ones are only counted)\n{trace}"
 
 
 def test_memory_of_what_was_said_is_bounded(log: Log) -> None:

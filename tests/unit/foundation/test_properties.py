@@ -141,5 +141,5 @@ def test_a_byte_order_mark_says_what_the_file_is_written_in(encoding: str) -> No
 
 def test_a_file_that_is_not_what_its_mark_says_is_named() -> None:
     """Rather than read as something else."""
-    with pytest.raises(ConfigError, match=r"w\.properties begins with the mark of utf-8 and is none: .* at byte 2"):
+    with pytest.raises(ConfigError, match=r"w\.properties has a byte order mark but is not utf-8: .* at byte 2"):
         parse(b"\xef\xbb\xbfa=\xff", "w.properties")

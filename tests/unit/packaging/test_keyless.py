@@ -59,10 +59,10 @@ def test_command_signs_beside_other_signatures(
     before = signed_by(bundle)
     for _ in range(2):
         assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 0
-        assert capsys.readouterr() == (f"{bundle} is signed by me@shop.com, says https://issuer.example\n", "")
+        assert capsys.readouterr() == (f"{bundle} is signed by me@shop.com, according to https://issuer.example\n", "")
     assert signed_by(bundle) == [*before, "sigstore me@shop.com"]
     assert run(["bundle", "describe", str(bundle)]) == 0
-    assert "\nit says that me@shop.com has signed it\n" in capsys.readouterr().out
+    assert "\nsigned by me@shop.com (not checked)\n" in capsys.readouterr().out
     assert run(["bundle", "describe", str(bundle), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["signed_by"][1:] == ["me@shop.com"]
     trusted = tmp_path / "trusted.json"
@@ -117,4 +117,4 @@ def test_sigstore_that_refuses_or_is_not_there_is_told(
 def test_one_signs_at_a_time(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Who it is has to be said."""
     assert run(["bundle", "sign", "bundle.zip", *words]) == 2
-    assert "says who signs" in capsys.readouterr().err
+    assert "give exactly one of --key" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def test_what_a_cluster_does_not_give_is_told_once(cluster: Cluster, caplog: pyt
     assert cluster.asked == [2]
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 1
-    assert "2 executors are wanted and 1 there" in told[0]
+    assert "the cluster provides 1 of 2 requested executors" in told[0]
     assert "spark.cores.max" in told[0]
 
 

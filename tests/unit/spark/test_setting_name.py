@@ -35,5 +35,5 @@ def test_only_a_slip_is_told() -> None:
     assert entries.listed == 0
     names = ["spark.executor.memroy", "spark.kubernetes.namespace", "spark.hadoop.fs.s3a.access.key"]
     assert misspelled(context, names) == [
-        "Spark knows no 'spark.executor.memroy', did you mean 'spark.executor.memory'?"
+        "Spark has no setting 'spark.executor.memroy', did you mean 'spark.executor.memory'?"
     ]

@@ -86,7 +86,7 @@ def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
     ("least", "most", "remedy"),
     [
         (1, 2, "raise autoscaling.max.worker.count=2 or spark.executor.cores"),
-        (1, 3, "executors are asked for until there are 3: where none comes, raise spark.cores.max or add workers"),
+        (1, 3, "executors are requested up to 3; if none is added raise spark.cores.max or add workers"),
         (2, 2, "raise capacity.worker.count=2 or spark.executor.cores"),
     ],
 )
@@ -112,4 +112,6 @@ def test_local_master_that_is_full_is_told_of() -> None:
     """There the number of slots is part of its name."""
     stand = Stand({"spark.master": "local[1]"})
     stand.watch.submitted("c-1")
-    assert stand.look(INTERRUPT_SECONDS) == ["no slot for c-1: spark.master=local[1] is full, raise the number in it"]
+    assert stand.look(INTERRUPT_SECONDS) == [
+        "no slot for c-1: all slots of spark.master=local[1] are used; raise the number in it"
+    ]

@@ -158,7 +158,7 @@ def test_what_executors_lack_is_sent_before_the_next_launch(spark: Spark, monkey
     spark.submitted.get(timeout=TIMEOUT)
     assert sent == [spark.context]
     assert [count for count, _ in reasons] == [0, 0, 1]
-    assert ["which are sent to them" in reason for _, reason in reasons] == [False, True, False]
+    assert ["sending them before the next task" in reason for _, reason in reasons] == [False, True, False]
     assert "spark.pyspark.python" in reasons[2][1]
     launcher.stop()
 

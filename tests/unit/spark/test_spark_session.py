@@ -11,9 +11,9 @@ from hearth_api import ConfigError
 @pytest.mark.parametrize(
     ("settings", "fact", "hint"),
     [
-        ({"plugin.path": "x"}, "setting 'plugin.path' is none of Spark's", "spark.read and spark.write"),
-        ({"master": "local"}, "setting 'master' is none of Spark's", "spark.read and spark.write"),
-        ({"spark.cores.max": 2}, "setting 'spark.cores.max' is 2, and Spark takes texts", "write '2'"),
+        ({"plugin.path": "x"}, "'plugin.path' is not a Spark setting", "spark.read or spark.write"),
+        ({"master": "local"}, "'master' is not a Spark setting", "spark.read or spark.write"),
+        ({"spark.cores.max": 2}, "'spark.cores.max' is 2, expected a string", "write '2'"),
     ],
 )
 def test_a_setting_that_spark_would_not_understand_is_named(

@@ -33,10 +33,10 @@ def test_open_cluster_is_no_reason_to_complain_of(refusal: str | None) -> None:
     [
         (None, True, None),
         ("java.util.concurrent.TimeoutException: Timeout waiting for task.", True, None),
-        (CONFUSION, True, "asks nobody for a secret"),
+        (CONFUSION, True, "does not require a secret"),
         (DEMAND, True, "does not encrypt; set spark.network.crypto.enabled=true there"),
-        (MISMATCH, True, "has another secret; spark.authenticate.secret has to be"),
-        (MISMATCH, False, "has another secret; spark.authenticate.secret has to be"),
+        (MISMATCH, True, "has another secret; set spark.authenticate.secret"),
+        (MISMATCH, False, "has another secret; set spark.authenticate.secret"),
         ("java.io.IOException: Connection reset", True, "has another secret"),
     ],
 )
