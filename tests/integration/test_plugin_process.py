@@ -167,7 +167,7 @@ def test_children_live_in_the_world_of_their_plugin_and_a_host_in_its_own(tmp_pa
     assert sorted(written) == sorted(expected), errors
     assert host.returncode == 0, errors
     for number in ("SIGTERM", "SIGHUP", "SIGINT"):
-        assert f"{number} does not end this process: process " in errors
+        assert f"ignoring {number}: it was sent by process " in errors
     for stage in ("family", "shared-0 (process"):
         assert f" of the stage {stage}" in errors
     assert "Traceback" not in errors

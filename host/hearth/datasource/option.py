@@ -57,7 +57,7 @@ class DataSourceSettings(Settings):
         type=ConfigType.LONG,
         default=None,
         check=Lambda(_absent_or_not_negative, "[0,...]"),
-        doc="For how many milliseconds the polls of a source must be empty before a bounded read ends. By default 100, "
+        doc="For how many milliseconds the polls of a source must be empty before a bounded read ends. Default 100, "
         "or 0 for a source that knows when it is at its end, such as the file source.",
     )
     probe_ms: int = key(

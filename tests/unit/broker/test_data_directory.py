@@ -16,7 +16,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
 
 
-def test_a_second_server_is_refused_until_the_first_gives_the_directory_back(tmp_path: Path) -> None:
+def test_second_server_is_refused_until_the_lock_is_released(tmp_path: Path) -> None:
     """It is told who has the directory, and the directory need not be there beforehand."""
     first, second = DataDirectory(tmp_path / "data"), DataDirectory(tmp_path / "data")
     first.take("registry")
@@ -27,7 +27,7 @@ def test_a_second_server_is_refused_until_the_first_gives_the_directory_back(tmp
     second.give_back()
 
 
-def test_who_inherited_the_lock_holds_it(tmp_path: Path) -> None:
+def test_inherited_lock_is_held(tmp_path: Path) -> None:
     """A server may live on for a moment behind the one that started it."""
     directory = DataDirectory(tmp_path)
     directory.take("broker")

@@ -84,7 +84,7 @@ def test_altered_jar_never_enters_the_cache(lock: Path, tmp_path: Path, reposito
     assert len(_fetch(lock, tmp_path / "cache")) == 2
 
 
-def test_remains_of_a_killed_download_are_removed(lock: Path, tmp_path: Path, repository: _Repository) -> None:
+def test_files_of_a_killed_download_are_removed(lock: Path, tmp_path: Path, repository: _Repository) -> None:
     """A folder that a killed process left beside the jars does not stay."""
     remains = tmp_path / "cache" / ".fetch-killed"
     remains.mkdir(parents=True)

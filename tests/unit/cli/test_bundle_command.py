@@ -35,7 +35,7 @@ def test_new_prints_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("kind", ["source", "sink"])
-def test_a_project_in_columns_becomes_a_bundle_that_is_sound(
+def test_project_in_columns_packs_into_a_valid_bundle(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Packed without the host's Arrow, and tried by the standard suite with its own example."""
@@ -51,7 +51,9 @@ def test_a_project_in_columns_becomes_a_bundle_that_is_sound(
     assert tried[kind] in capsys.readouterr().out
 
 
-def test_a_type_without_a_form_for_columns_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_form_of_a_type_without_columns_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With what may be asked for."""
     assert run(["bundle", "new", str(tmp_path / "x"), "--type", "converter", "--form", "columns"]) == 2
     assert "use --form columns with --type source or sink" in capsys.readouterr().err
@@ -108,9 +110,7 @@ def test_verify_on_the_wrong_machine_ends_with_3(tmp_path: Path, capsys: pytest.
     assert "environment  FAILED" in capsys.readouterr().out
 
 
-def test_bundle_that_is_not_signed_is_a_bad_one_for_whoever_asks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_with_signature_rejects_an_unsigned_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing of it runs."""
     assert run(["bundle", "key", str(tmp_path / "key")]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/key.pub\n"
@@ -131,7 +131,7 @@ def test_verify_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (check["check"], check["ok"]) == ("structure", False)
 
 
-def test_a_check_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_terminated_verify_removes_its_environment(tmp_path: Path) -> None:
     """SIGTERM, be it that of a plugin to its whole group, removes the environment that was made for the check."""
     started, scratch = tmp_path / "started", tmp_path / "scratch"
     scratch.mkdir()

@@ -57,7 +57,7 @@ def test_a_create_request_holds_a_connector(tmp_path: Path) -> None:
         ("name=c\\u00zz", "c.json, line 1"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_name_of_the_file(tmp_path: Path, content: Any, says: str) -> None:
+def test_error_names_the_file(tmp_path: Path, content: Any, says: str) -> None:
     """There may be many files on one command line."""
     path = written(tmp_path, content)
     with pytest.raises(ConfigError) as caught:
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_told_with_the_name_of_the_file(tmp_path: Path, content
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     """Not a stack trace."""
     with pytest.raises(ConfigError, match="no such file"):
         read_connector_file(tmp_path / "missing.json")
@@ -74,7 +74,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("content", ['{"name": "c", "a": "ü"}', "name=c\na=ü\n"])
-def test_a_byte_order_mark_is_read_over(tmp_path: Path, content: str, encoding: str) -> None:
+def test_byte_order_mark_is_skipped(tmp_path: Path, content: str, encoding: str) -> None:
     """Editors write one unasked, into either kind of file."""
     path = tmp_path / "c.json"
     path.write_bytes(content.encode(encoding))

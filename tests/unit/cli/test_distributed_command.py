@@ -41,7 +41,7 @@ def written(worker: Path, **changes: str | None) -> Path:
     return worker
 
 
-def test_a_host_without_a_broker_says_so(worker: Path) -> None:
+def test_host_without_a_broker_exits_with_3(worker: Path) -> None:
     """Exit code 3; it has read its file, and begun."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "hearth", "distributed", str(written(worker, connect_protocol="eager"))]
@@ -53,13 +53,13 @@ def test_a_host_without_a_broker_says_so(worker: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["group_id", "config_storage_topic", "status_storage_topic"])
-def test_what_a_cluster_needs_has_to_be_said(worker: Path, missing: str) -> None:
+def test_missing_key_of_a_cluster_is_an_error(worker: Path, missing: str) -> None:
     """In Kafka Connect's words."""
     with pytest.raises(ConfigError, match=f'Missing required configuration "{missing.replace("_", ".")}"'):
         read_worker(written(worker, **{missing: None}), DISTRIBUTED)
 
 
-def test_a_file_of_a_host_that_works_alone_is_told_as_such(worker: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_file_of_a_standalone_host_is_recognized(worker: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Whether it lacks what a cluster needs, or not."""
     read_worker(written(worker, offset_storage_file_filename="/tmp/o"), DISTRIBUTED)
     assert "offset.storage.file.filename: this is a key of connect-standalone; a distributed host" in caplog.text

@@ -18,7 +18,9 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     return Shelf(tmp_path)
 
 
-def test_what_is_there_is_listed_and_what_is_unused_removed(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_prints_environments_and_prune_removes_unused_ones(
+    shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As a table and as JSON."""
     assert run(["environments", "list"]) == 0
     assert capsys.readouterr().out == "0 environments\n"

@@ -28,9 +28,7 @@ class Cluster:
         raise ConnectError("no broker")
 
 
-def test_spark_that_was_begun_ends_with_a_host_that_does_not_start(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_spark_stops_when_its_host_fails_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It starts before the cluster is known, and its JVM would be nobody's."""
     told: list[str] = []
 
@@ -80,7 +78,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_signal_is_heard_that_another_thread_was_given() -> None:
+def test_signal_delivered_to_another_thread_ends_the_host() -> None:
     """The system chooses the thread, and does not wake the one that the interpreter lets hear of it."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WAITING]

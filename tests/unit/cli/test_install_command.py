@@ -22,7 +22,9 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install_command, "default_plugin_path", lambda: tmp_path / "plugins")
 
 
-def test_life_of_a_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bundle_is_installed_upgraded_rolled_back_and_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Installed from an index, upgraded, rolled back, removed; each told in a line."""
     for version in ("1.0", "2.0"):
         build.plain_wheel(tmp_path, "demo", version, POINTS)
@@ -72,7 +74,7 @@ def test_list_and_search_print_bundles(tmp_path: Path, capsys: pytest.CaptureFix
     assert (row["name"], row["plugins"], row["earlier"]) == ("demo", ["a.Demo"], [])
 
 
-def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_and_diff_print_contents_of_bundles(capsys: pytest.CaptureFixture[str]) -> None:
     """No code of theirs runs."""
     one, other = str(build.packed("greeting_source")), str(build.packed("greeting_transform"))
     assert run(["bundle", "describe", one]) == 0
@@ -104,7 +106,7 @@ def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str])
         (["search", "demo"], "no index is given"),
     ],
 )
-def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_command_is_bad_input(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With a hint, and exit code 2."""
     assert run(["bundle", *words]) == 2
     err = capsys.readouterr().err
@@ -112,7 +114,7 @@ def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys
     assert "hint: " in err
 
 
-def test_audit_ends_with_2_where_something_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_audit_exits_with_2_on_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A pipeline stops there."""
     build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     assert run(["bundle", "audit", "--plugin-path", str(tmp_path)]) == 0

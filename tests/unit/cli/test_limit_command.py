@@ -11,7 +11,7 @@ from hearth.cli.main import run
 from hearth.isolation.limit_probe import KeptLimit
 
 
-def test_what_cannot_be_kept_is_told_with_the_reason(
+def test_limit_that_cannot_be_enforced_has_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It fails a pipeline only where that asks it to."""

@@ -29,7 +29,7 @@ def begin(*options: str) -> None:
     assert result.exit_code == 0, result.output
 
 
-def test_levels_are_told_in_the_order_in_which_they_count(tmp_path: Path) -> None:
+def test_levels_of_the_file_precede_those_of_options(tmp_path: Path) -> None:
     """Those of the file first, of which what is above comes before what is below; then each option."""
     path = tmp_path / "log.properties"
     path.write_text("# mine\nlog.opt.a = debug\nlog.opt=ERROR\nroot=Warn\n")
@@ -38,7 +38,7 @@ def test_levels_are_told_in_the_order_in_which_they_count(tmp_path: Path) -> Non
     assert list(levels.rules.items()) == list(wanted.items())
 
 
-def test_level_without_a_name_is_that_of_all() -> None:
+def test_level_without_a_logger_sets_the_root() -> None:
     """Which takes the place of what was said before."""
     begin("--log-level", "log.opt=DEBUG", "--log-level", "info")
     assert levels.rules == {"root": "INFO"}
@@ -53,7 +53,7 @@ def test_level_without_a_name_is_that_of_all() -> None:
         (["--log-config", "/nowhere/log"], "/nowhere/log: no such file"),
     ],
 )
-def test_what_is_no_level_is_refused(tmp_path: Path, options: list[str], says: str) -> None:
+def test_unknown_level_is_an_error(tmp_path: Path, options: list[str], says: str) -> None:
     """With the place where it stands, before any other counts."""
     path = tmp_path / "log.properties"
     path.write_text("log.opt=LOUD\n")

@@ -64,14 +64,14 @@ def test_unreadable_file_is_about_the_machine(
     assert capsys.readouterr().err == "error: Permission denied: '/etc/shadow'\n"
 
 
-def test_full_disk_is_no_mistake_of_ours(raising: list[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_disk_exits_with_3_and_a_hint(raising: list[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
     """The system does not always say which one."""
     raising.append(OSError(28, "No space left on device"))
     assert run(["anything"]) == ExitCode.ENVIRONMENT
     assert capsys.readouterr().err.startswith("error: No space left on device\nhint: free space")
 
 
-def test_mistake_of_ours_keeps_its_trace(raising: list[BaseException]) -> None:
+def test_unexpected_error_keeps_its_traceback(raising: list[BaseException]) -> None:
     """What nobody foresaw is a bug, and its trace is what helps."""
     raising.append(ValueError("a bug"))
     with pytest.raises(ValueError, match="a bug"):
@@ -103,7 +103,7 @@ def test_every_command_has_a_help_page(capsys: pytest.CaptureFixture[str], name:
     assert f"hearth {name}" in capsys.readouterr().out
 
 
-def test_command_line_imports_nothing_heavy_before_it_knows_the_command() -> None:
+def test_command_line_imports_only_what_its_command_needs() -> None:
     """Listing plugins must not pay for the REST API, Kafka or Spark."""
     probe = (
         "import sys; from hearth.cli.main import run; run(['--version']); "
@@ -113,7 +113,7 @@ def test_command_line_imports_nothing_heavy_before_it_knows_the_command() -> Non
     assert shown.splitlines()[-1] == "[]"
 
 
-def test_closed_pipe_is_no_crash() -> None:
+def test_closed_pipe_exits_quietly() -> None:
     """`hearth ... | head` ends without a word on standard error."""
     command = [sys.executable, "-m", "hearth", "--help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -78,7 +78,7 @@ def test_list_takes_plugin_path_from_a_worker_file(
     assert len(_rows(capsys)) == 2
 
 
-def test_list_turns_away_what_the_worker_does_not_trust(
+def test_list_rejects_bundles_that_the_worker_does_not_trust(
     bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the worker itself does."""
@@ -99,7 +99,9 @@ def test_list_tells_why_a_candidate_is_rejected(tmp_path: Path, capsys: pytest.C
     assert "hint:   copy or download it again" in out
 
 
-def test_rejected_candidates_do_not_disturb_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejected_candidates_are_not_part_of_the_json_array(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With --json they go to standard error, or are the array when they are asked for."""
     broken = build.truncated(tmp_path)
     assert run(["plugins", "list", "--plugin-path", str(broken), "--json"]) == 0
@@ -120,7 +122,7 @@ def test_missing_element_is_bad_input(bundles: str, tmp_path: Path, capsys: pyte
     assert f"rejected: {tmp_path}/nowhere\n  reason: it does not exist" in out
 
 
-def test_without_a_path_it_is_that_of_a_worker_without_the_key(
+def test_default_path_is_that_of_a_worker_without_the_key(
     bundles: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the host itself has is listed in any case."""
@@ -133,7 +135,7 @@ def test_without_a_path_it_is_that_of_a_worker_without_the_key(
     assert _rows(capsys) == []
 
 
-def test_strict_fails_where_anything_was_turned_away(
+def test_strict_fails_if_a_candidate_is_rejected(
     bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A pipeline stops there."""
@@ -141,7 +143,7 @@ def test_strict_fails_where_anything_was_turned_away(
     assert run(["plugins", "list", "--strict", "--plugin-path", f"{bundles},{build.truncated(tmp_path)}"]) == 2
 
 
-def test_same_class_in_the_same_version_twice_is_told(
+def test_second_bundle_with_the_same_class_and_version_is_reported(
     bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The one that nobody gets is named, and the one that is used."""
@@ -195,13 +197,13 @@ def test_describe_prints_json(where: str, capsys: pytest.CaptureFixture[str]) ->
     assert [key["name"] for key in row["config"]] == (["topic", "count"] if form == "packed" else [])
 
 
-def test_unknown_name_is_answered_with_the_nearest(bundles: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_name_gets_a_suggestion(bundles: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code is 2 and the hint names what may have been meant."""
     assert run(["plugins", "describe", "GreetingSuorce", "--plugin-path", bundles]) == 2
     assert "nearest names: GreetingSource" in capsys.readouterr().err
 
 
-def test_listing_starts_light(bundles: str) -> None:
+def test_list_imports_no_large_library(bundles: str) -> None:
     """The command loads no Arrow, no Spark, no Kafka client and no server: it has to answer at once."""
     program = (
         "import sys; from hearth.cli.main import run; code = run(sys.argv[1:])\n"

@@ -27,12 +27,12 @@ def deliver(trip: RoundTrip, *numbers: int) -> None:
         file.writelines(f"Hello from Hearth, line {number}\n" for number in numbers)
 
 
-def test_lines_are_numbered_on_from_the_file(trip: RoundTrip) -> None:
+def test_numbers_continue_after_the_lines_of_the_file(trip: RoundTrip) -> None:
     """Every line that was ever sent is another one."""
     assert trip.source.read_text().splitlines()[-1] == "Hello from Hearth, line 5"
 
 
-def test_complete_trip_is_verified_whatever_else_arrives(trip: RoundTrip) -> None:
+def test_complete_trip_is_verified_despite_earlier_lines(trip: RoundTrip) -> None:
     """A line of an earlier run that arrives only now is none of this trip."""
     trip.sink.write_text(trip.sink.read_text() + "old 2\n")
     deliver(trip, 3, 4, 5)
@@ -44,7 +44,7 @@ def test_complete_trip_is_verified_whatever_else_arrives(trip: RoundTrip) -> Non
     ("numbers", "words"),
     [((3, 5), "1 lost"), ((3, 4, 5, 5), "1 more than once"), ((3, 5, 4), "not in order")],
 )
-def test_what_is_wrong_is_told(trip: RoundTrip, numbers: tuple[int, ...], words: str) -> None:
+def test_error_counts_lost_and_repeated_lines(trip: RoundTrip, numbers: tuple[int, ...], words: str) -> None:
     """The error counts, and names both files to compare."""
     deliver(trip, *numbers)
     with pytest.raises(ConnectError, match=words) as caught:
@@ -52,7 +52,7 @@ def test_what_is_wrong_is_told(trip: RoundTrip, numbers: tuple[int, ...], words:
     assert str(trip.sink) in str(caught.value)
 
 
-def test_line_counts_once_it_is_whole(trip: RoundTrip) -> None:
+def test_line_counts_once_it_is_complete(trip: RoundTrip) -> None:
     """A sink may be in the middle of writing."""
     trip.newly_arrived()
     deliver(trip, 3)

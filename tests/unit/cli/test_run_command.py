@@ -89,7 +89,7 @@ def test_nothing_happens_while_nothing_changes(loop: Loop, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["src/code.py", "src/more.py", "a.properties"])
-def test_change_packs_again(name: str, loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
+def test_change_packs_the_project_again(name: str, loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
     """Once for each; which file it was is told, and the host is told of another configuration alone."""
     (tmp_path / "project" / name).write_text("name=a b\nconnector.class=Y\n")
     loop.look()
@@ -99,7 +99,7 @@ def test_change_packs_again(name: str, loop: Loop, tmp_path: Path, stream: io.St
     assert f"{Path(name).name} changed: restart" in stream.getvalue()
 
 
-def test_mistake_is_shown_and_the_next_change_is_waited_for(loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
+def test_error_is_shown_and_the_next_change_retries(loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
     """Whoever edits makes some; what ran before goes on."""
     loop.fault = ConnectError("no good", hint="mend it")
     (tmp_path / "project" / "src" / "code.py").write_text("2 2")
@@ -112,9 +112,7 @@ def test_mistake_is_shown_and_the_next_change_is_waited_for(loop: Loop, tmp_path
     assert loop.packed == 1
 
 
-def test_what_the_connector_logs_and_why_it_failed_is_shown_once(
-    loop: Loop, stream: io.StringIO, tmp_path: Path
-) -> None:
+def test_log_and_failure_of_the_connector_are_shown_once(loop: Loop, stream: io.StringIO, tmp_path: Path) -> None:
     """Lines about others are not."""
     loop._host.log.write_text("[1] INFO [a b|task-0] mine\n[1] INFO [other|task-0] not mine\n[1] INFO [a b|task-0] ha")
     loop.look()

@@ -30,7 +30,7 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
 
 
 @pytest.mark.parametrize(("ignored", "first"), [("SIGUSR1", "SIGHUP"), ("SIGHUP", "SIGINT")])
-def test_a_signal_that_was_ignored_stays_ignored(ignored: str, first: str) -> None:
+def test_ignored_signal_stays_ignored(ignored: str, first: str) -> None:
     """`nohup hearth standalone` outlives its terminal."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SIGNALS, ignored]
@@ -62,7 +62,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("command", ["host", "server"])
-def test_an_import_is_not_interrupted(command: str, tmp_path: Path) -> None:
+def test_signal_does_not_interrupt_an_import(command: str, tmp_path: Path) -> None:
     """A lock of the interpreter's would stay taken now and then, and all threads that import something stand still."""
     (tmp_path / "slow.py").write_text(SLOW)
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
@@ -134,12 +134,12 @@ def begun(tmp_path: Path, sends: str, number: int, how: str = "started", command
 
 
 @pytest.mark.parametrize(("sends", "how"), [*((each, "started") for each in SENDERS), ("from a daemon", "forked")])
-def test_a_signal_that_a_stage_has_sent_is_logged_and_ends_nothing(tmp_path: Path, sends: str, how: str) -> None:
+def test_signal_from_a_stage_is_logged_and_ignored(tmp_path: Path, sends: str, how: str) -> None:
     """Wherever in it that is done; that of an operator ends the host in order all the same."""
     with begun(tmp_path, sends, signal.SIGTERM, how) as host:
         assert host.stdout is not None
         told = host.stdout.readline()
-        assert told.startswith("SIGTERM does not end this process: process ")
+        assert told.startswith("ignoring SIGTERM: it was sent by process ")
         assert told.endswith(" of the stage sender\n")
         assert host.stdout.readline() == "went on\n"
         host.terminate()
@@ -148,11 +148,11 @@ def test_a_signal_that_a_stage_has_sent_is_logged_and_ends_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("number", "command"), [(signal.SIGINT, "server"), (signal.SIGHUP, "host")])
-def test_every_signal_that_ends_a_command_is_looked_at(tmp_path: Path, number: signal.Signals, command: str) -> None:
+def test_each_terminating_signal_from_a_stage_is_ignored(tmp_path: Path, number: signal.Signals, command: str) -> None:
     """For a host, and for a command that runs one among other things."""
     with begun(tmp_path, "in a call", number, "started", command) as host:
         assert host.stdout is not None
-        assert host.stdout.readline().startswith(f"{number.name} does not end this process: ")
+        assert host.stdout.readline().startswith(f"ignoring {number.name}: ")
         assert host.stdout.readline() == "went on\n"
         host.send_signal(number)
         assert host.stdout.read() == "ended in order\n"
@@ -174,7 +174,7 @@ os.kill(os.getpid(), signal.SIGTERM)
 """
 
 
-def test_behind_a_command_signals_are_what_they_were() -> None:
+def test_handlers_are_restored_after_a_command() -> None:
     """The thread that took them in is gone."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, env=environ, check=False)
@@ -195,7 +195,7 @@ finally:
 """
 
 
-def test_the_second_signal_ends_a_host_at_once() -> None:
+def test_second_signal_exits_at_once() -> None:
     """Where its orderly end takes too long for somebody."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, env=environ, check=False)
@@ -215,7 +215,7 @@ for delay in range(200):
 """
 
 
-def test_a_main_thread_that_begins_to_wait_is_interrupted_as_well() -> None:
+def test_signal_interrupts_a_main_thread_that_starts_to_wait() -> None:
     """The interpreter looks for signals before it waits, and what comes in between wakes nobody."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", AT_ANY_MOMENT], env=environ, check=True, timeout=55)

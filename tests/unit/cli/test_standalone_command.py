@@ -70,7 +70,7 @@ def refused(outcome: subprocess.CompletedProcess[str], code: int, *says: str) ->
         assert part in outcome.stderr
 
 
-def test_a_missing_worker_file_is_named(command: Command, tmp_path: Path) -> None:
+def test_missing_worker_file_is_named(command: Command, tmp_path: Path) -> None:
     """Exit code 2: bad input."""
     refused(command.run_file(tmp_path / "nowhere.properties"), 2, "nowhere.properties: no such file", "hint: ")
 
@@ -122,7 +122,7 @@ def test_a_wrong_worker_file_is_refused(command: Command, changes: dict[str, str
         refused(outcome, 2, says)
 
 
-def test_a_taken_port_is_named_with_its_key(command: Command) -> None:
+def test_port_in_use_is_named_with_its_key(command: Command) -> None:
     """Exit code 3: the machine."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -130,7 +130,7 @@ def test_a_taken_port_is_named_with_its_key(command: Command) -> None:
     refused(outcome, 3, f"port {port} of listeners=", "is taken by another program", "hint: ")
 
 
-def test_no_broker_is_told_with_the_key(command: Command) -> None:
+def test_unreachable_broker_is_an_error_with_the_key(command: Command) -> None:
     """As in Kafka Connect, a worker without a cluster does not start."""
     outcome = command.run()
     refused(outcome, 3, "no broker answered at bootstrap.servers='127.0.0.1:1' within 0.3 s", "hint: ")
@@ -138,7 +138,7 @@ def test_no_broker_is_told_with_the_key(command: Command) -> None:
     assert "default.api.timeout.ms" not in outcome.stderr
 
 
-def test_unknown_keys_are_warned_of(command: Command) -> None:
+def test_unknown_keys_cause_warnings(command: Command) -> None:
     """With the key that was meant, where there is one like it; keys of clients and of Spark are no mistake."""
     outcome = command.run(
         zz="1",
@@ -156,7 +156,7 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
     assert outcome.stderr.count("unknown key") == 2
 
 
-def test_a_file_of_a_cluster_is_told_as_such(command: Command, caplog: pytest.LogCaptureFixture) -> None:
+def test_file_of_a_distributed_host_is_recognized(command: Command, caplog: pytest.LogCaptureFixture) -> None:
     """Whether it lacks what a host that works alone needs, or not."""
     keys = {"group_id": "g", "config_storage_topic": "c", "offset_storage_replication_factor": "1"}
     read_worker(command.written(**keys), STANDALONE)
@@ -169,14 +169,14 @@ def test_a_file_of_a_cluster_is_told_as_such(command: Command, caplog: pytest.Lo
     assert str(caught.value.hint).startswith("this is a file for connect-distributed")
 
 
-def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
+def test_misspelled_required_key_gets_a_suggestion(command: Command) -> None:
     """The key is missing because it is there under another name."""
     with pytest.raises(ConfigError) as caught:
         read_worker(command.written(bootstrap_servers=None, bootstrap_server="h:1"), STANDALONE)
     assert caught.value.hint == "unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?"
 
 
-def test_a_key_of_a_client_is_no_slip(command: Command) -> None:
+def test_client_key_is_not_reported_as_misspelled(command: Command) -> None:
     """What may stand below a prefix is not held against another error."""
     keys = {"producer_security_protocol": "SSL", "key_converter_schemas_enable": "false", "spark_master": "local[2]"}
     with pytest.raises(ConfigError) as caught:
@@ -184,7 +184,7 @@ def test_a_key_of_a_client_is_no_slip(command: Command) -> None:
     assert "unknown key" not in str(caught.value.hint)
 
 
-def test_a_wrong_value_of_a_variable_is_not_told(
+def test_wrong_value_of_a_variable_is_not_shown(
     command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It may be secret; a variable that nobody can tell is named, and so is what a provider refuses."""
@@ -198,7 +198,7 @@ def test_a_wrong_value_of_a_variable_is_not_told(
         read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"), STANDALONE)
 
 
-def test_credentials_that_plugins_do_not_see_are_named(
+def test_withheld_credentials_are_logged_by_name(
     command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Somebody may come from a host where plugins saw them; who has said what they see knows."""
@@ -212,14 +212,14 @@ def test_credentials_that_plugins_do_not_see_are_named(
     assert "geheim" not in caplog.text
 
 
-def test_keys_without_effect_say_why(command: Command) -> None:
+def test_keys_without_effect_are_warned_of_with_the_reason(command: Command) -> None:
     """Nothing is dropped in silence."""
     outcome = command.run(metric_reporters="org.example.Reporter", plugin_discovery="only_scan")
     assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
     assert "plugin.discovery has no effect" in outcome.stderr
 
 
-def test_providers_that_nobody_can_ask_are_warned_of(command: Command, caplog: pytest.LogCaptureFixture) -> None:
+def test_unusable_config_providers_cause_warnings(command: Command, caplog: pytest.LogCaptureFixture) -> None:
     """Listed without a class, as in Kafka Connect no provider, or set up and not listed."""
     read_worker(
         command.written(config_providers="e,vault", config_providers_e_class=ENV, config_providers_ee_class=ENV),
@@ -232,7 +232,7 @@ def test_providers_that_nobody_can_ask_are_warned_of(command: Command, caplog: p
     ]
 
 
-def test_the_host_starts_without_what_only_tasks_need() -> None:
+def test_host_does_not_import_libraries_of_tasks() -> None:
     """The REST API is to answer at once: Arrow and Spark load behind it, the Kafka client beside it."""
     program = (
         "import sys, hearth.cli.standalone_command\n"
@@ -244,13 +244,13 @@ def test_the_host_starts_without_what_only_tasks_need() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
-def test_too_few_files_are_named(command: Command) -> None:
+def test_low_limit_of_open_files_is_an_error(command: Command) -> None:
     """Before Spark says that it did not start, and without a word of files; exit code 3."""
     command.before = ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash"]
     refused(command.run(), 3, "too many open files", "128 are allowed", "hint: raise the limit")
 
 
-def test_an_offset_file_of_a_running_host_is_refused(command: Command) -> None:
+def test_offset_file_of_a_running_host_is_refused(command: Command) -> None:
     """The second host is told who has it; exit code 3."""
     claim = OffsetClaim(command.folder / "offsets")
     try:

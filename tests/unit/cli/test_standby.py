@@ -27,7 +27,7 @@ class Host:
         return self.begun
 
 
-def test_a_spark_is_begun_once_for_each_leader() -> None:
+def test_standby_starts_once_per_leader() -> None:
     """At once for the one that was there before, and a moment after another leads."""
     host = Host()
     assert host.look(3) == [7]
@@ -36,7 +36,7 @@ def test_a_spark_is_begun_once_for_each_leader() -> None:
     assert host.look(3) == [7, 9]
 
 
-def test_leaders_that_change_all_the_time_are_left_alone() -> None:
+def test_frequent_leader_changes_start_no_standby() -> None:
     """Nothing is begun for any of them."""
     host = Host()
     for host.present in range(5):
@@ -44,7 +44,7 @@ def test_leaders_that_change_all_the_time_are_left_alone() -> None:
     assert host.begun == []
 
 
-def test_what_could_not_be_begun_yet_is_begun_later() -> None:
+def test_failed_start_is_retried() -> None:
     """Its JVM is starting, say."""
     host = Host()
     host.is_ready = False
@@ -53,7 +53,7 @@ def test_what_could_not_be_begun_yet_is_begun_later() -> None:
     assert host.look(1) == [7]
 
 
-def test_a_host_that_leads_has_none_and_begins_one_when_it_leads_no_more() -> None:
+def test_standby_starts_after_a_host_stops_leading() -> None:
     """Also for the leader that it followed before."""
     host = Host()
     host.look(2)
@@ -66,7 +66,7 @@ def test_a_host_that_leads_has_none_and_begins_one_when_it_leads_no_more() -> No
 @pytest.mark.parametrize(
     ("warm_after", "led_until", "seconds"), [(3, 99, 3), (99, 2, 2), (0, 99, 0), (99, 0, 0), (99, 99, WARM_SECONDS)]
 )
-def test_a_host_that_starts_lets_others_lead_as_long_as_they_do(
+def test_starting_host_waits_until_warm_while_another_leads(
     warm_after: float, led_until: float, seconds: float
 ) -> None:
     """Not when its Spark has started, nor where it is needed, nor for ever."""

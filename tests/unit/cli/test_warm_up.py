@@ -16,7 +16,7 @@ from hearth.foundation.java import find_java
 from hearth.spark.driver import driver_archive
 
 
-def test_what_is_missing_is_made_each_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_archives_are_made_in_separate_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By this Python, which calls what the module has; the archives are those that drivers and brokers look for."""
     jars = fetch_jars()
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))

@@ -19,14 +19,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_number_is_the_time_of_the_write() -> None:
+def test_number_is_the_time_of_the_write() -> None:
     """So one that is taken on another machine is most likely another, and a later one higher."""
     before = time.time() - FIRST_MOMENT
     number = next_number()
     assert int(before * MOMENTS) <= number <= int((time.time() - FIRST_MOMENT) * MOMENTS)
 
 
-def test_writes_that_begin_at_once_have_numbers_of_their_own() -> None:
+def test_concurrent_writes_have_different_numbers() -> None:
     """Whatever the clock says: no two have the same."""
     with ThreadPoolExecutor(8) as threads:
         numbers = list(threads.map(lambda _: next_number(), range(64)))
@@ -40,14 +40,14 @@ def test_numbers_grow_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch
     assert [next_number(), next_number()] == [first + 1, first + 2]
 
 
-def test_a_note_that_says_nothing_is_none(home: Path) -> None:
+def test_empty_file_counts_as_no_number(home: Path) -> None:
     """As a power cut may leave it."""
     next_number()
     (home / "datasource" / "batch-number").write_text("")
     assert next_number() > 0
 
 
-def test_where_nothing_can_be_noted_the_error_says_what_to_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_directory_is_an_error_with_a_remedy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write would otherwise hide what another has written."""
     (home / "file").touch()
     monkeypatch.setenv("HEARTH_HOME", str(home / "file"))

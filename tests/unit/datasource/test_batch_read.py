@@ -48,14 +48,14 @@ def read(options: dict[str, str], schema: StructType = SCHEMA) -> list[dict[str,
     return [row for part in parts for batch in copy.read(part) for row in batch.to_pylist()]
 
 
-def test_a_read_has_all_there_is_and_ends(plan: Callable[..., dict[str, str]]) -> None:
+def test_read_returns_all_records_and_ends(plan: Callable[..., dict[str, str]]) -> None:
     """Fields are found by their names; what a record lacks is null."""
     rows = read(plan(last="25"))
     assert [row["value"] for row in rows] == [{"name": f"n{number}", "more": None} for number in range(1, 26)]
     assert rows[-1]["source_offset"] == '{"at":25}'
 
 
-def test_a_source_that_knows_its_end_is_not_waited_for(
+def test_source_that_reports_its_end_ends_the_read_at_once(
     plan: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless somebody says how long; and what it knows before its end is nothing."""
@@ -65,7 +65,7 @@ def test_a_source_that_knows_its_end_is_not_waited_for(
     assert [each.idle for each in parts] == [source_stage.Idle(7)]
 
 
-def test_each_task_is_a_partition_and_may_be_bounded(plan: Callable[..., dict[str, str]]) -> None:
+def test_each_task_is_a_partition_with_an_optional_limit(plan: Callable[..., dict[str, str]]) -> None:
     """A source without end is, so that its read ends."""
     rows = read({**plan(tasks=2, last="1000000"), "hearth.max.records": "15"})
     assert len(rows) == 30
@@ -79,20 +79,20 @@ def test_columns_are_typed_by_the_first_record(plan: Callable[..., dict[str, str
     assert found["key"].dataType.simpleString() == "string"
 
 
-def test_no_more_is_polled_than_types_the_columns(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+def test_probe_polls_only_what_it_needs(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     """What a probe polls nobody has: a source is asked for little of it, and is not waited for."""
     stopped = tmp_path / "stopped"
     HearthDataSource(plan(last="1000", step="3", stopped=str(stopped))).schema()
     assert stopped.read_text() == "3"
 
 
-def test_columns_of_a_source_without_records_are_not_known(plan: Callable[..., dict[str, str]]) -> None:
+def test_probe_without_records_is_an_error(plan: Callable[..., dict[str, str]]) -> None:
     """It is said what to do."""
     with pytest.raises(DataSourceFailed, match=r"(?s)no record within 300 ms.*\.schema"):
         HearthDataSource({**plan(last="0"), "hearth.probe.ms": "300"}).schema()
 
 
-def test_a_source_that_acknowledges_is_not_polled(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+def test_source_that_acknowledges_is_refused(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     """Neither for a snapshot nor for its columns: who polls it must say what is done."""
     options = plan(name="Acknowledging", last="3", heard=str(tmp_path / "heard"))
     with pytest.raises(DataSourceFailed, match="availableNow"):
@@ -101,14 +101,14 @@ def test_a_source_that_acknowledges_is_not_polled(plan: Callable[..., dict[str, 
         HearthDataSource(options).schema()
 
 
-def test_what_a_task_raises_is_told(plan: Callable[..., dict[str, str]]) -> None:
+def test_error_of_a_task_is_in_the_last_line(plan: Callable[..., dict[str, str]]) -> None:
     """In the last line, whatever Spark puts in front of it."""
     with pytest.raises(DataSourceFailed) as raised:
         read(plan(last="30", trap="fail 20"))
     assert "the source is broken" in str(raised.value).splitlines()[-1]
 
 
-def test_a_column_that_cannot_be_is_told_with_both_types(plan: Callable[..., dict[str, str]]) -> None:
+def test_incompatible_column_is_an_error_with_both_types(plan: Callable[..., dict[str, str]]) -> None:
     """And a column that no read has, with those there are."""
     wrong = StructType([StructField("value", StructType([StructField("name", IntegerType())]))])
     with pytest.raises(DataSourceFailed, match=r"value\.name is .*string.* int32"):
@@ -141,7 +141,7 @@ _OF_THE_DRIVER = {"batch_number", "driver_task", "executor_task", "option_name",
 """Modules that plan reads and writes, or hear of tasks elsewhere."""
 
 
-def test_executors_need_what_is_sent_to_them_and_sparks_own_packages() -> None:
+def test_executor_modules_import_only_installed_packages() -> None:
     """An import of anything else fails every read and write on a cluster, as one of `importlib_metadata` did."""
     names = {each.name for each in pkgutil.iter_modules(hearth.datasource.__path__)}
     assert names > _OF_THE_DRIVER
@@ -150,6 +150,6 @@ def test_executors_need_what_is_sent_to_them_and_sparks_own_packages() -> None:
     subprocess.run(command, check=True)
 
 
-def test_executors_need_no_client_of_kafka() -> None:
+def test_executor_modules_do_not_import_the_kafka_client() -> None:
     """They have what ``hearth.spark.install`` brings and no more: records that fail are named without one as well."""
     subprocess.run([sys.executable, "-c", _EVERY_MODULE], check=True)

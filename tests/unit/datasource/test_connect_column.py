@@ -55,7 +55,7 @@ DECIMALS = st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-70_000, 70_000)
 
 
 @given(st.lists(st.none() | DECIMALS), st.integers(0, 3))
-def test_decimals_have_the_bytes_of_java(unscaled: list[int | None], cut: int) -> None:
+def test_decimals_have_javas_bytes(unscaled: list[int | None], cut: int) -> None:
     """The shortest of two's complement, whatever the slice."""
     values = [None if each is None else PythonDecimal(each).scaleb(-2) for each in unscaled]
     with_digits = [
@@ -98,12 +98,12 @@ def in_milliseconds(value: Any) -> Any:
 
 
 @given(st.lists(ROWS, max_size=5), st.integers(0, 3))
-def test_rows_are_what_they_were(rows: list[Any], cut: int) -> None:
+def test_rows_survive_the_conversion(rows: list[Any], cut: int) -> None:
     """With all that is in them, at any depth, in any slice."""
     assert converted(ROW, rows, cut) == [in_milliseconds(row) for row in rows[cut:]]
 
 
-def test_schemas_say_what_a_table_says() -> None:
+def test_schema_has_nullability_comments_and_precision() -> None:
     """What may be null is optional, comments are documentation, decimals keep how many digits they have."""
     table = spark.StructType(
         [
@@ -136,7 +136,7 @@ def test_schemas_say_what_a_table_says() -> None:
         (spark.TimeType(6), Time.builder()),
     ],
 )
-def test_types_have_their_like(kind: spark.DataType, schema: SchemaBuilder) -> None:
+def test_types_map_to_connect_schemas(kind: spark.DataType, schema: SchemaBuilder) -> None:
     """By the table of types."""
     assert ConnectColumn.of(kind, "c").schema == schema.optional().build()
     assert (
@@ -167,7 +167,7 @@ def test_a_variant_is_a_value_without_schema() -> None:
     assert inside == SchemaBuilder.struct().field("v", SchemaBuilder.string().optional()).optional().build()
 
 
-def test_a_type_without_likeness_is_refused_by_its_place() -> None:
+def test_unsupported_type_is_an_error_with_its_place() -> None:
     """And the error says what to do."""
     table = spark.StructType([spark.StructField("a", spark.ArrayType(spark.DayTimeIntervalType()))])
     with pytest.raises(ConfigError, match=r"column a\[\] is of type interval day to second") as caught:
@@ -176,7 +176,7 @@ def test_a_type_without_likeness_is_refused_by_its_place() -> None:
     assert "cast" in caught.value.hint
 
 
-def test_all_of_connects_types_are_reached() -> None:
+def test_every_connect_type_is_supported() -> None:
     """A sink gets from a DataFrame what it may get from a topic."""
     kinds = [spark.ByteType(), spark.ShortType(), spark.IntegerType(), spark.LongType(), spark.FloatType(),
              spark.DoubleType(), spark.BooleanType(), spark.StringType(), spark.BinaryType(),

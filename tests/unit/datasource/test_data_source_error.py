@@ -20,7 +20,7 @@ def shown(error: Exception) -> str:
     return "".join(traceback.format_exception(caught.value))
 
 
-def test_the_last_line_says_key_value_and_remedy() -> None:
+def test_last_line_has_key_value_and_remedy() -> None:
     """Spark wraps it, and puts its own trace before it."""
     text = shown(ConfigError("batch.size", "many", "Not a number", hint="give a number"))
     assert text.splitlines()[-1].endswith(
@@ -29,7 +29,7 @@ def test_the_last_line_says_key_value_and_remedy() -> None:
     assert "direct cause" not in text
 
 
-def test_causes_are_part_of_it() -> None:
+def test_last_line_includes_causes_once() -> None:
     """In one line, each once; the remedy is that of the first that has one."""
     inner = ConnectError("no route\nto host", hint="ask the network")
     outer = PluginError("the sink did not start")
@@ -39,7 +39,7 @@ def test_causes_are_part_of_it() -> None:
     assert shown(outer).splitlines()[-1].endswith("the sink did not start: no route to host; ask the network")
 
 
-def test_a_plugins_trace_stands_before_it() -> None:
+def test_plugin_trace_precedes_the_last_line() -> None:
     """Authors look for it there."""
     error = PluginError("it broke")
     error.trace = "ValueError: it broke\n  File plugin.py, line 3"
@@ -48,6 +48,6 @@ def test_a_plugins_trace_stands_before_it() -> None:
     assert lines[-2] == "  File plugin.py, line 3"
 
 
-def test_what_is_nobodys_to_mend_keeps_its_trace() -> None:
+def test_unexpected_error_keeps_its_traceback() -> None:
     """A fault of ours is not dressed up."""
     assert "ZeroDivisionError: x" in shown(ZeroDivisionError("x"))

@@ -116,7 +116,7 @@ def drained(reader: HearthStreamReader, start: Any) -> tuple[list[int], Any]:
     return seen, start
 
 
-def test_what_there_is_comes_once_and_the_next_read_goes_on(reader: Make) -> None:
+def test_records_arrive_once_and_the_next_read_continues(reader: Make) -> None:
     """The first micro-batch launches two tasks, the others have their rows; another read, its own task."""
     first = reader(tasks=2, last="35")
     seen, end = drained(first, first.initialOffset())
@@ -128,7 +128,7 @@ def test_what_there_is_comes_once_and_the_next_read_goes_on(reader: Make) -> Non
     assert seen == list(range(36, 51))
 
 
-def test_a_task_runs_in_the_environment_that_spark_has_brought(
+def test_task_runs_in_the_environment_unpacked_by_spark(
     reader: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The executor does not have what the driver has."""
@@ -146,7 +146,7 @@ def test_a_task_runs_in_the_environment_that_spark_has_brought(
     assert seen == list(range(1, 36))
 
 
-def test_a_launch_that_is_repeated_launches_nothing(reader: Make, tmp_path: Path) -> None:
+def test_repeated_launch_starts_no_second_process(reader: Make, tmp_path: Path) -> None:
     """Spark may run a task again, and a query its micro-batch; who repeats it after a restart launches none."""
     read = reader(last="100000", step="10")
     start = read.initialOffset()
@@ -165,7 +165,7 @@ def test_a_launch_that_is_repeated_launches_nothing(reader: Make, tmp_path: Path
 
 
 @pytest.mark.parametrize("act", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGSTOP])
-def test_a_task_that_is_lost_begins_anew(
+def test_lost_task_restarts(
     reader: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: signal.Signals
 ) -> None:
     """Killed, asked to end, or asleep: what it writes when it awakes counts no more."""
@@ -184,7 +184,7 @@ def test_a_task_that_is_lost_begins_anew(
     assert eventually(lambda: not is_left(process), TIMEOUT)
 
 
-def test_a_task_that_is_lost_again_and_again_fails_the_query(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeatedly_lost_task_fails_the_query(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where its micro-batch is never used."""
     monkeypatch.setattr(executor_task, "LAUNCH_SECONDS", 0.05)
     read = reader(last="5")
@@ -207,7 +207,7 @@ executor_process.main(-1)
 """
 
 
-def test_a_signal_does_not_wait_for_what_it_interrupts(reader: Make, tmp_path: Path) -> None:
+def test_signal_handler_does_not_deadlock(reader: Make, tmp_path: Path) -> None:
     """It may find a lock taken, by the very thread that hears it; in order is with code 0, by force with another."""
     read = reader(last="5")
     start = read.initialOffset()
@@ -220,7 +220,7 @@ def test_a_signal_does_not_wait_for_what_it_interrupts(reader: Make, tmp_path: P
     ("trap", "said"),
     [("fail 20", "the source is broken"), pytest.param("die 20", "signal 9", marks=pytest.mark.long)],
 )
-def test_what_ends_a_task_fails_the_query_and_loses_nothing(reader: Make, trap: str, said: str) -> None:
+def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
     """With the words that the task has; what was polled before comes to whoever begins the query again."""
     first = reader(last="50", trap=trap)
     end, seen = first.initialOffset(), list[int]()
@@ -231,7 +231,7 @@ def test_what_ends_a_task_fails_the_query_and_loses_nothing(reader: Make, trap: 
     assert seen + more == list(range(1, 51))
 
 
-def test_an_executor_that_does_not_reach_the_spool_says_so(reader: Make, tmp_path: Path) -> None:
+def test_executor_without_the_spool_is_an_error(reader: Make, tmp_path: Path) -> None:
     """With the option that is wrong."""
     read = reader(last="5")
     start = read.initialOffset()
@@ -243,7 +243,7 @@ def test_an_executor_that_does_not_reach_the_spool_says_so(reader: Make, tmp_pat
 
 
 @pytest.mark.long
-def test_tasks_end_when_nothing_is_heard_of_their_read(reader: Make, tmp_path: Path) -> None:
+def test_tasks_end_when_their_read_is_silent(reader: Make, tmp_path: Path) -> None:
     """As their driver was killed: the files say nothing new."""
     read = reader(last="100000", step="10")
     seen: list[int] = []

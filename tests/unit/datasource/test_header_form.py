@@ -33,7 +33,7 @@ def converted(kind: spark.DataType, rows: list[Any], cut: int = 0) -> list[Heade
     return column_to_headers(column)
 
 
-def test_headers_of_sparks_kafka_sink_are_taken() -> None:
+def test_headers_of_sparks_kafka_sink_are_accepted() -> None:
     """Their values are bytes, as Kafka has them."""
     rows = [[{"key": "a", "value": b"1"}, {"key": "b", "value": None}], None, []]
     one = Headers().add("a", OPTIONAL_BYTES_SCHEMA, b"1").add("b", OPTIONAL_BYTES_SCHEMA, None)
@@ -41,14 +41,14 @@ def test_headers_of_sparks_kafka_sink_are_taken() -> None:
     assert converted(OF_KAFKA, rows, 1) == [None, None]
 
 
-def test_texts_are_texts() -> None:
+def test_string_headers_stay_strings() -> None:
     """In structs and in maps."""
     expected = [Headers().add("a", STRING_SCHEMA, "x")]
     assert converted(struct(key=TEXT, value=TEXT), [[{"key": "a", "value": "x"}]]) == expected
     assert converted(spark.MapType(TEXT, TEXT), [[("a", "x")]]) == expected
 
 
-def test_what_a_read_brings_can_be_written() -> None:
+def test_headers_of_a_read_can_be_written() -> None:
     """Schemas as JSON text, values as a column of headers has them."""
     number = {"key": "n", "schema": schema_to_text(INT64_SCHEMA), "value": header_text(INT64_SCHEMA, 5)}
     plain = {"key": "p", "schema": None, "value": header_text(None, {"a": 1})}
@@ -66,7 +66,7 @@ def test_what_a_read_brings_can_be_written() -> None:
         (OF_A_READ, [{"key": "n", "schema": "int", "value": "5"}], "does not match"),
     ],
 )
-def test_what_is_no_header_is_refused(kind: spark.DataType, row: list[Any], said: str) -> None:
+def test_invalid_header_is_an_error(kind: spark.DataType, row: list[Any], said: str) -> None:
     """With what is wrong, before a task sees it."""
     with pytest.raises(DataError, match=said):
         converted(kind, [row])
@@ -75,7 +75,7 @@ def test_what_is_no_header_is_refused(kind: spark.DataType, row: list[Any], said
 @pytest.mark.parametrize(
     "kind", [TEXT, struct(key=TEXT), struct(key=BYTES, value=BYTES), struct(key=TEXT, value=TEXT, more=TEXT)]
 )
-def test_types_that_are_no_headers_are_refused(kind: spark.DataType) -> None:
+def test_unsuitable_type_of_headers_is_an_error(kind: spark.DataType) -> None:
     """When the query is planned."""
     with pytest.raises(ConfigError, match="the column headers is of type"):
         header_convert(kind)

@@ -32,7 +32,7 @@ def used(tasks: KeptTasks[Task], key: str, seconds: float = 60.0) -> Task:
     return task
 
 
-def test_a_task_is_used_again_under_its_key() -> None:
+def test_task_is_reused_under_its_key() -> None:
     """And by nobody else."""
     tasks: KeptTasks[Task] = KeptTasks()
     first = used(tasks, "a")
@@ -44,7 +44,7 @@ def test_a_task_is_used_again_under_its_key() -> None:
     tasks.end()
 
 
-def test_a_task_that_nobody_wants_is_ended() -> None:
+def test_unused_task_is_closed_after_its_time() -> None:
     """Soon after its time, also where another one is kept longer; nothing waits after the last."""
     tasks: KeptTasks[Task] = KeptTasks()
     long, short = used(tasks, "long", 3.0), used(tasks, "short", 0.05)
@@ -55,7 +55,7 @@ def test_a_task_that_nobody_wants_is_ended() -> None:
     assert used(tasks, "short", 0.05).closed.wait(TIMEOUT)
 
 
-def test_a_task_in_use_is_not_ended() -> None:
+def test_task_in_use_is_not_closed() -> None:
     """However long it takes."""
     tasks: KeptTasks[Task] = KeptTasks()
     used(tasks, "a", 0.05)
@@ -65,7 +65,7 @@ def test_a_task_in_use_is_not_ended() -> None:
     tasks.end()
 
 
-def test_what_failed_or_died_is_not_used_again() -> None:
+def test_failed_or_dead_task_is_not_reused() -> None:
     """Its rows are written anew, by another one."""
     tasks: KeptTasks[Task] = KeptTasks()
     with pytest.raises(ValueError, match="x"), tasks.using("a", Task, 60) as failed:
@@ -79,7 +79,7 @@ def test_what_failed_or_died_is_not_used_again() -> None:
     tasks.end()
 
 
-def test_nothing_is_kept_where_that_is_not_wanted() -> None:
+def test_task_is_closed_at_once_without_keep_time() -> None:
     """What a task raises when it is stopped then is the write's."""
     tasks: KeptTasks[Task] = KeptTasks()
     assert used(tasks, "a", 0).closed.is_set()

@@ -29,7 +29,7 @@ def one(type_: pa.DataType, values: list[Any], *, nullable: bool = True) -> None
         (pa.map_(TEXT, pa.field("value", TEXT, nullable=False)), [[("k", None)]], "c[]"),
     ],
 )
-def test_a_null_is_found(type_: pa.DataType, values: list[Any], place: str) -> None:
+def test_forbidden_null_is_an_error_with_its_place(type_: pa.DataType, values: list[Any], place: str) -> None:
     """By the place it has in the column."""
     with pytest.raises(NullFound, match=rf"null as {place.replace('[]', '..')}, which"):
         one(type_, values, nullable=type_ != TEXT)
@@ -45,7 +45,7 @@ def test_a_null_is_found(type_: pa.DataType, values: list[Any], place: str) -> N
         (pa.map_(TEXT, pa.struct([SURE])), [[("k", None), ("l", {"sure": "a"})]]),
     ],
 )
-def test_others_may_be_null(type_: pa.DataType, values: list[Any]) -> None:
+def test_nullable_columns_may_have_nulls(type_: pa.DataType, values: list[Any]) -> None:
     """And what is null as a whole has no parts that could be."""
     one(type_, values)
 
@@ -58,7 +58,7 @@ def test_others_may_be_null(type_: pa.DataType, values: list[Any]) -> None:
         (pa.struct([SURE]), {"sure": "a"}, {"sure": None}),
     ],
 )
-def test_rows_outside_a_slice_do_not_count(type_: pa.DataType, good: Any, bad: Any) -> None:
+def test_rows_outside_a_slice_are_ignored(type_: pa.DataType, good: Any, bad: Any) -> None:
     """Batches are slices of others, mostly."""
     column = pa.array([bad, good, bad], type_)
     check = NotNull(pa.schema([pa.field("c", type_)])).check

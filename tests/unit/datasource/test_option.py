@@ -13,7 +13,7 @@ from tests.page import GUIDE, PAGES, first_cells
 FILE = {"connector.class": "FileStreamSink"}
 
 
-def test_names_outside_the_house_are_the_connectors() -> None:
+def test_other_names_are_the_connectors() -> None:
     """Whatever they are; the data source's own are typed."""
     options = Options.parse({**FILE, "file": "out.txt", "hearth.idle.ms": "50", "plugin.path": "a,b"})
     assert options.config == {**FILE, "file": "out.txt"}
@@ -21,7 +21,7 @@ def test_names_outside_the_house_are_the_connectors() -> None:
     assert options.settings.plugin_path == ["a", "b"]
 
 
-def test_what_spark_adds_is_no_configuration() -> None:
+def test_sparks_own_options_are_not_passed_on() -> None:
     """A stream's options have its checkpoint, a table's its path."""
     options = Options.parse({**FILE, "checkpointLocation": "c", "path": "p", "serialization.format": "1"})
     assert options.config == FILE
@@ -29,7 +29,7 @@ def test_what_spark_adds_is_no_configuration() -> None:
     assert named.config == {**FILE, "path": "the connector's"}
 
 
-def test_a_configuration_in_one_piece_keeps_its_case_and_goes_first() -> None:
+def test_json_configuration_keeps_case_and_overrides_options() -> None:
     """Spark lower-cases names of options, and nothing within one."""
     text = json.dumps({"topicName": "T", "tasks.max": 3, "flag": True, "gone": None, "hearth.idle.ms": 7})
     options = Options.parse({**FILE, "topicname": "t", "tasks.max": "1", "hearth.config": text})
@@ -50,19 +50,19 @@ def test_a_configuration_in_one_piece_keeps_its_case_and_goes_first() -> None:
         ({**FILE, "hearth.config": '{"a": [1]}'}, "a is a list"),
     ],
 )
-def test_what_is_wrong_is_named(given: dict[str, str], said: str) -> None:
+def test_error_names_the_option(given: dict[str, str], said: str) -> None:
     """By its key."""
     with pytest.raises(ConfigError, match=said.replace("?", r"\?")):
         Options.parse(given)
 
 
-def test_no_text_shows_a_secret() -> None:
+def test_repr_shows_no_values() -> None:
     """Options go into traces and logs."""
     options = Options.parse({**FILE, "password": "hush", "hearth.config": '{"token": "hush"}'})
     assert "hush" not in repr(options)
 
 
-def test_the_guide_has_all_options() -> None:
+def test_guide_lists_all_options() -> None:
     """Each is in its table."""
     told = set(first_cells(PAGES[f"{GUIDE}/dataframe.md"], "option"))
     assert [name for name in DataSourceSettings.definition().names if f"`{name}`" not in told] == []

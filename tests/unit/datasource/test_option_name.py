@@ -32,14 +32,14 @@ def named(tmp_path: Path, **options: str) -> dict[str, str]:
     return in_own_case(Options.parse({name.lower(): value for name, value in given.items()}), known, definition_of)
 
 
-def test_declared_names_are_written_as_declared(tmp_path: Path) -> None:
+def test_declared_names_get_their_case(tmp_path: Path) -> None:
     """The connector's own keys, and the framework's, which have no capitals."""
     assert named(tmp_path, topicName="a", maxRows="1", tasks__max="2", other="x") == {
         "connector.class": "CamelSink", "topicName": "a", "maxRows": "1", "tasks.max": "2", "other": "x",
     }  # fmt: skip
 
 
-def test_aliases_are_written_as_in_their_list(tmp_path: Path) -> None:
+def test_aliases_get_the_case_of_their_list(tmp_path: Path) -> None:
     """With the keys of what they name."""
     options = {"transforms": "MyHoist", "transforms__MyHoist__keepNulls": "no", "predicates": "Is",
                "predicates__Is__Type": "p"}  # fmt: skip
@@ -49,15 +49,13 @@ def test_aliases_are_written_as_in_their_list(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_names_that_nobody_declares_may_stand_in_one_piece(tmp_path: Path) -> None:
+def test_undeclared_names_keep_their_case_in_json(tmp_path: Path) -> None:
     """What is there in its own case is left as it is, also where a declared key differs by its case."""
     text = json.dumps({"otherName": "x", "TOPICNAME": "y"})
     assert named(tmp_path, hearth__config=text) == {"connector.class": "CamelSink", "otherName": "x", "TOPICNAME": "y"}
 
 
-def test_keys_that_only_their_case_tells_apart_are_asked_for_in_one_piece(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_that_differ_only_in_case_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody guesses which was meant."""
     monkeypatch.setitem(KEYS, SINK, ["topicName", "topicname"])
     with pytest.raises(ConfigError, match="topicname may be topicName or topicname") as caught:

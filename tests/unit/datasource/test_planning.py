@@ -28,7 +28,7 @@ def options(bundles: Path, **more: str) -> Options:
     return Options.parse({**given, **{name.replace("__", "."): value for name, value in more.items()}})
 
 
-def test_a_connector_says_what_its_tasks_are(bundles: Path) -> None:
+def test_plan_has_the_connectors_tasks(bundles: Path) -> None:
     """With its version, its keys, and the converters of a connector that names none."""
     known = planned(options(bundles, tasks__max="3", transforms="h", transforms__h__type="Filter"), PluginType.SINK)
     assert [plan.task_config["number"] for plan in known.plans] == ["0", "1", "2"]
@@ -41,7 +41,7 @@ def test_a_connector_says_what_its_tasks_are(bundles: Path) -> None:
     assert plan.type == "sink"
 
 
-def test_what_was_planned_is_known_for_a_while(bundles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_is_cached_for_a_while(bundles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query asks with each micro-batch; other options are others."""
     first = planned(options(bundles), PluginType.SINK)
     assert planned(options(bundles), PluginType.SINK) is first
@@ -52,19 +52,19 @@ def test_what_was_planned_is_known_for_a_while(bundles: Path, monkeypatch: pytes
     assert again is not planned(options(bundles, journal="l"), PluginType.SINK)
 
 
-def test_a_sink_is_not_read(bundles: Path) -> None:
+def test_read_from_a_sink_is_an_error(bundles: Path) -> None:
     """The error says what is done with it."""
     with pytest.raises(WrongDirection, match=r"is a sink: write to it with df\.write"):
         planned(options(bundles), PluginType.SOURCE)
 
 
-def test_what_the_connector_does_not_take_is_named(bundles: Path) -> None:
+def test_setting_rejected_by_the_connector_is_named(bundles: Path) -> None:
     """Its own definition says so before it is started."""
     with pytest.raises(ConfigError, match=r"retry\.times"):
         planned(options(bundles, retry__times="often"), PluginType.SINK)
 
 
-def test_variables_are_looked_up_on_the_driver(bundles: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_variables_are_resolved_on_the_driver(bundles: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """By providers among the options, which are no part of the connector's configuration."""
     (tmp_path / "secret").write_text("from a file")
     known = planned(

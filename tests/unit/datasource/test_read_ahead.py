@@ -45,7 +45,7 @@ class Source:
         return all(self.made.acquire(timeout=TIMEOUT) for _ in range(count))
 
 
-def test_all_of_it_comes_in_order_from_one_other_thread() -> None:
+def test_items_arrive_in_order_from_one_thread() -> None:
     """Its end as well, which is over when this is."""
     source = Source(1000)
     assert list(source.ahead(7)) == list(range(1000))
@@ -54,7 +54,7 @@ def test_all_of_it_comes_in_order_from_one_other_thread() -> None:
     assert threading.get_ident() not in source.threads
 
 
-def test_no_more_is_made_than_there_is_room_for() -> None:
+def test_read_ahead_is_limited_by_bytes() -> None:
     """While nobody takes it; and one more for each that is taken."""
     source = Source(1000)
     taken = iter(source.ahead(5))
@@ -66,7 +66,7 @@ def test_no_more_is_made_than_there_is_room_for() -> None:
     taken.close()  # type: ignore[attr-defined]
 
 
-def test_what_ends_it_comes_behind_what_was_made_before() -> None:
+def test_error_is_raised_after_earlier_items() -> None:
     """Nothing that was made is lost for an error."""
     taken = iter(Source(3, ValueError("broken")).ahead(100))
     assert [next(taken) for _ in range(3)] == [0, 1, 2]
@@ -74,7 +74,7 @@ def test_what_ends_it_comes_behind_what_was_made_before() -> None:
         next(taken)
 
 
-def test_who_wants_no_more_ends_it() -> None:
+def test_closing_the_iterator_ends_the_generator() -> None:
     """And finds it over: whatever it held is free."""
     source = Source(1000)
     taken = iter(source.ahead(3))

@@ -32,7 +32,7 @@ def records(schema: spark.StructType, rows: list[tuple[Any, ...]], offset: int =
     return [record for batch in batches for record in batch_to_sink_records(batch)]
 
 
-def test_a_row_without_a_value_is_the_value() -> None:
+def test_row_without_a_value_column_becomes_the_value() -> None:
     """A struct of all columns, also where one is called like a part of a record."""
     (record,) = records(table(id=LONG, key=TEXT), [(1, "k")], first_offset(2))
     assert record.value.get("id") == 1
@@ -41,7 +41,7 @@ def test_a_row_without_a_value_is_the_value() -> None:
     assert (record.key, record.timestamp_type) == (None, TimestampType.NO_TIMESTAMP_TYPE)
 
 
-def test_columns_are_the_parts_of_a_record() -> None:
+def test_columns_become_parts_of_a_record() -> None:
     """What says where a row was read from is left out."""
     schema = table(
         topic=TEXT, key=LONG, value=TEXT, timestamp=spark.TimestampType(), headers=spark.MapType(TEXT, TEXT),
@@ -55,7 +55,7 @@ def test_columns_are_the_parts_of_a_record() -> None:
     assert [header.value for header in record.headers] == ["x"]
 
 
-def test_each_row_goes_to_its_topic() -> None:
+def test_rows_are_split_by_topic() -> None:
     """Offsets are the rows' numbers in the partition, whatever their topic; those without one have the default."""
     rows = [("a", "1"), ("b", "2"), (None, "3"), ("a", "4")]
     found = records(table(topic=TEXT, value=TEXT), rows, 10)
@@ -66,7 +66,7 @@ def test_each_row_goes_to_its_topic() -> None:
     assert [each.topic for each in only] == ["default"]
 
 
-def test_offsets_of_batches_do_not_meet() -> None:
+def test_offsets_of_batches_do_not_overlap() -> None:
     """However many rows a partition of one has, within reason."""
     assert first_offset(8) - first_offset(7) == 1 << 29
     assert first_offset((1 << 34) - 1) + (1 << 29) - 1 == (1 << 63) - 1
@@ -84,14 +84,14 @@ def test_offsets_of_batches_do_not_meet() -> None:
         (table(key=spark.DayTimeIntervalType(), value=TEXT), "typed", "column key is of type interval"),
     ],
 )
-def test_columns_without_a_place_are_refused(schema: spark.StructType, value: str, said: str) -> None:
+def test_columns_outside_a_record_are_an_error(schema: spark.StructType, value: str, said: str) -> None:
     """When the query is planned, and with what to do."""
     with pytest.raises(ConfigError, match=said) as caught:
         RowForm.of(schema, "default", value)
     assert caught.value.hint or "hearth.value" in str(caught.value)
 
 
-def test_values_that_a_converter_reads_are_bytes() -> None:
+def test_values_for_a_converter_are_bytes() -> None:
     """Texts of JSON likewise."""
     json = RowForm.of(table(key=LONG, value=TEXT), "t", "json")
     assert json.raw == ("value",)

@@ -23,7 +23,7 @@ def batch(timestamp_type: TimestampType, **columns: pa.Array) -> Batch:
     return Batch("t", None, STRING_SCHEMA, data, {"file": "f"}, timestamp_type)
 
 
-def test_records_made_just_now_have_the_time_of_their_batch() -> None:
+def test_records_without_a_timestamp_get_the_time_of_their_batch() -> None:
     """To the millisecond, as records have it."""
     before = time.time_ns() // 1_000_000
     made = SparkBatches(SCHEMA).convert(batch(TimestampType.CREATE_TIME))
@@ -35,7 +35,7 @@ def test_records_made_just_now_have_the_time_of_their_batch() -> None:
 
 
 @pytest.mark.parametrize("timestamp_type", [TimestampType.CREATE_TIME, TimestampType.NO_TIMESTAMP_TYPE])
-def test_a_time_that_is_given_stays(timestamp_type: TimestampType) -> None:
+def test_given_timestamp_is_kept(timestamp_type: TimestampType) -> None:
     """Also before 1970, and none where there is none."""
     given = batch(timestamp_type, timestamp=pa.array([-1, None], pa.int64()))
     made = SparkBatches(SCHEMA).convert(given)
@@ -43,7 +43,7 @@ def test_a_time_that_is_given_stays(timestamp_type: TimestampType) -> None:
     assert made.column("timestamp").to_pylist() == [expected, None]
 
 
-def test_columns_that_are_missing_are_null_and_what_is_one_is_repeated() -> None:
+def test_missing_columns_are_null_and_constants_are_repeated() -> None:
     """In Spark's schema to the letter, whatever the batch has."""
     made = SparkBatches(SCHEMA).convert(batch(TimestampType.NO_TIMESTAMP_TYPE))
     rows = made.to_pylist()

@@ -77,7 +77,7 @@ def shown(rows: list[Any]) -> str:
 
 
 @given(st.data())
-def test_rows_hold_what_records_hold(data: st.DataObject) -> None:
+def test_rows_have_the_values_of_records(data: st.DataObject) -> None:
     """Logical types as Spark's own, at any depth, and also in a part of a batch."""
     schema = data.draw(schemas())
     records = data.draw(st.lists(st.none() | values(schema), min_size=1, max_size=6))
@@ -109,7 +109,7 @@ def test_decimals_are_exact(numbers: list[int | None], scale: int, padding: int)
     assert converted(Decimal.schema(scale), column) == wanted
 
 
-def test_a_decimal_of_too_many_digits_is_told() -> None:
+def test_decimal_with_too_many_digits_is_an_error() -> None:
     """Rather than another number."""
     for number in (10**38, -(10**38), 10**60):
         raw = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
@@ -117,7 +117,7 @@ def test_a_decimal_of_too_many_digits_is_told() -> None:
             converted(Decimal.schema(2), pa.array([raw], pa.binary()))
 
 
-def test_precision_is_what_a_schema_says() -> None:
+def test_precision_is_taken_from_the_schema() -> None:
     """Where it says one that Spark has; a scale that Spark lacks is text."""
     builder = SchemaBuilder.bytes().name(Decimal.LOGICAL_NAME).parameter("scale", "2").version(1)
     assert spark_type(builder.parameter(PRECISION, "10").build()).simpleString() == "decimal(10,2)"
@@ -142,7 +142,7 @@ def test_structs_are_narrower_or_wider_as_the_dataframe_has_them() -> None:
     [(STRING_SCHEMA, pa.int32()), (INT64_SCHEMA, pa.int32()), (INT32_SCHEMA, pa.string()), (None, pa.int32()),
      (Decimal.schema(2), pa.decimal128(38, 3)), (INT64_SCHEMA, pa.float64()), (Timestamp.SCHEMA, pa.string())],
 )  # fmt: skip
-def test_what_would_lose_something_is_refused(schema: Schema | None, target: Any) -> None:
+def test_lossy_conversion_is_an_error(schema: Schema | None, target: Any) -> None:
     """Both types are said, and what to do."""
     with pytest.raises(ColumnMismatch, match=str(target).split("(")[0]) as raised:
         converted(schema, pa.nulls(1, arrow_type(schema)), target)
@@ -161,7 +161,7 @@ def test_a_read_has_eight_columns() -> None:
     assert read_schema(spark_type(None), spark_type(None)).names == names.split()
 
 
-def test_a_null_is_the_default_only_where_it_cannot_be_null() -> None:
+def test_null_becomes_the_default_only_in_a_required_field() -> None:
     """A row can hold null where the schema is optional; elsewhere it holds what the record means."""
     fields = SchemaBuilder.struct().field("must", SchemaBuilder.int32().default(5).build())
     pair = SchemaBuilder.struct().field("a", INT32_SCHEMA).build()
@@ -188,7 +188,7 @@ def test_variants_are_in_sparks_form() -> None:
     assert variants(pa.array([], pa.string())).type == to_arrow_type(VariantType())
 
 
-def test_what_can_be_no_variant_is_told() -> None:
+def test_invalid_variant_is_an_error() -> None:
     """With the way out."""
     with pytest.raises(ConnectError, match="cannot be converted to a variant") as raised:
         variants(pa.array(["no json"]))

@@ -41,7 +41,7 @@ def is_quick(connection: socket.socket) -> bool:
 
 
 @needs_quick
-def test_what_came_is_acknowledged_at_once(connection: socket.socket) -> None:
+def test_received_data_is_acknowledged_at_once(connection: socket.socket) -> None:
     """Whatever other descriptors there are; all stay open."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -63,7 +63,7 @@ def test_what_came_is_acknowledged_at_once(connection: socket.socket) -> None:
     ],
     ids=lambda sent: type(sent).__name__,
 )
-def test_a_worker_that_is_given_its_work_acknowledges_it(sent: object, connection: socket.socket) -> None:
+def test_unpickled_reader_acknowledges_at_once(sent: object, connection: socket.socket) -> None:
     """A copy does, not what was copied; and it is a copy."""
     text = pickle.dumps(sent)
     assert not is_quick(connection)
@@ -71,7 +71,7 @@ def test_a_worker_that_is_given_its_work_acknowledges_it(sent: object, connectio
     assert is_quick(connection)
 
 
-def test_a_system_that_has_no_say_in_it_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_without_quickack_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are as quick there as they were."""
     monkeypatch.setattr(spark_socket, "_DESCRIPTORS", "/nowhere")
     spark_socket.acknowledge_now()
@@ -89,7 +89,7 @@ def test_a_system_that_has_no_say_in_it_is_left_alone(monkeypatch: pytest.Monkey
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_a_worker_of_pysparks_daemon_prints_no_trace_of_a_lost_connection(
+def test_worker_prints_no_traceback_of_a_closed_connection(
     error: Exception, is_printed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every other error is printed as before, and the rest of its ``traceback`` is Python's."""
@@ -105,7 +105,7 @@ def test_a_worker_of_pysparks_daemon_prints_no_trace_of_a_lost_connection(
     assert (type(error).__name__ in capsys.readouterr().err) is is_printed
 
 
-def test_a_process_that_is_no_worker_of_pysparks_daemon_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_processes_keep_their_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planning takes place in one, and so does a test."""
     main = ModuleType("__main__")
     vars(main).update(traceback=traceback)

@@ -193,7 +193,7 @@ TestSpool = SpoolMachine.TestCase
 TestSpool.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
-def test_a_later_run_knows_better_where_a_partition_stands(tmp_path: Path) -> None:
+def test_position_of_the_later_run_wins(tmp_path: Path) -> None:
     """Tasks may share their source out anew: a number of another task's says nothing."""
     first = opened(tmp_path)
     for at in (1, 2, 3):
@@ -209,7 +209,7 @@ def test_a_later_run_knows_better_where_a_partition_stands(tmp_path: Path) -> No
     second.close()
 
 
-def test_a_partition_is_known_whatever_the_order_of_its_members() -> None:
+def test_partition_key_ignores_the_order_of_members() -> None:
     """And large numbers keep all their digits."""
     assert partition_key({"a": 1 << 70, "b": 2}) == partition_key({"b": 2, "a": 1 << 70})
 
@@ -220,7 +220,7 @@ def _hold(path: str, ready: Any) -> None:
     multiprocessing.Event().wait(60)
 
 
-def test_two_queries_do_not_use_one_spool(tmp_path: Path) -> None:
+def test_second_query_on_a_spool_is_refused(tmp_path: Path) -> None:
     """The second is told who has it, and one whose process has ended has it no longer."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
@@ -244,7 +244,7 @@ class Unlocked(DirectoryStore):
 
 
 @pytest.mark.parametrize("saves", [1, 2, 3])
-def test_a_read_that_was_taken_over_hears_so(tmp_path: Path, saves: int) -> None:
+def test_read_whose_spool_was_taken_over_fails(tmp_path: Path, saves: int) -> None:
     """Where there is no lock: with its next state, however far the other has come."""
     first = Spool.open(Unlocked(tmp_path), 0)
     first.begin([0], is_read=True)
@@ -257,7 +257,7 @@ def test_a_read_that_was_taken_over_hears_so(tmp_path: Path, saves: int) -> None
     assert Counter(each.partition("-")[0] for each in os.listdir(tmp_path))["state"] == 1
 
 
-def test_a_checkpoint_and_a_spool_must_have_been_together(tmp_path: Path) -> None:
+def test_checkpoint_of_another_state_is_an_error(tmp_path: Path) -> None:
     """Whichever of the two was set back, something would be lost, or come again."""
     spool = opened(tmp_path)
     for number in range(4):
@@ -277,7 +277,7 @@ def test_a_checkpoint_and_a_spool_must_have_been_together(tmp_path: Path) -> Non
     again.close()
 
 
-def test_what_is_no_spool_stays_as_it_is(tmp_path: Path) -> None:
+def test_other_directory_is_refused_and_unchanged(tmp_path: Path) -> None:
     """A directory with something else in it is not begun as one; nor is a file."""
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ConfigError, match=r"mine\.txt"):
@@ -287,7 +287,7 @@ def test_what_is_no_spool_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "hole", "end"])
-def test_damage_is_told(tmp_path: Path, damage: str) -> None:
+def test_damaged_spool_is_an_error(tmp_path: Path, damage: str) -> None:
     """Rather than rows that are missing."""
     spool = opened(tmp_path)
     paths = [tmp_path / seal(spool, tmp_path, 0, [number], {}).name for number in range(3)]
@@ -303,7 +303,7 @@ def test_damage_is_told(tmp_path: Path, damage: str) -> None:
         Spool.open(DirectoryStore(tmp_path), 0)
 
 
-def test_a_spool_of_this_format_is_read_as_it_lies_there(tmp_path: Path) -> None:
+def test_stored_spool_of_this_format_can_be_read(tmp_path: Path) -> None:
     """Written once and kept: a spool waits for its query across versions of Hearth, and of Arrow."""
     shutil.copytree(GOLDEN / f"spool-{FORMAT}", tmp_path / "spool")
     spool = Spool.open(DirectoryStore(tmp_path / "spool"), 0)
@@ -317,7 +317,7 @@ def test_a_spool_of_this_format_is_read_as_it_lies_there(tmp_path: Path) -> None
     spool.close()
 
 
-def test_a_spool_of_another_format_stays_as_it_is(tmp_path: Path) -> None:
+def test_spool_of_another_format_is_refused_and_unchanged(tmp_path: Path) -> None:
     """Who knows it may go on with it."""
     told = json.dumps({"id": "x", "format": FORMAT + 1})
     (tmp_path / "spool.json").write_text(told)
@@ -327,7 +327,7 @@ def test_a_spool_of_another_format_stays_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "spool.json").read_text() == told
 
 
-def test_rows_of_another_schema_are_not_read_as_if_they_were_not(tmp_path: Path) -> None:
+def test_segment_with_another_schema_is_an_error(tmp_path: Path) -> None:
     """A query whose columns changed cannot read what waits for it."""
     spool = opened(tmp_path)
     segment = seal(spool, tmp_path, 0, [1], {})
@@ -336,7 +336,7 @@ def test_rows_of_another_schema_are_not_read_as_if_they_were_not(tmp_path: Path)
     spool.close()
 
 
-def test_positions_may_be_long(tmp_path: Path) -> None:
+def test_long_positions_can_be_read(tmp_path: Path) -> None:
     """Longer than what is read of the end of a file at first."""
     spool = opened(tmp_path)
     positions: dict[str, str | None] = {partition_key({"p": number}): '{"at":1}' for number in range(1000)}

@@ -8,7 +8,7 @@ from hearth.datasource.spool_control import RUNS, Control, SilenceTimer, TaskRep
 from hearth.datasource.spool_directory import DirectoryStore
 
 
-def test_what_is_written_is_heard(tmp_path: Path) -> None:
+def test_message_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """Whole, or not at all."""
     store = DirectoryStore(tmp_path)
     said = TaskReport(3, RUNS, "machine:7", "it broke", "Traceback")
@@ -21,7 +21,7 @@ def test_what_is_written_is_heard(tmp_path: Path) -> None:
     assert heard(store, "said", TaskReport) is None
 
 
-def test_silence_is_what_brings_nothing_new() -> None:
+def test_repeated_beat_counts_as_silence() -> None:
     """The same again is no sign of life."""
     times = iter([0.0, 2.0, 5.0, 6.0, 7.0])
     pulse = SilenceTimer(lambda: next(times))

@@ -25,7 +25,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> SpoolStore:
     return spool_store(str(tmp_path / "spool"))
 
 
-def test_a_name_is_taken_once(store: SpoolStore) -> None:
+def test_file_is_created_only_once(store: SpoolStore) -> None:
     """By the first, whose file stays as it is; what is put there replaces what was."""
     store.lock(0)()
     store.create("state", b"first")
@@ -36,7 +36,7 @@ def test_a_name_is_taken_once(store: SpoolStore) -> None:
     assert store.read("state") == b"third"
 
 
-def test_what_was_drafted_is_there_whole(store: SpoolStore) -> None:
+def test_published_draft_is_complete(store: SpoolStore) -> None:
     """Under its name, and in the list of its folder; the draft is gone."""
     unlock = store.lock(0)
     draft = store.draft("task-0/a")
@@ -55,7 +55,7 @@ def test_what_was_drafted_is_there_whole(store: SpoolStore) -> None:
     unlock()
 
 
-def test_what_is_not_there_is_nothing(store: SpoolStore) -> None:
+def test_missing_file_is_none(store: SpoolStore) -> None:
     """No error: tasks look for what may come."""
     store.lock(0)()
     assert store.read("none") is None
@@ -63,7 +63,7 @@ def test_what_is_not_there_is_nothing(store: SpoolStore) -> None:
     assert store.names("task-9") == []
 
 
-def test_a_directory_is_named_as_one_likes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_may_be_a_path_or_a_file_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path, also from here, or an address of a file."""
     monkeypatch.chdir(tmp_path)
     for address in ("s", str(tmp_path / "s"), f"file://{tmp_path}/s", f"file:{tmp_path}/s"):
@@ -73,13 +73,13 @@ def test_a_directory_is_named_as_one_likes(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("address", ["ftp://there/spool", "https://there/spool"])
-def test_where_names_are_not_taken_once_is_no_place(address: str) -> None:
+def test_file_system_without_atomic_creation_is_refused(address: str) -> None:
     """Told with what is."""
     with pytest.raises(ConfigError, match=r"hearth\.spool.*create files atomically"):
         spool_store(address)
 
 
-def test_an_address_that_forgets_conditions_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_store_that_overwrites_files_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is tried before anything depends on it."""
     original = MemoryFileSystem.pipe_file
     monkeypatch.setattr(

@@ -17,7 +17,7 @@ from tests.unit.datasource.acting_source import acting_plan
 from tests.unit.datasource.test_stream_read import SCHEMA
 
 
-def test_a_segment_is_sealed_when_it_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_segment_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its bytes as well as by its rows: what a task of Spark reads is bounded, however large a row is."""
     monkeypatch.setattr(spooling_task, "MOST_BYTES", 2000)
     monkeypatch.setattr(spooling_task, "LONGEST_SECONDS", 60.0)

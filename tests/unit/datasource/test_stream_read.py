@@ -89,7 +89,7 @@ def followed(reader: HearthStreamReader, start: Any, seen: list[int]) -> None:
         start.update(end)
 
 
-def test_what_there_is_comes_once_and_the_next_read_goes_on(reader: Make) -> None:
+def test_records_arrive_once_and_the_next_read_continues(reader: Make) -> None:
     """With the trigger that ends, and a source that has more by then."""
     first = reader(last="35")
     first.prepareForTriggerAvailableNow()
@@ -104,7 +104,7 @@ def test_what_there_is_comes_once_and_the_next_read_goes_on(reader: Make) -> Non
     assert flat(batches) == list(range(36, 51))
 
 
-def test_a_micro_batch_is_the_same_when_it_is_planned_again(reader: Make) -> None:
+def test_replanned_micro_batch_is_the_same(reader: Make) -> None:
     """Spark ended before it was committed; the one who comes back plans it first, without asking what there is."""
     first = reader(last="1000000", step="100")
     start = first.initialOffset()
@@ -120,7 +120,7 @@ def test_a_micro_batch_is_the_same_when_it_is_planned_again(reader: Make) -> Non
         again.partitions(start, end)
 
 
-def test_micro_batches_have_as_many_rows_as_they_may(reader: Make) -> None:
+def test_micro_batches_respect_the_maximum_of_rows(reader: Make) -> None:
     """As many as the option says, where polls bring no more at once."""
     read = reader(last="100", step="5", options={"hearth.max.records.per.trigger": "20"})
     limit = read.getDefaultReadLimit()
@@ -131,7 +131,7 @@ def test_micro_batches_have_as_many_rows_as_they_may(reader: Make) -> None:
     assert max(map(len, batches)) <= 20
 
 
-def test_a_full_spool_holds_its_tasks_up(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_spool_pauses_its_tasks(reader: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until Spark has committed some of what waits for it; all comes once in the end."""
     monkeypatch.setattr(spool, "MOST_ROWS", 30)
     read = reader(last="300", options={"hearth.max.records.per.trigger": "10"})
@@ -151,7 +151,7 @@ def waiting(reader: HearthStreamReader) -> int:
     return int(reached["rows"])
 
 
-def test_tasks_share_the_work(reader: Make) -> None:
+def test_tasks_have_their_own_positions(reader: Make) -> None:
     """Each with its own positions."""
     read = reader(tasks=2, last="30")
     read.prepareForTriggerAvailableNow()
@@ -161,7 +161,7 @@ def test_tasks_share_the_work(reader: Make) -> None:
 
 
 @pytest.mark.parametrize(("trap", "said"), [("fail 20", "the source is broken"), ("die 20", "signal 9")])
-def test_what_ends_a_task_fails_the_query_and_loses_nothing(reader: Make, trap: str, said: str) -> None:
+def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
     """What was polled before comes to whoever begins the query again."""
     first = reader(last="50", trap=trap)
     end: Any = first.initialOffset()
@@ -175,7 +175,7 @@ def test_what_ends_a_task_fails_the_query_and_loses_nothing(reader: Make, trap: 
     assert seen + flat(batches) == list(range(1, 51))
 
 
-def test_a_source_hears_of_records_when_spark_has_them(reader: Make, tmp_path: Path) -> None:
+def test_source_is_notified_of_committed_records_once(reader: Make, tmp_path: Path) -> None:
     """Not before, and of each once."""
     heard = tmp_path / "heard"
     heard.touch()
@@ -192,7 +192,7 @@ def test_a_source_hears_of_records_when_spark_has_them(reader: Make, tmp_path: P
     assert after["rows"] == 30
 
 
-def test_a_foreign_spool_is_refused(reader: Make, tmp_path: Path) -> None:
+def test_spool_of_another_checkpoint_is_an_error(reader: Make, tmp_path: Path) -> None:
     """And one that lacks what the checkpoint has."""
     read = reader(last="5")
     start = read.initialOffset()
@@ -202,13 +202,13 @@ def test_a_foreign_spool_is_refused(reader: Make, tmp_path: Path) -> None:
         read.latestOffset({**start, "at": {"0": 9}}, ALL)
 
 
-def test_a_spool_is_needed(reader: Make) -> None:
+def test_missing_spool_option_is_an_error(reader: Make) -> None:
     """Spark tells nobody where the checkpoint is."""
     with pytest.raises(DataSourceFailed, match=r"hearth\.spool"):
         HearthStreamReader({"connector.class": "x"}, SCHEMA).initialOffset()
 
 
-def test_a_copy_holds_no_secret(reader: Make) -> None:
+def test_copy_for_executors_has_no_options(reader: Make) -> None:
     """It goes to every executor, and needs the columns alone."""
     assert b"hush" not in pickle.dumps(HearthStreamReader({"connector.class": "x", "password": "hush"}, SCHEMA))
 

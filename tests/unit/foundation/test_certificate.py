@@ -10,7 +10,7 @@ import pytest
 from hearth.foundation.certificate import Identity, IdentityFailed, make_identity, new_identity
 
 
-def test_openssl_takes_key_and_certificate_as_a_pair(tmp_path: Path) -> None:
+def test_openssl_accepts_key_and_certificate(tmp_path: Path) -> None:
     """It checks that the public key belongs to the private one."""
     identity = new_identity()
     path = tmp_path / "identity.pem"
@@ -18,7 +18,7 @@ def test_openssl_takes_key_and_certificate_as_a_pair(tmp_path: Path) -> None:
     ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
 
 
-def test_key_of_another_does_not_fit_the_certificate(tmp_path: Path) -> None:
+def test_key_of_another_identity_does_not_match(tmp_path: Path) -> None:
     """No two identities share anything."""
     path = tmp_path / "mixed.pem"
     path.write_text(make_identity().key + make_identity().certificate)
@@ -26,7 +26,7 @@ def test_key_of_another_does_not_fit_the_certificate(tmp_path: Path) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
 
 
-def test_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_library_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In one line, and with what to do."""
     (tmp_path / "cryptography.py").write_text("raise ImportError('built for another machine')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

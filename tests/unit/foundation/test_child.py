@@ -33,14 +33,14 @@ def test_child_dies_when_its_parent_is_killed() -> None:
     parent.stdout.close()
 
 
-def test_child_that_listens_is_stopped_in_order() -> None:
+def test_child_exits_on_sigterm() -> None:
     """SIGTERM ends a program of good manners within its grace."""
     child = start_child(["sleep", "60"])
     assert stop_child(child, grace=20)
     assert child.returncode == -signal.SIGTERM
 
 
-def test_child_that_does_not_listen_is_killed() -> None:
+def test_child_that_ignores_sigterm_is_killed() -> None:
     """After its grace a program is not asked again."""
     child = start_child(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done"], stdout=subprocess.PIPE)
     assert child.stdout is not None

@@ -33,7 +33,7 @@ print(all_blocked())
 """
 
 
-def test_programs_hear_what_a_process_keeps_from_its_threads() -> None:
+def test_programs_do_not_inherit_blocked_signals() -> None:
     """All but those that see to it themselves; the thread that starts one is as it was."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environ, check=True)

@@ -51,7 +51,7 @@ def test_archive_belongs_to_its_java_and_class_path(java: Path, tmp_path: Path) 
     assert len({ClassArchive(*each).path for each in ((java, [jar]), (java, []), (other, [jar]))}) == 3
 
 
-def test_archive_is_used_where_it_is_there(java: Path, tmp_path: Path) -> None:
+def test_existing_archive_is_used(java: Path, tmp_path: Path) -> None:
     """Until then a Java starts without."""
     archive = ClassArchive(java, [tmp_path / "some.jar"])
     assert archive.options() == ()
@@ -68,7 +68,7 @@ def test_archive_is_made_once(java: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert programs.commands == [REHEARSAL]
 
 
-def test_a_rehearsing_process_lets_its_jvms_write_the_archive(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_up_process_makes_jvms_write_the_archive(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where somebody else has made it meanwhile: a JVM that uses one writes none."""
     archive = ClassArchive(java, [])
     archive.make(REHEARSAL)
@@ -78,9 +78,7 @@ def test_a_rehearsing_process_lets_its_jvms_write_the_archive(java: Path, monkey
 
 
 @pytest.mark.parametrize("error", [subprocess.CalledProcessError(1, "java"), subprocess.TimeoutExpired("java", 1)])
-def test_archive_of_a_rehearsal_that_failed_is_not_kept(
-    java: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_archive_of_a_failed_warm_up_is_removed(java: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """Every later JVM would map it; without one they only start slower."""
     monkeypatch.setattr(subprocess, "run", Programs(error).run)
     archive = ClassArchive(java, [])
@@ -89,7 +87,7 @@ def test_archive_of_a_rehearsal_that_failed_is_not_kept(
     assert list(archive.path.parent.iterdir()) == []
 
 
-def test_archives_of_what_is_gone_or_was_replaced_are_removed(java: Path, tmp_path: Path) -> None:
+def test_outdated_archives_are_removed(java: Path, tmp_path: Path) -> None:
     """They are 50 MB and more, and environments and Javas come and go; that of another Spark which is there stays."""
     gone, replaced, other, newest = (tmp_path / name for name in ("gone", "replaced", "other", "newest"))
     for each in (gone, replaced, other, newest):
@@ -104,7 +102,7 @@ def test_archives_of_what_is_gone_or_was_replaced_are_removed(java: Path, tmp_pa
     assert len(list(made.parent.iterdir())) == 4
 
 
-def test_a_java_goes_on_without_an_archive_it_cannot_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_ignores_an_invalid_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever lies there, it says nothing of it."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
     java = find_java().executable

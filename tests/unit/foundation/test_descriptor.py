@@ -29,12 +29,12 @@ def limited(soft: int, hard: int) -> str:
 
 
 @pytest.mark.parametrize(("soft", "hard"), [(256, 1024), (1024, 1024), (512, 512)])
-def test_a_host_may_open_as_many_files_as_it_is_allowed(soft: int, hard: int) -> None:
+def test_limit_is_raised_to_the_maximum(soft: int, hard: int) -> None:
     """The soft limit of a shell is often a small part of that; Java raises it as well."""
     assert limited(soft, hard) == f"({hard}, {hard})"
 
 
-def test_too_few_files_are_named_before_spark_stumbles_over_them() -> None:
+def test_low_limit_is_an_error() -> None:
     """The number, the command that shows it, and what to do."""
     code, message, hint = limited(128, 128).split("|")
     assert code.startswith("environment.")

@@ -18,7 +18,7 @@ def test_what_is_returned_is_the_result() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("wrong"), SystemExit(3), KeyboardInterrupt()])
-def test_whatever_is_raised_is_for_who_waits(error: BaseException) -> None:
+def test_any_exception_completes_the_future(error: BaseException) -> None:
     """It would be nobody's on the thread that does it."""
 
     def fail() -> None:

@@ -20,7 +20,7 @@ from hearth.foundation.key_store import is_javas_suite, store_type, unfolded
         (b"0\x82", "pem", "PEM"),
     ],
 )
-def test_what_a_file_holds_decides_where_java_would_look_as_well(
+def test_content_decides_the_type_of_a_default_store(
     tmp_path: Path, begin: bytes, named: str | None, expected: str
 ) -> None:
     """Java's default type, JKS, opens PKCS12 files."""
@@ -40,6 +40,6 @@ def test_pem_on_one_line_is_unfolded() -> None:
     ("suite", "expected"),
     [("TLS_AES_128_GCM_SHA256", True), ("SSL_RSA_WITH_DES_CBC_SHA", True), ("AES256-SHA", False)],
 )
-def test_javas_names_of_suites_are_told_from_openssls(suite: str, expected: bool) -> None:
+def test_javas_suite_names_are_recognized(suite: str, expected: bool) -> None:
     """OpenSSL would leave them out without a word."""
     assert is_javas_suite(suite) == expected

@@ -14,7 +14,7 @@ from hearth.foundation.child import start_child
 from hearth.foundation.lasting_thread import on_lasting_thread
 
 
-def test_everything_is_done_on_one_thread() -> None:
+def test_functions_run_on_one_thread() -> None:
     """Which is not the one that asks, and hears also what is raised."""
     threads = {on_lasting_thread(threading.get_ident) for _ in range(3)}
     assert len(threads) == 1
@@ -37,7 +37,7 @@ def test_a_forked_child_has_a_thread_of_its_own() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True)
 
 
-def test_children_live_on_where_another_thread_takes_over() -> None:
+def test_children_survive_another_queue() -> None:
     """Several may be made where several ask at first; one that is forgotten does not end."""
     first = start_child(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert first.stdin is not None

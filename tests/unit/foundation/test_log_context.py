@@ -20,7 +20,7 @@ def test_labels_are_kafka_connects() -> None:
     assert label_of("a", scope="validate") == "a|validate"
 
 
-def test_what_a_thread_logs_is_about_whom_it_works_for(caplog: pytest.LogCaptureFixture) -> None:
+def test_thread_logs_with_its_context(caplog: pytest.LogCaptureFixture) -> None:
     """Inner ones first, nobody afterwards, and no other thread."""
     labels: list[str | None] = []
 
@@ -42,7 +42,7 @@ def test_what_a_thread_logs_is_about_whom_it_works_for(caplog: pytest.LogCapture
     assert labels == ["a|worker", "a|task-1", "a|worker", None, None]
 
 
-def test_line_of_another_process_is_logged_as_it_was_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_line_of_another_process_is_logged_unchanged(caplog: pytest.LogCaptureFixture) -> None:
     """With its own time, level and logger, and a percent sign means nothing in it."""
     with about("somebody else"):
         hand_on(LogLine("DEBUG", "its.logger", "100 % sure", 1_000.25), "a|task-1")

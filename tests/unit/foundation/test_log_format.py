@@ -62,7 +62,7 @@ def test_json_is_one_object_in_a_line() -> None:
 
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.usefixtures("own_log")
-def test_talk_of_py4j_is_never_told(format_: str) -> None:
+def test_py4j_messages_are_dropped(format_: str) -> None:
     """The secret by which a host speaks with its JVM is in it, whatever level somebody sets."""
     stream = io.StringIO()
     begin_log(stream, format_)

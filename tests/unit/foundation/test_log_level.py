@@ -30,7 +30,7 @@ def own() -> Levels:
     return Levels(lambda: 5.0)
 
 
-def test_level_is_set_here_and_told_everywhere(own: Levels) -> None:
+def test_level_is_set_here_and_in_listeners(own: Levels) -> None:
     """A process that comes later is told what was set before; one that is gone is told nothing."""
     child, gone = Child(), Child()
     own.tell(child)
@@ -45,7 +45,7 @@ def test_level_is_set_here_and_told_everywhere(own: Levels) -> None:
     assert child.told == late.told == [{"lvl.a": "DEBUG"}]
 
 
-def test_level_of_a_namespace_takes_the_place_of_those_below(own: Levels) -> None:
+def test_level_of_a_namespace_replaces_those_below(own: Levels) -> None:
     """Others stay, in the order in which they were set; root takes the place of all."""
     for namespace, level in (("lvl.a.b", "DEBUG"), ("lvl.c", "WARN"), ("lvl.a", "ERROR"), ("lvl.a.x", "TRACE")):
         own.set(namespace, level)
@@ -54,7 +54,7 @@ def test_level_of_a_namespace_takes_the_place_of_those_below(own: Levels) -> Non
     assert own.rules == {"root": "INFO"}
 
 
-def test_what_changed_is_known_and_what_did_not_change_is_not(own: Levels) -> None:
+def test_last_modified_is_set_only_for_changed_loggers(own: Levels) -> None:
     """``last_modified`` of Kafka's ``LoggerLevel``, in milliseconds."""
     logging.getLogger("lvl.same").setLevel(logging.INFO)
     own.set("lvl.same", "INFO")
@@ -65,7 +65,7 @@ def test_what_changed_is_known_and_what_did_not_change_is_not(own: Levels) -> No
     assert own.find("Root") == own.all()["root"]
 
 
-def test_levels_of_the_host_are_taken_over_and_handed_on(own: Levels) -> None:
+def test_adopted_levels_are_passed_on_once(own: Levels) -> None:
     """Once: what is known already is told to nobody, or two that tell each other would never end."""
     child = Child()
     own.tell(child)

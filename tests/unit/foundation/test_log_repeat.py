@@ -31,7 +31,7 @@ def log() -> Log:
     return Log()
 
 
-def test_the_same_is_told_some_times_a_minute_and_counted_then(log: Log) -> None:
+def test_repeated_line_is_limited_and_counted(log: Log) -> None:
     """A worker with a wrong broker said the same 2,282 times a minute."""
     told = [log.say("no %s", "broker") for _ in range(2_282)]
     assert told[: MOST - 1] == ["no broker"] * (MOST - 1)
@@ -42,7 +42,7 @@ def test_the_same_is_told_some_times_a_minute_and_counted_then(log: Log) -> None
     assert log.say("no broker") == "no broker"
 
 
-def test_what_differs_is_told(log: Log) -> None:
+def test_different_lines_are_logged(log: Log) -> None:
     """In its text, its logger, its level, or in whom it is about."""
     for _ in range(MOST):
         log.say("one 1")
@@ -52,7 +52,7 @@ def test_what_differs_is_told(log: Log) -> None:
         assert log.say("one 1") == "one 1"
 
 
-def test_client_of_kafka_says_the_same_with_other_numbers(log: Log) -> None:
+def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
     """How many milliseconds ago, and how often it has not said it."""
     told = [log.say(f"connect refused (after {each}ms)", logger="librdkafka.producer") for each in range(100)]
     assert [each for each in told if each is not None] == [
@@ -77,7 +77,7 @@ def test_note_stands_before_the_trace(log: Log) -> None:
     assert told[-1] == f"{first} ({MOST} times within 60 s, further ones are only counted)\n{trace}"
 
 
-def test_memory_of_what_was_said_is_bounded(log: Log) -> None:
+def test_number_of_remembered_lines_is_limited(log: Log) -> None:
     """A plugin may say something else every time."""
     for number in range(3 * _KEPT):
         assert log.say(f"{number}") == f"{number}"

@@ -134,12 +134,12 @@ def test_unreadable_file_is_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_says_what_the_file_is_written_in(encoding: str) -> None:
+def test_byte_order_mark_sets_the_encoding(encoding: str) -> None:
     """Editors write one unasked; it is no part of the first key."""
     assert parse("name=ü\nb=2\n".encode(encoding)) == {"name": "ü", "b": "2"}
 
 
-def test_a_file_that_is_not_what_its_mark_says_is_named() -> None:
+def test_file_that_contradicts_its_mark_is_an_error() -> None:
     """Rather than read as something else."""
     with pytest.raises(ConfigError, match=r"w\.properties has a byte order mark but is not utf-8: .* at byte 2"):
         parse(b"\xef\xbb\xbfa=\xff", "w.properties")

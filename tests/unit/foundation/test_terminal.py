@@ -47,7 +47,7 @@ def test_terminal_gets_colour_and_a_line_that_changes(monkeypatch: pytest.Monkey
     assert "\r\x1b[K\x1b[32m✓\x1b[0m Kafka" in stream.getvalue()
 
 
-def test_steps_are_shown_where_somebody_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_steps_are_shown_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A script that reads the output gets none of them."""
     monkeypatch.setenv("TERM", "xterm")
     screen, pipe = Screen(), Pipe()
@@ -90,7 +90,7 @@ def test_step_that_fails_says_so_and_raises() -> None:
         ("name \udcff", "name \\udcff"),
     ],
 )
-def test_what_could_steer_a_terminal_is_spelled_out(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     """Escapes, bells, changes of direction, and what cannot be written at all."""
     assert printable(text) == shown
 

@@ -60,7 +60,7 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_signal_ends_the_thread_wherever_it_finds_it(moment: str, tmp_path: Path) -> None:
+def test_signal_ends_the_thread_at_any_point(moment: str, tmp_path: Path) -> None:
     """With the code that it is to have, after an import, and without a word about what was dropped meanwhile."""
     ended = run(f"{MOMENTS[moment]}\nwhile True: time.sleep(0.01)\n", tmp_path)
     assert (ended.returncode, ended.stderr) == (7, "")
@@ -89,7 +89,7 @@ def test_a_temporary_directory_is_removed_as_a_whole(tmp_path: Path) -> None:
     assert not Path(ended.stdout.strip()).exists()
 
 
-def test_what_others_raise_in_vain_is_still_told(tmp_path: Path) -> None:
+def test_other_dropped_exceptions_are_still_reported(tmp_path: Path) -> None:
     """The interpreter says it, as it always does."""
     ended = run("Closing()\nBroken()\nwhile True: time.sleep(0.01)\n", tmp_path)
     assert ended.returncode == 7
@@ -111,13 +111,13 @@ while True: time.sleep(0.01)
 """
 
 
-def test_it_comes_also_where_something_else_is_just_being_told(tmp_path: Path) -> None:
+def test_signal_during_the_hook_still_ends_the_thread(tmp_path: Path) -> None:
     """What is raised there would be lost."""
     ended = run(SLOW, tmp_path)
     assert ended.returncode == 7
     assert ended.stderr.endswith("ValueError: of a plugin's\n")
 
 
-def test_what_is_still_to_come_can_be_cancelled(tmp_path: Path) -> None:
+def test_pending_exception_can_be_cancelled(tmp_path: Path) -> None:
     """A command that has ended by itself meanwhile is not interrupted behind its end."""
     assert run("Closing()\ncancel_unwinding()\ntime.sleep(0.1)\nraise SystemExit(3)\n", tmp_path).returncode == 3

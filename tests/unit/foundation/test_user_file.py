@@ -35,7 +35,7 @@ def test_relative_xdg_path_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert cache_directory() == tmp_path / ".cache" / "hearth"
 
 
-def test_nobody_else_may_write_in_what_is_made(tmp_path: Path) -> None:
+def test_created_directories_are_private(tmp_path: Path) -> None:
     """Also in the directories above it, whatever the umask; one that is there stays as it is."""
     tmp_path.chmod(0o777)
     before = os.umask(0)
@@ -74,7 +74,7 @@ def test_failure_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_full_disk_is_told_with_the_file_that_has_no_room(tmp_path: Path) -> None:
+def test_full_disk_error_names_the_target(tmp_path: Path) -> None:
     """The system names the file that was read, or none."""
     target = tmp_path / "file.txt"
 

@@ -44,7 +44,7 @@ def test_endpoints_of_a_master_are_read_from_its_url(master: str, endpoints: lis
     assert master_endpoints(master) == endpoints
 
 
-def test_address_is_the_one_from_which_the_master_is_spoken_to() -> None:
+def test_address_is_the_local_end_of_the_route_to_the_master() -> None:
     """Not that of the executor's own machine, which 127.0.0.1 would be."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.77", 7077))
@@ -54,20 +54,20 @@ def test_address_is_the_one_from_which_the_master_is_spoken_to() -> None:
     assert own_address("spark://127.0.0.1:7077", {}) == "127.0.0.1"
 
 
-def test_what_spark_is_told_of_its_address_comes_first() -> None:
+def test_sparks_environment_variables_set_the_address() -> None:
     """SPARK_LOCAL_HOSTNAME and SPARK_LOCAL_IP mean the same here as for Spark."""
     environment = {"SPARK_LOCAL_IP": "10.1.2.3"}
     assert own_address("spark://127.0.0.1:7077", environment) == "10.1.2.3"
     assert own_address("yarn", {**environment, "SPARK_LOCAL_HOSTNAME": "me.example"}) == "me.example"
 
 
-def test_machine_without_a_network_has_its_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_without_a_network_uses_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is nothing else to try."""
     monkeypatch.setattr(module, "_way_to", lambda endpoint: None)
     assert own_address("spark://one:7077", {}) == "127.0.0.1"
 
 
-def test_address_of_another_machine_is_told_and_not_listened_on() -> None:
+def test_foreign_address_listens_on_all_interfaces() -> None:
     """Behind a translated address the host listens on all it has."""
     assert listening_address("127.0.0.1") == "127.0.0.1"
     assert listening_address("192.0.2.77") == EVERY_ADDRESS
@@ -90,7 +90,7 @@ def test_host_and_driver_share_their_addresses(worker: dict[str, str], told: str
     assert (settings["spark.driver.host"], settings["spark.driver.bindAddress"]) == (told, listened)
 
 
-def test_ipv6_address_has_brackets_for_spark_alone() -> None:
+def test_ipv6_address_has_brackets_only_for_spark() -> None:
     """Sockets take it without."""
     assert own_address("spark://[::1]:7077", {}) == "[::1]"
     assert listening_address("[::1]") == "[::1]"
@@ -116,7 +116,7 @@ def test_master_that_does_not_answer_is_noticed_before_spark_gives_up(listener: 
     assert silence_of("yarn") is None
 
 
-def test_master_that_answers_is_found_among_the_places_of_a_url() -> None:
+def test_first_answering_master_of_a_url_is_found() -> None:
     """One of several masters may be away; a master of another kind speaks another language."""
     with socket.socket() as somebody, socket.socket() as nobody:
         somebody.bind(("127.0.0.1", 0))

@@ -75,14 +75,14 @@ def cluster() -> Cluster:
     return Cluster(Capacity(1, 2, 0.2, 0.8))
 
 
-def test_load_is_measured_by_a_task_that_answers(cluster: Cluster) -> None:
+def test_load_is_measured_by_the_first_task_that_answers(cluster: Cluster) -> None:
     """Four processors of which nearly all are used; the first task that is asked hangs."""
     cluster.running["0"], cluster.silent = ["a-0", "b-0"], {"a-0"}
     cluster.pass_time(SETTLING_SECONDS + 10, cpus=3.6)
     assert cluster.asked == [2]
 
 
-def test_tasks_are_shared_out_when_another_has_come(cluster: Cluster) -> None:
+def test_tasks_move_to_a_new_executor(cluster: Cluster) -> None:
     """Half of them move, once; what cannot move at once is tried again."""
     cluster.running["0"] = ["a-0", "b-0", "c-0", "d-0"]
     cluster.pass_time(SETTLING_SECONDS + 10, cpus=3.6)
@@ -98,7 +98,7 @@ def test_tasks_are_shared_out_when_another_has_come(cluster: Cluster) -> None:
     assert cluster.moved == ["c-0", "d-0"]
 
 
-def test_an_executor_is_given_back_and_its_tasks_drain(cluster: Cluster) -> None:
+def test_released_executor_drains_its_tasks(cluster: Cluster) -> None:
     """Until the last has, however often it has to be told; nothing is cut off, and a word is said in the end."""
     cluster.present["1"] = False
     cluster.scaler._scaling.wanted = 2
@@ -111,7 +111,7 @@ def test_an_executor_is_given_back_and_its_tasks_drain(cluster: Cluster) -> None
     assert cluster.moved == ["c-0"]
 
 
-def test_what_a_cluster_does_not_give_is_told_once(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_executors_cause_one_warning(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """After a minute, with the keys it may be about."""
     cluster.late = ["a-0"]
     with caplog.at_level(logging.WARNING):
@@ -123,14 +123,14 @@ def test_what_a_cluster_does_not_give_is_told_once(cluster: Cluster, caplog: pyt
     assert "spark.cores.max" in told[0]
 
 
-def test_who_runs_waits_for_no_slot(cluster: Cluster) -> None:
+def test_running_task_does_not_wait_for_a_slot(cluster: Cluster) -> None:
     """Whoever has not reported for a while may have begun, and be slow."""
     cluster.running["0"], cluster.late = ["a-0"], ["a-0"]
     cluster.pass_time(30)
     assert cluster.asked == []
 
 
-def test_a_look_that_fails_is_not_the_last(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_check_is_followed_by_the_next(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark may be starting anew."""
     looks: list[int] = []
 

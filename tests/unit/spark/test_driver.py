@@ -26,7 +26,7 @@ Driver stacktrace:
 """
 
 
-def test_a_failure_is_told_without_the_frames_of_the_jvm() -> None:
+def test_reason_omits_stack_frames_of_the_jvm() -> None:
     """What failed and why stays, py4j's own words and the stacks go."""
     assert reason_of(RuntimeError(FAILURE)) == (
         "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times\n"
@@ -35,24 +35,24 @@ def test_a_failure_is_told_without_the_frames_of_the_jvm() -> None:
     )
 
 
-def test_a_failure_without_words_is_told_by_its_type() -> None:
+def test_error_without_a_message_is_named_by_its_type() -> None:
     """An empty message would say nothing at all."""
     assert reason_of(KeyError()) == "KeyError"
 
 
-def test_long_words_are_cut() -> None:
+def test_long_reason_is_truncated() -> None:
     """A status is no log."""
     assert len(reason_of(RuntimeError("line\n" * 100)).splitlines()) == 12
 
 
 @pytest.mark.parametrize(("master", "local"), [("local[4]", True), ("spark://host:7077", False), ("yarn", False)])
-def test_a_local_master_is_known_by_its_name(master: str, local: bool) -> None:
+def test_local_master_is_recognized(master: str, local: bool) -> None:
     """Only there do tasks run on this machine for sure."""
     assert is_local(spark_settings({"spark.master": master})) is local
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_driver_whose_spark_has_stopped_by_itself_has_ended(is_stopped: bool) -> None:
+def test_driver_has_ended_when_spark_stopped_itself(is_stopped: bool) -> None:
     """Its JVM answers, and every task would fail for ever."""
     driver = Driver.__new__(Driver)
     driver.context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: is_stopped)))
@@ -66,7 +66,7 @@ def test_python_of_executors_is_the_hosts_unless_a_key_names_another() -> None:
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_a_driver_whose_jvm_does_not_come_up_wants_no_spare(monkeypatch: pytest.MonkeyPatch, is_stopped: bool) -> None:
+def test_failed_jvm_start_closes_the_spare(monkeypatch: pytest.MonkeyPatch, is_stopped: bool) -> None:
     """Nobody would have it, and the process of the host may go on for long."""
     closed: list[bool] = []
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYTHONPATH"):

@@ -30,7 +30,7 @@ def sent(environment: Environment, folder: Path) -> list[str]:
     return added
 
 
-def test_environment_is_started_where_spark_unpacked_it(
+def test_environment_runs_where_spark_unpacked_it(
     environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its command names the directories of the executor, with what they held on the host."""
@@ -50,7 +50,7 @@ def test_environment_on_a_shared_disk_is_used_in_place(environment: Environment)
     assert unpacked(environment) is environment
 
 
-def test_program_without_directories_does_not_travel(tmp_path: Path) -> None:
+def test_program_without_directories_is_not_sent(tmp_path: Path) -> None:
     """It is on every machine, or an error there."""
     environment = Environment("key", ("/usr/bin/stage",))
     assert sent(environment, tmp_path) == []

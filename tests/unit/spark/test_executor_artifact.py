@@ -17,7 +17,7 @@ from hearth.spark.spark_setting import spark_settings
         ("Job aborted due to stage failure: executor 3 exited", False),
     ],
 )
-def test_a_failure_of_the_executors_python_names_the_key(reason: str, is_explained: bool) -> None:
+def test_failure_of_the_executors_python_has_a_remedy(reason: str, is_explained: bool) -> None:
     """What it has to be, what it is, and where to say so."""
     said = ExecutorArtifacts(spark_settings({"spark.pyspark.python": "/opt/python"})).explained(reason)
     assert ("executors run /opt/python" in said and "spark.pyspark.python" in said) is is_explained

@@ -64,7 +64,7 @@ class Spark:
         return Listed([task] if executor is not None else [])
 
 
-def test_sparks_own_allocation_is_only_there_for_the_start() -> None:
+def test_dynamic_allocation_stops_after_the_start() -> None:
     """It goes by tasks that wait, and would take from what is asked for."""
     spark = Spark("0")
     ExecutorSet(spark)
@@ -77,7 +77,7 @@ def test_sparks_own_allocation_is_only_there_for_the_start() -> None:
     assert "spark.dynamicAllocation.enabled" not in local
 
 
-def test_a_run_prefers_the_executor_with_the_fewest(caplog: pytest.LogCaptureFixture) -> None:
+def test_run_prefers_the_executor_with_the_fewest_tasks(caplog: pytest.LogCaptureFixture) -> None:
     """What was submitted a moment ago counts; one that leaves, or is full, is not chosen."""
     spark = Spark("0", "1", "2")
     spark.leaving = {"2"}
@@ -89,7 +89,7 @@ def test_a_run_prefers_the_executor_with_the_fewest(caplog: pytest.LogCaptureFix
     assert executors.prefer("d-0") == "executor_m1_1"
 
 
-def test_executors_that_have_come_are_known_to_who_submits() -> None:
+def test_new_executors_are_preferred_within_a_second() -> None:
     """All tasks of a host that begins to lead are submitted within a second or two, while executors come."""
     spark, now = Spark(), [0.0]
     executors = ExecutorSet(spark, lambda: now[0])
@@ -100,7 +100,7 @@ def test_executors_that_have_come_are_known_to_who_submits() -> None:
     assert executors.prefer("c-2") == "executor_m0_0"
 
 
-def test_spark_is_asked_once_where_a_run_is() -> None:
+def test_executor_of_a_run_is_looked_up_once() -> None:
     """And again when its executor is gone: Spark itself runs the task elsewhere then."""
     spark = Spark("0", "1")
     executors = ExecutorSet(spark)
@@ -119,7 +119,7 @@ def test_spark_is_asked_once_where_a_run_is() -> None:
     assert (executors.tasks(), executors.is_running("c-0")) == ({}, False)
 
 
-def test_a_run_that_waits_is_nowhere() -> None:
+def test_waiting_run_has_no_executor() -> None:
     """It has no executor yet, whichever it prefers."""
     spark = Spark("0", slots=1)
     executors = ExecutorSet(spark)

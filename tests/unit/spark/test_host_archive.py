@@ -19,7 +19,7 @@ TRIED = (
 )
 
 
-def test_what_travels_is_what_runs_tasks() -> None:
+def test_archive_has_only_packages_that_tasks_need() -> None:
     """With its metadata, by which plugins are found; what Spark brings stays, and what is of use to hosts alone."""
     names = {name for each in host_archive._distributions() for _, name in host_archive._files(each)}
     assert {"hearth/runtime/task.py", "hearth_stage/__main__.py", "hearth_json/converter.py"} <= names
@@ -29,7 +29,7 @@ def test_what_travels_is_what_runs_tasks() -> None:
 
 
 @pytest.mark.long
-def test_a_python_without_packages_can_run_tasks_from_it(tmp_path: Path) -> None:
+def test_python_without_packages_runs_tasks_from_the_archive(tmp_path: Path) -> None:
     """Whatever is imported comes from there or from the Python itself; Spark brings its own part."""
     archive = write_host_archive(tmp_path / "host.zip")
     with ZipFile(archive) as file:
@@ -48,7 +48,7 @@ def test_a_python_without_packages_can_run_tasks_from_it(tmp_path: Path) -> None
     assert foreign == []
 
 
-def test_a_checkout_travels_as_its_packages(tmp_path: Path) -> None:
+def test_editable_install_is_archived_as_its_packages(tmp_path: Path) -> None:
     """An installation that only points to it has none; what lies beside the packages stays."""
     for name in (
         "one/__init__.py",

@@ -20,7 +20,7 @@ def jvm() -> Iterator[Any]:
         yield jvm
 
 
-def test_ends_are_told_in_whatever_order_they_come(jvm: Any) -> None:
+def test_completions_are_reported_in_any_order(jvm: Any) -> None:
     """Each to whom it belongs, with its result, or with what Java says of the failure."""
     jobs, told = Jobs(jvm), queue.SimpleQueue[Any]()
     futures = [jvm.java.util.concurrent.CompletableFuture() for _ in range(3)]
@@ -35,14 +35,14 @@ def test_ends_are_told_in_whatever_order_they_come(jvm: Any) -> None:
     assert told.get(timeout=TIMEOUT) == (1, None, None)
 
 
-def test_end_that_came_before_anybody_asked_is_told(jvm: Any) -> None:
+def test_job_that_completed_before_the_call_is_reported(jvm: Any) -> None:
     """A job may be over when its submission returns."""
     told = queue.SimpleQueue[Any]()
     Jobs(jvm).watch(jvm.java.util.concurrent.CompletableFuture.completedFuture("x"), lambda *end: told.put(end))
     assert told.get(timeout=TIMEOUT) == ("x", None)
 
 
-def test_jobs_of_a_jvm_that_is_gone_have_ended() -> None:
+def test_jobs_fail_when_the_jvm_exits() -> None:
     """All of them, those that are submitted now as well."""
     told = queue.SimpleQueue[Any]()
     with java() as jvm:

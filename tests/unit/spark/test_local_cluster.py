@@ -15,14 +15,14 @@ def cluster(folder: Path, *through: str) -> LocalCluster:
     return LocalCluster(folder, workers=2, through=through, properties=secret, find_port=lambda: 7177)
 
 
-def test_hosts_are_told_where_it_is(tmp_path: Path) -> None:
+def test_settings_name_the_master_without_its_secret(tmp_path: Path) -> None:
     """And have a secret of their own."""
     settings = cluster(tmp_path).settings()
     assert settings["spark.master"] == "spark://127.0.0.1:7177"
     assert "geheim" not in str(settings)
 
 
-def test_a_master_that_does_not_start_is_told_with_its_log(tmp_path: Path) -> None:
+def test_failed_master_is_an_error_with_its_log(tmp_path: Path) -> None:
     """The secret is in a file that its user alone may read, and on no command line."""
     failing = cluster(tmp_path / "spark", "sh", "-c", 'echo "$@"; exit 1', "sh")
     with pytest.raises(ClusterFailed, match="the Spark master did not start") as caught:

@@ -52,7 +52,7 @@ FIRST, SECOND = ("one", 11), ("two", 12)
     ],
     ids=["counted late", "all answer", "one was not ready", "who is new answers", "gone again", "never answers"],
 )
-def test_executors_are_asked_until_each_has_answered(
+def test_prewarm_repeats_until_each_executor_has_answered(
     monkeypatch: pytest.MonkeyPatch, looks: list[set[str]], answers: list[set[tuple[str, int]]], asked: list[int]
 ) -> None:
     """And not for ever: where all slots are taken Python is there."""

@@ -32,13 +32,13 @@ def settled(capacity: Capacity, *cpu: float | None, tasks: int = 1, slots: int =
     return scaling, SETTLING_SECONDS
 
 
-def test_it_begins_with_the_least() -> None:
+def test_scaling_starts_with_the_minimum() -> None:
     """And stays there as long as nobody is there to be measured."""
     scaling = Scaling(BETWEEN)
     assert scaling.decide(0.0, [], 3).wanted == 1
 
 
-def test_another_comes_at_once_when_all_have_much_to_do() -> None:
+def test_high_load_scales_out_at_once() -> None:
     """By the first look at a load that is too high; as many as bring it below the mark."""
     scaling, now = settled(BETWEEN, 0.9)
     assert scaling.decide(now, executors(0.9), 0).wanted == 2
@@ -46,27 +46,27 @@ def test_another_comes_at_once_when_all_have_much_to_do() -> None:
     assert scaling.decide(now, executors(1.0, 1.0, 0.9), 0).wanted == 4
 
 
-def test_mean_decides_and_no_single_one() -> None:
+def test_mean_load_decides() -> None:
     """One that is busy beside one that is not has what it needs when tasks are shared out."""
     scaling, now = settled(BETWEEN, 1.0, 0.4)
     assert scaling.decide(now, executors(1.0, 0.4), 0).wanted == 2
 
 
-def test_tasks_that_wait_for_a_slot_need_no_load() -> None:
+def test_waiting_tasks_scale_out_without_load() -> None:
     """They use no CPU as long as they wait."""
     scaling, _ = settled(BETWEEN, 0.0, slots=2)
     decision = scaling.decide(1.0, executors(0.0, slots=2, tasks=2), 5)
     assert (decision.wanted, "5 tasks wait" in decision.reason) == (4, True)
 
 
-def test_nothing_more_is_asked_for_while_some_are_to_come() -> None:
+def test_no_more_are_requested_while_some_are_missing() -> None:
     """A cluster may take a minute to give what it has been asked for, or not have it."""
     scaling, now = settled(BETWEEN, 0.9)
     assert scaling.decide(now, executors(0.9), 0).wanted == 2
     assert scaling.decide(now + 500, executors(0.9), 9).wanted == 2
 
 
-def test_load_of_tasks_that_have_just_moved_says_nothing() -> None:
+def test_load_is_ignored_after_tasks_moved() -> None:
     """Starting takes CPU, and those that have come have not been measured."""
     scaling, now = settled(BETWEEN, 0.9)
     scaling.decide(now, executors(0.9), 0)
@@ -74,7 +74,7 @@ def test_load_of_tasks_that_have_just_moved_says_nothing() -> None:
     assert scaling.decide(now + 5 + SETTLING_SECONDS, executors(1.0, 1.0), 0).wanted == 3
 
 
-def test_one_goes_when_little_was_done_for_a_while() -> None:
+def test_low_load_releases_one_after_a_while() -> None:
     """The one whose tasks are fewest; a moment of work in between begins the while anew."""
     scaling, now = settled(BETWEEN, 0.1, 0.1)
     loads = [ExecutorLoad("a", 8, ("x", "y"), 0.1), ExecutorLoad("b", 8, ("z",), 0.1)]
@@ -95,14 +95,14 @@ def test_one_goes_when_little_was_done_for_a_while() -> None:
     [((0.15, 0.15), 2, 3), ((0.1, None), 1, 8)],
     ids=["no slots elsewhere", "not known"],
 )
-def test_one_does_not_go_that_cannot(cpu: tuple[float | None, ...], tasks: int, slots: int) -> None:
+def test_executor_whose_tasks_cannot_move_is_kept(cpu: tuple[float | None, ...], tasks: int, slots: int) -> None:
     """Its tasks would have nowhere to go, or nobody knows what it does."""
     scaling, now = settled(BETWEEN, *cpu, tasks=tasks, slots=slots)
     for second in range(0, 1000, 5):
         assert scaling.decide(now + second, executors(*cpu, tasks=tasks, slots=slots), 0).leaving is None
 
 
-def test_one_does_not_go_where_the_rest_would_need_it_again() -> None:
+def test_executor_is_kept_if_the_rest_would_be_overloaded() -> None:
     """With marks close to each other it would come and go for ever."""
     close = Capacity(1, 4, 0.5, 0.6)
     scaling, now = settled(close, 0.45, 0.45)
@@ -110,7 +110,7 @@ def test_one_does_not_go_where_the_rest_would_need_it_again() -> None:
         assert scaling.decide(now + second, executors(0.45, 0.45), 0).leaving is None
 
 
-def test_what_has_not_come_is_given_up_when_nobody_needs_it() -> None:
+def test_request_for_missing_executors_is_cancelled_at_low_load() -> None:
     """Nothing has to drain for that."""
     scaling, now = settled(BETWEEN, 0.9)
     assert scaling.decide(now, executors(0.9), 0).wanted == 2
@@ -119,14 +119,14 @@ def test_what_has_not_come_is_given_up_when_nobody_needs_it() -> None:
     assert not [each for each in decisions if each.leaving]
 
 
-def test_more_than_there_may_be_go_whatever_they_do() -> None:
+def test_surplus_executors_are_released_at_any_load() -> None:
     """A cluster that was slow to hear may have given more."""
     scaling, now = settled(Capacity(2, 2, 0.2, 0.8), 0.9, 0.9, 0.9)
     decision = scaling.decide(now, executors(0.9, 0.9, 0.9), 0)
     assert (decision.wanted, decision.leaving) == (2, "0")
 
 
-def test_a_fixed_count_is_not_changed_by_load() -> None:
+def test_fixed_count_ignores_load() -> None:
     """Neither out nor in."""
     for cpu in (1.0, 0.0):
         scaling, now = settled(Capacity(2, 2, 0.2, 0.8), cpu, cpu)
@@ -135,7 +135,7 @@ def test_a_fixed_count_is_not_changed_by_load() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6))
-def test_tasks_are_shared_out_as_far_as_there_is_room(shape: list[tuple[int, int]]) -> None:
+def test_tasks_are_levelled_within_free_slots(shape: list[tuple[int, int]]) -> None:
     """None has two more than one that has room; each moves once, and nobody gets more than it has slots for."""
     loads = [
         ExecutorLoad(str(number), max(slots, tasks), tuple(f"{number}-{task}" for task in range(tasks)))

@@ -25,7 +25,7 @@ class Entries:
         return SimpleNamespace(keySet=lambda: self.known)
 
 
-def test_only_a_slip_is_told() -> None:
+def test_only_misspelled_names_are_reported() -> None:
     """And nothing is listed where every name is known."""
     entries = Entries()
     config = SimpleNamespace(**{"ConfigEntry$": SimpleNamespace(**{"MODULE$": entries})})

@@ -57,7 +57,7 @@ class Stand:
         return list(self.said)
 
 
-def test_job_that_runs_is_not_told_of() -> None:
+def test_running_job_causes_no_warning() -> None:
     """Nor looked at again."""
     stand = Stand(CLUSTER)
     stand.watch.submitted("c-0")
@@ -67,7 +67,7 @@ def test_job_that_runs_is_not_told_of() -> None:
     assert stand.look(60) == []
 
 
-def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
+def test_job_without_a_slot_causes_one_warning_with_the_keys() -> None:
     """It waits as long as it must, and the log does not fill."""
     stand = Stand(CLUSTER)
     stand.watch.submitted("c-0")
@@ -90,7 +90,7 @@ def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
         (2, 2, "raise capacity.worker.count=2 or spark.executor.cores"),
     ],
 )
-def test_what_is_said_names_the_keys_that_decide(least: int, most: int, remedy: str) -> None:
+def test_warning_names_the_keys_to_change(least: int, most: int, remedy: str) -> None:
     """Where others say how many executors there are, those of Spark do not help."""
     stand = Stand(CLUSTER, 2, Capacity(least, most, 0.2, 0.8))
     stand.watch.submitted("c-0")
@@ -98,7 +98,7 @@ def test_what_is_said_names_the_keys_that_decide(least: int, most: int, remedy: 
     assert said.endswith(f"one for each task; {remedy}")
 
 
-def test_cluster_without_an_executor_is_told_of() -> None:
+def test_cluster_without_an_executor_causes_a_warning() -> None:
     """Its workers are full, or too small for what is asked."""
     stand = Stand(CLUSTER, executors=0)
     stand.watch.submitted("c-0")
@@ -108,7 +108,7 @@ def test_cluster_without_an_executor_is_told_of() -> None:
     assert "spark.driver.host=10.0.0.1" in said
 
 
-def test_local_master_that_is_full_is_told_of() -> None:
+def test_full_local_master_causes_a_warning() -> None:
     """There the number of slots is part of its name."""
     stand = Stand({"spark.master": "local[1]"})
     stand.watch.submitted("c-1")

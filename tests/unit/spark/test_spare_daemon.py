@@ -59,7 +59,7 @@ def parent(pid: int) -> int:
         return 0
 
 
-def test_a_spare_is_sparks_daemon_once_spark_starts_one() -> None:
+def test_spare_takes_over_from_sparks_daemon() -> None:
     """Its workers have what Spark said to the other, which waits for the end of the spare and needs no memory."""
     with closing(SpareDaemon(sys.executable, variables())) as spare, daemon(**spare.variables) as (started, port):
         pid, said = worker(port)
@@ -73,7 +73,7 @@ def test_a_spare_is_sparks_daemon_once_spark_starts_one() -> None:
     assert eventually(lambda: not parent(forked_from), TIMEOUT)
 
 
-def test_sparks_own_daemon_goes_on_where_there_is_no_spare_any_more() -> None:
+def test_sparks_own_daemon_serves_without_a_spare() -> None:
     """It has ended since the JVM was told of it, or another has taken it."""
     spare = SpareDaemon(sys.executable, variables())
     spare.close()
@@ -97,8 +97,6 @@ def test_sparks_own_daemon_goes_on_where_there_is_no_spare_any_more() -> None:
         ({"spark.python.use.daemon": "false"}, None, False),
     ],
 )
-def test_a_spare_is_for_the_one_executor_of_this_machine(
-    settings: dict[str, str], home: str | None, wanted: bool
-) -> None:
+def test_spare_is_used_only_with_a_local_master(settings: dict[str, str], home: str | None, wanted: bool) -> None:
     """Elsewhere, and in another pyspark, Spark starts what a spare here knows nothing of."""
     assert is_wanted({**OURS, **settings}, home, HOME) is wanted

@@ -39,9 +39,7 @@ def application(worker: dict[str, str]) -> SparkApplication:
 
 
 @pytest.mark.parametrize("is_stopping", [False, True])
-def test_spark_that_has_ended_is_replaced_unless_its_host_leads_no_more(
-    monkeypatch: pytest.MonkeyPatch, is_stopping: bool
-) -> None:
+def test_ended_spark_is_replaced_only_while_its_host_leads(monkeypatch: pytest.MonkeyPatch, is_stopping: bool) -> None:
     """Tasks still drain then; another Spark would take the room that the next leader needs."""
     standby = Standby(monkeypatch)
     spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
@@ -113,9 +111,7 @@ class Launching:
 
 
 @pytest.mark.parametrize(("most", "asked"), [(1, 2), (2, 4), (5, 6), (math.inf, 2 * spark_application.PAGE_LOOKS)])
-def test_sparks_page_waits_until_tasks_have_been_launched(
-    monkeypatch: pytest.MonkeyPatch, most: float, asked: int
-) -> None:
+def test_ui_opens_after_tasks_were_launched(monkeypatch: pytest.MonkeyPatch, most: float, asked: int) -> None:
     """It costs as much as a dozen of them; where there are always more to launch it comes all the same."""
     jobs, opened = Launching(most), list[int]()
 
@@ -134,7 +130,7 @@ def test_sparks_page_waits_until_tasks_have_been_launched(
     assert len(standby.drivers) == 1
 
 
-def test_a_start_waits_elsewhere_for_the_jvm_that_is_being_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_waits_on_another_thread_for_the_prepared_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host goes on meanwhile, and has no second one."""
     standby, goes_on = Standby(monkeypatch), threading.Event()
     prepare = Standby.Driver.prepare
@@ -151,9 +147,7 @@ def test_a_start_waits_elsewhere_for_the_jvm_that_is_being_prepared(monkeypatch:
 
 
 @pytest.mark.parametrize("dies", [False, True])
-def test_a_host_begins_with_the_jvm_that_it_has_and_may_begin_again(
-    monkeypatch: pytest.MonkeyPatch, dies: bool
-) -> None:
+def test_start_uses_the_prepared_jvm_and_may_follow_a_stop(monkeypatch: pytest.MonkeyPatch, dies: bool) -> None:
     """A host that leads a second time has a Spark of its own again; a JVM that has died meanwhile is of no use."""
     standby = Standby(monkeypatch)
     spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
@@ -190,7 +184,7 @@ class Executors:
         """Do nothing: no master was away."""
 
 
-def test_a_spark_that_stands_by_lacks_nothing_but_executors(
+def test_standby_application_only_lacks_executors(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It asks for these when it starts, and with the application that it has; who has started stands by no more."""
@@ -225,6 +219,6 @@ def test_a_spark_that_stands_by_lacks_nothing_but_executors(
         {"spark.master": "spark://m:7077", "spark.dynamicAllocation.enabled": "true"},
     ],
 )
-def test_nobody_stands_by_whose_spark_would_take_something(worker: dict[str, str]) -> None:
+def test_no_standby_if_the_application_would_take_resources(worker: dict[str, str]) -> None:
     """A local one is there anyway; elsewhere Spark may have executors, or more, by its own settings."""
     assert not application({**worker, "spark.driver.host": "127.0.0.1"}).can_stand_by

@@ -95,7 +95,7 @@ def launched(launcher: SparkLauncher, spark: Spark, task: int = 0, plan: TaskPla
     return launch
 
 
-def test_a_run_that_has_begun_waits_for_no_slot(
+def test_started_run_does_not_wait_for_a_slot(
     launcher: SparkLauncher, spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark is asked of those that have said nothing, and of no other."""
@@ -116,7 +116,7 @@ def test_a_run_that_has_begun_waits_for_no_slot(
     assert asked == ["c-1"]
 
 
-def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: Spark) -> None:
+def test_launches_do_not_wait_for_each_other(launcher: SparkLauncher, spark: Spark) -> None:
     """However many run: each is submitted, and what its job ends with is told."""
     spark.is_started.set()
     for task in range(LAUNCHERS + 2):
@@ -130,7 +130,7 @@ def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: 
     assert told == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
 
 
-def test_launch_that_is_called_off_in_time_is_never_submitted(launcher: SparkLauncher, spark: Spark) -> None:
+def test_launch_cancelled_in_time_is_not_submitted(launcher: SparkLauncher, spark: Spark) -> None:
     """Spark is still starting; whoever launched the task hears that nothing runs."""
     for task in range(LAUNCHERS + 1):
         launched(launcher, spark, task)
@@ -142,7 +142,7 @@ def test_launch_that_is_called_off_in_time_is_never_submitted(launcher: SparkLau
     assert spark.submitted.empty()
 
 
-def test_what_executors_lack_is_sent_before_the_next_launch(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_sent_before_the_next_launch(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for each Spark, and not where all they lack is another Python."""
     sent: list[Any] = []
     monkeypatch.setattr(executor_artifact, "ship_host", sent.append)
@@ -184,9 +184,7 @@ SECRETS = {
 }
 
 
-def test_what_spark_carries_holds_no_setting_and_no_secret(
-    launcher: SparkLauncher, spark: Spark, tmp_path: Path
-) -> None:
+def test_spark_job_contains_no_setting_and_no_secret(launcher: SparkLauncher, spark: Spark, tmp_path: Path) -> None:
     """It is how a task finds and enters its host; everything else that host tells it itself."""
     known = directory(tmp_path)
     worker = WorkerConfig({**WORKER, **SECRETS["worker"]})

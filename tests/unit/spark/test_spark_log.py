@@ -28,7 +28,7 @@ def said() -> None:
         read_log(process).join(TIMEOUT)
 
 
-def test_lines_of_the_jvm_are_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_of_the_jvm_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Errors only, until somebody wants more of them; what has no logger is a line like that of any process."""
     said()
     assert [(each.levelname, each.name, each.getMessage()) for each in caplog.records] == [
@@ -40,7 +40,7 @@ def test_lines_of_the_jvm_are_lines_of_the_log(caplog: pytest.LogCaptureFixture)
     assert caplog.messages[2:] == ["hidden", "what\nwhere", "raw"]
 
 
-def test_levels_of_javas_loggers_reach_the_jvm() -> None:
+def test_levels_of_java_loggers_are_set_in_the_jvm() -> None:
     """Not those of ours, nor that of all loggers: Spark's debug log is not what somebody means with that."""
     done = threading.Event()
     told: list[Any] = []

@@ -16,7 +16,7 @@ from hearth_api import ConfigError
         ({"spark.cores.max": 2}, "'spark.cores.max' is 2, expected a string", "write '2'"),
     ],
 )
-def test_a_setting_that_spark_would_not_understand_is_named(
+def test_invalid_setting_is_an_error(
     settings: dict[str, str], fact: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the remedy, and Spark is not started."""

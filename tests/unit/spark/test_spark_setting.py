@@ -20,14 +20,14 @@ def test_any_spark_key_of_the_worker_reaches_spark() -> None:
     assert link_host(spark_settings({"spark.driver.host": "10.0.0.1"})) == "10.0.0.1"
 
 
-def test_a_local_driver_asks_for_a_secret() -> None:
+def test_local_driver_requires_a_secret() -> None:
     """Its ports are on the loopback, where every user of the machine is."""
     settings = spark_settings({})
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     assert spark_settings({"spark.authenticate": "false"})["spark.authenticate"] == "false"
 
 
-def test_who_encrypts_does_not_fall_back_to_speaking_in_clear_unless_told_so() -> None:
+def test_encryption_disables_the_fallback_to_clear_text() -> None:
     """Whoever can change the first message on its way could bring both sides to it."""
     cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
     encrypted = {**cluster, "spark.network.crypto.enabled": "true"}
@@ -37,7 +37,7 @@ def test_who_encrypts_does_not_fall_back_to_speaking_in_clear_unless_told_so() -
     assert key not in spark_settings(cluster)
 
 
-def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
+def test_ui_is_off_on_a_cluster_by_default() -> None:
     """It listens on every address and knows no user."""
     cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
     assert spark_settings(cluster)["spark.ui.enabled"] == "false"
@@ -46,7 +46,7 @@ def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
     assert spark_settings({})["spark.ui.killEnabled"] == "false"
 
 
-def test_executors_of_a_cluster_compile_little_unless_they_are_told_otherwise() -> None:
+def test_cluster_executors_use_c1_by_default() -> None:
     """They only carry Python. What a worker file, or Spark's own, says of their JVM goes before it."""
     key, cluster = "spark.executor.defaultJavaOptions", {"spark.master": "spark://m:7077", "spark.driver.host": "h"}
     assert "-XX:TieredStopAtLevel=1" in spark_settings(cluster)[key]
@@ -55,7 +55,7 @@ def test_executors_of_a_cluster_compile_little_unless_they_are_told_otherwise() 
     assert key not in spark_settings({})
 
 
-def test_executors_of_this_machine_find_the_classes_of_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_executors_use_the_drivers_class_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Elsewhere there is no such file, and a JVM that is told of one finds not even Java's own then."""
     archive = SimpleNamespace(options=lambda: ("-XX:SharedArchiveFile=/a.jsa",))
     monkeypatch.setattr(spark_setting, "driver_archive", lambda: archive)
@@ -78,13 +78,13 @@ def test_executors_of_this_machine_find_the_classes_of_a_driver(monkeypatch: pyt
         ({"spark.master": "local[2]"}, False),
     ],
 )
-def test_tokens_that_travel_in_clear_are_told_of(keys: dict[str, str], is_exposed: bool) -> None:
+def test_unencrypted_tokens_cause_a_warning(keys: dict[str, str], is_exposed: bool) -> None:
     """Who has one is told the passwords of its connector."""
     said = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
     assert (said is not None) is is_exposed
     assert said is None or ("spark.authenticate=true" in said and "spark.network.crypto.enabled=true" in said)
 
 
-def test_spark_notes_at_once_that_a_task_runs() -> None:
+def test_spark_records_a_running_task_at_once() -> None:
     """It is asked for that when nothing has been heard of a task for a while."""
     assert spark_settings({})["spark.ui.liveUpdate.period"] == "0s"

@@ -56,20 +56,20 @@ def knows(*others: Term | None, own: bool = True, workers: bool = True) -> Maste
     return MasterState({**found, **({"own": OWN} if own else {})}, workers)
 
 
-def test_earlier_terms_of_the_same_hosts_are_ended_and_nothing_else() -> None:
+def test_only_applications_of_earlier_terms_are_ended() -> None:
     """Neither those of others who share the cluster, nor of who leads after this one that does not know it yet."""
     others = (Term("kafka/group", 6), Term("kafka/group", 7), Term("kafka/group", 8), Term("kafka/other", 1), None)
     assert Application(knows(*others)).seen() == ["other-0"]
 
 
-def test_a_master_that_comes_back_and_remembers_is_no_news() -> None:
+def test_recovered_master_that_knows_the_application_is_ignored() -> None:
     """Spark's driver has heard of it then."""
     assert Application(knows(), None, None, knows(workers=False), knows()).seen() == []
     assert Application(None, knows(), None).met() == 0
     assert Application(knows(), None, None, knows(workers=False), None).met() == 1
 
 
-def test_spark_begins_anew_when_workers_are_back_at_a_master_that_forgot() -> None:
+def test_forgotten_application_restarts_when_workers_return() -> None:
     """Not before: until then all that runs goes on, and time enough to make a JVM ready, once."""
     forgot = knows(own=False, workers=False)
     assert Application(knows(), None, forgot, forgot).seen() == ["away"]
@@ -77,7 +77,7 @@ def test_spark_begins_anew_when_workers_are_back_at_a_master_that_forgot() -> No
     assert Application(None, knows(own=False), None).seen() == ["forgotten"]
 
 
-def test_an_application_says_in_which_term_it_was_begun() -> None:
+def test_application_carries_its_term() -> None:
     """To the master, by what its executors are told."""
     assert OWN.settings() == {
         "spark.executorEnv.HEARTH_CLUSTER": "kafka/group",

@@ -13,7 +13,7 @@ MISMATCH = "javax.security.sasl.SaslException: DIGEST-MD5: digest response forma
 
 
 @pytest.mark.parametrize("refusal", [DEMAND, STRICT_DEMAND])
-def test_host_without_a_secret_is_told_of_a_cluster_that_asks_for_one(refusal: str) -> None:
+def test_missing_secret_is_an_error(refusal: str) -> None:
     """All three keys are named."""
     said = _without_secret(refusal)
     assert said is not None
@@ -23,7 +23,7 @@ def test_host_without_a_secret_is_told_of_a_cluster_that_asks_for_one(refusal: s
 
 
 @pytest.mark.parametrize("refusal", [None, CONFUSION])
-def test_open_cluster_is_no_reason_to_complain_of(refusal: str | None) -> None:
+def test_open_cluster_is_accepted(refusal: str | None) -> None:
     """It understands nothing of what a stranger says, and takes everybody who speaks its language."""
     assert _without_secret(refusal) is None
 
@@ -40,9 +40,7 @@ def test_open_cluster_is_no_reason_to_complain_of(refusal: str | None) -> None:
         ("java.io.IOException: Connection reset", True, "has another secret"),
     ],
 )
-def test_refusal_of_a_host_with_a_secret_is_told_by_what_differs(
-    refusal: str | None, encrypts: bool, said: str | None
-) -> None:
+def test_refusal_of_a_secret_names_the_difference(refusal: str | None, encrypts: bool, said: str | None) -> None:
     """It may be the secret, or that the other side has none, or that it does not encrypt."""
     found = _with_secret(refusal, {ENCRYPT: str(encrypts).lower()})
     assert (found is None) if said is None else (found is not None and said in found)

@@ -27,13 +27,13 @@ def _path(site_packages: Path, *rest: Path) -> list[str]:
     return [*(str(each) for each in (zips / "pyspark.zip", zips / "py4j-0.10.9.9-src.zip", Path("own"), *rest))]
 
 
-def test_zips_are_left_out_where_the_same_pyspark_is_installed(site_packages: Path) -> None:
+def test_zips_are_removed_if_the_same_pyspark_is_installed(site_packages: Path) -> None:
     """Everything else keeps its place."""
     found = without_zips(_path(site_packages, site_packages), str(site_packages / "pyspark"))
     assert found == ["own", str(site_packages)]
 
 
-def test_zips_stay_where_nothing_can_take_their_place(site_packages: Path, tmp_path: Path) -> None:
+def test_zips_stay_if_another_pyspark_is_installed(site_packages: Path, tmp_path: Path) -> None:
     """A Spark of its own, apart from this environment, brings its pyspark in the zip alone."""
     path = _path(site_packages, site_packages)
     assert without_zips(path, None) == path
@@ -45,7 +45,7 @@ def test_zips_stay_where_nothing_can_take_their_place(site_packages: Path, tmp_p
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
-def test_the_daemon_has_one_thread_when_it_forks() -> None:
+def test_daemon_has_one_thread_when_it_forks() -> None:
     """A lock that another held would be held in every worker for ever; numpy and Arrow come with threads otherwise."""
     home = Path(pyspark.__file__).parent
     zips = [str(each) for each in (home / "python" / "lib").glob("*.zip")]

@@ -65,7 +65,7 @@ def ends(pid: int) -> bool:
     return eventually(lambda: not Path(f"/proc/{pid}").exists(), WAIT)
 
 
-def test_a_worker_is_told_of_before_it_has_said_anything_and_works_once_it_has_seen_the_secret() -> None:
+def test_worker_is_announced_before_it_checks_the_secret() -> None:
     """What follows the secret at once is the worker's to read."""
     with daemon() as (_, said), connected(said) as connection:
         pid = number(connection)
@@ -77,7 +77,7 @@ def test_a_worker_is_told_of_before_it_has_said_anything_and_works_once_it_has_s
 
 
 @pytest.mark.parametrize("secret", ["what Spark shows its workerz", "", "w"])
-def test_who_does_not_know_the_secret_is_given_no_worker(secret: str) -> None:
+def test_peer_without_the_secret_gets_no_worker(secret: str) -> None:
     """He has heard a number and two letters."""
     with daemon() as (_, said), connected(said) as stranger:
         pid = number(stranger)
@@ -89,7 +89,7 @@ def test_who_does_not_know_the_secret_is_given_no_worker(secret: str) -> None:
             assert number(connection) not in (0, pid)
 
 
-def test_a_worker_that_spark_names_is_killed_and_others_go_on() -> None:
+def test_only_the_named_worker_is_killed() -> None:
     """A number of nobody is passed over."""
     with daemon() as (started, said), connected(said) as first, connected(said) as second:
         pids = number(first), number(second)
@@ -104,7 +104,7 @@ def test_a_worker_that_spark_names_is_killed_and_others_go_on() -> None:
         assert second.recv(100).startswith(str(pids[1]).encode())
 
 
-def test_the_end_of_spark_is_that_of_all_workers() -> None:
+def test_workers_end_with_spark() -> None:
     """Whatever they do: those that wait for the secret as well."""
     with daemon() as (started, said), connected(said) as first, connected(said) as second:
         pids = number(first), number(second)
@@ -113,7 +113,7 @@ def test_the_end_of_spark_is_that_of_all_workers() -> None:
     assert all(map(ends, pids))
 
 
-def test_a_machine_without_a_process_left_is_told_as_a_number_below_zero() -> None:
+def test_failed_fork_is_reported_as_a_negative_number() -> None:
     """By which Spark fails the one task; the next may be more lucky."""
     lacking = """
 import errno
@@ -133,7 +133,7 @@ os.fork = none
             assert number(connection) > 0
 
 
-def test_spark_may_connect_by_a_file_and_shows_no_secret_then() -> None:
+def test_unix_socket_needs_no_secret() -> None:
     """The rights to the file say who may; it goes with the daemon."""
     with TemporaryDirectory() as folder:  # of a short name: that of a socket has a limit
         own = {"PYTHON_UNIX_DOMAIN_ENABLED": "true", "PYTHON_WORKER_FACTORY_SOCK_DIR": folder}
