@@ -29,9 +29,9 @@ from hearth.datasource.spool_control import (
     Control,
     SilenceTimer,
     TaskReport,
-    heard,
-    said_name,
-    written,
+    message_bytes,
+    read_message,
+    report_name,
 )
 from hearth.datasource.spool_location import spool_store
 from hearth.datasource.spooling_task import SpoolAccess, SpoolingTask
@@ -94,7 +94,7 @@ class ExecutorTask:
         pulse, looks = SilenceTimer(), 0
         while not self._over.is_set():
             try:
-                control = heard(self._store, self._launch.control, Control)
+                control = read_message(self._store, self._launch.control, Control)
                 if looks % BEAT_LOOKS == 0:
                     self._report(RUNS)
             except Exception as error:  # noqa: BLE001  (any error of a file system client may be temporary)
@@ -140,7 +140,7 @@ class ExecutorTask:
         self._beat += 1
         launch = self._launch
         report = TaskReport(self._beat, state, self._place, fact, trace)
-        self._store.put(said_name(launch.plan.task, launch.run), written(report))
+        self._store.put(report_name(launch.plan.task, launch.run), message_bytes(report))
 
 
 def main(executor: int) -> None:

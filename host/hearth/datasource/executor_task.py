@@ -32,9 +32,9 @@ from hearth.datasource.spool_control import (
     SilenceTimer,
     TaskReport,
     control_name,
-    heard,
-    said_name,
-    written,
+    message_bytes,
+    read_message,
+    report_name,
 )
 from hearth.datasource.task_launch import SpoolingLaunch
 from hearth.discovery import PluginType
@@ -165,7 +165,9 @@ class ExecutorTasks:
 
     def _look(self, *, is_beat: bool) -> None:
         begun = [task for task in self._tasks if task.launched_at is not None and task.state != ENDED]
-        reports = [heard(self._spool.store, said_name(task.plan.task, task.run), TaskReport) for task in begun]
+        reports = [
+            read_message(self._spool.store, report_name(task.plan.task, task.run), TaskReport) for task in begun
+        ]
         is_all = self._spool.look()  # after the reports: a task seals its last segment before it reports its end
         for task, report in zip(begun, reports):
             if is_all or report is None or report.state == RUNS:
@@ -208,4 +210,4 @@ class ExecutorTasks:
         self._sent = self._facts()
         tasks = {str(task.plan.task): [task.run, self._gone.get(task.plan.task, 0)] for task in self._tasks}
         control = Control(self._beat, is_over, self._spool.is_full, tasks)
-        self._spool.store.put(self._control, written(control))
+        self._spool.store.put(self._control, message_bytes(control))

@@ -59,17 +59,17 @@ def control_name(run: int) -> str:
     return f"{CONTROL}{run:06}.json"
 
 
-def said_name(task: int, run: int) -> str:
+def report_name(task: int, run: int) -> str:
     """Return the name of the report file of a task's run."""
     return f"{folder_of(task)}/said-{run:06}.json"
 
 
-def written(message: Control | TaskReport) -> bytes:
+def message_bytes(message: Control | TaskReport) -> bytes:
     """Serialize a message."""
     return orjson.dumps(asdict(message))
 
 
-def heard(store: SpoolStore, name: str, kind: type[T]) -> T | None:
+def read_message(store: SpoolStore, name: str, kind: type[T]) -> T | None:
     """Read a message; None if the file is missing or incomplete."""
     data = store.read(name)
     try:

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from hearth.datasource.spool import identity_of
-from hearth.datasource.spool_control import RUNS, TaskReport, said_name, written
+from hearth.datasource.spool_control import RUNS, TaskReport, message_bytes, report_name
 from hearth.datasource.spool_location import spool_store
 from hearth.spark.environment_archive import here
 from hearth.staging.plugin_plan import PluginPlan
@@ -66,7 +66,7 @@ def launch(task: SpoolingLaunch) -> None:
             hint="with hearth.tasks.on=executors use a directory that they share with the driver, or an address",
         )  # fmt: skip
     try:
-        store.create(said_name(task.plan.task, task.run), written(TaskReport(0, RUNS)))
+        store.create(report_name(task.plan.task, task.run), message_bytes(TaskReport(0, RUNS)))
     except FileExistsError:
         return
     environment = {name: value for name, value in os.environ.items() if name not in _OF_SPARK}

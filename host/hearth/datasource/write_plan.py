@@ -37,19 +37,19 @@ class WriteResult(WriterCommitMessage):  # type: ignore[misc]
 class WritePlan:
     """The plan of a write: each partition is written by one of the tasks of ``plans``.
 
-    ``prints`` are fingerprints of the plans. ``batch_id`` is ``None`` for a query, whose micro-batches have numbers
+    ``fingerprints`` identify the plans. ``batch_id`` is ``None`` for a query, whose micro-batches have numbers
     from Spark.
     """
 
     id: str
     plans: tuple[PluginPlan, ...]
-    prints: tuple[str, ...]
+    fingerprints: tuple[str, ...]
     schema: spark.StructType
     topic: str
     value: str
     batch_id: int | None
     dead_letters: str | None
-    forbearance: RetryBudget
+    retry_budget: RetryBudget
     keep_seconds: float
 
     def write(self, rows: Iterator[Any]) -> WriteResult:
@@ -81,9 +81,9 @@ class WritePlan:
         number = partition % len(self.plans)
         form = RowForm.of(self.schema, self.topic, self.value)
         seconds = self.keep_seconds if is_worker_kept() else 0.0
-        with _kept.using((query, number, self.prints[number]), lambda: self._begun(number), seconds) as task:
+        with _kept.using((query, number, self.fingerprints[number]), lambda: self._begun(number), seconds) as task:
             return task.write(chain([first], rows), form, partition, batch_id, letters)
 
     def _begun(self, number: int) -> WrittenTask:
         plan = here(self.plans[number])
-        return WrittenTask(plan, self.forbearance, has_letters=self.dead_letters is not None)
+        return WrittenTask(plan, self.retry_budget, has_letters=self.dead_letters is not None)

@@ -60,13 +60,13 @@ def plan_write(given: Mapping[str, str], schema: StructType, *, replaces: bool, 
     return WritePlan(
         id=str(uuid.uuid4()),
         plans=known.plans,
-        prints=tuple(map(_print, known.plans)),
+        fingerprints=tuple(map(_fingerprint, known.plans)),
         schema=schema,
         topic=topic,
         value=settings.value,
         batch_id=_batch_id(settings.batch_id) if is_batch else None,
         dead_letters=None if settings.dead_letters is None else absolute(settings.dead_letters),
-        forbearance=RetryBudget(settings.retry_ms / 1000, settings.flush_ms / 1000, keys),
+        retry_budget=RetryBudget(settings.retry_ms / 1000, settings.flush_ms / 1000, keys),
         keep_seconds=min(keep_seconds, BETWEEN_PARTITIONS) if is_batch else keep_seconds,
     )
 
@@ -88,6 +88,6 @@ def _batch_id(given: int | None) -> int:
     return given
 
 
-def _print(plan: PluginPlan) -> str:
+def _fingerprint(plan: PluginPlan) -> str:
     """Return the fingerprint of a plan, which reveals nothing of it."""
     return hashlib.sha256(orjson.dumps(codec_of(PluginPlan).write(plan))).hexdigest()

@@ -1,4 +1,4 @@
-"""A directory of data has one server at a time."""
+"""A data directory is used by one server at a time."""
 
 from __future__ import annotations
 

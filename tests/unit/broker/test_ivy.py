@@ -1,4 +1,4 @@
-"""Rules of downloading: what is said, and what Java is told about the network."""
+"""Downloads: messages, and Java's proxy options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that come as an archive: unpacked once, whole or not there."""
+"""Program archives are unpacked once, and are complete or absent."""
 
 from __future__ import annotations
 

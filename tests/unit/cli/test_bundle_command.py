@@ -1,4 +1,4 @@
-"""`hearth bundle` packs and verifies, and its exit code tells how it went."""
+"""`hearth bundle`: packing, verifying, and exit codes."""
 
 from __future__ import annotations
 

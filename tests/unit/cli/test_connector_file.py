@@ -1,4 +1,4 @@
-"""Connector files in the forms Kafka Connect takes."""
+"""Connector files in Kafka Connect's formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hearth distributed` with what it cannot work with: the key, the value and what to do, and no stack trace."""
+"""Errors of `hearth distributed`: they have key, value and remedy, and no stack trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hearth environments` shows what was built, and removes what nobody needs."""
+"""`hearth environments` lists environments and removes unused ones."""
 
 from __future__ import annotations
 

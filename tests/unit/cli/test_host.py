@@ -1,4 +1,4 @@
-"""The order in which a host starts, and what is left of one that does not."""
+"""The start order of a host, and the cleanup after a failed start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hearth bundle install` and its like tell what they did, or would do, and their exit codes how it went."""
+"""`hearth bundle install` and related commands: output, dry runs and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hearth limits` tells what can be kept here, to people and to programs."""
+"""`hearth limits` as a table and as JSON."""
 
 from __future__ import annotations
 

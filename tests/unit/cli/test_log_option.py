@@ -1,4 +1,4 @@
-"""What a host logs, as its command line and its file say."""
+"""Log levels and formats from the command line and a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error leaves the command line as a fact, a hint and an exit code."""
+"""The command line turns every error into a fact, a hint and an exit code."""
 
 from __future__ import annotations
 

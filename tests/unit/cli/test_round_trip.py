@@ -1,4 +1,4 @@
-"""A round trip counts its own lines only, and tells loss, repetition and disorder apart."""
+"""A round trip counts only its own lines, and distinguishes loss, repetition and disorder."""
 
 from __future__ import annotations
 

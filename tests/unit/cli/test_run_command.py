@@ -1,4 +1,4 @@
-"""A connector runs from its project's source, and again whenever that is changed."""
+"""`hearth run` restarts a connector when its project changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that end a command, in processes of their own."""
+"""Signals that end a command, tested in separate processes."""
 
 from __future__ import annotations
 

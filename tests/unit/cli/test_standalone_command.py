@@ -1,4 +1,4 @@
-"""`hearth standalone` with what it cannot work with: one message, no stack trace, the right exit code."""
+"""Errors of `hearth standalone`: one message, no stack trace, the right exit code."""
 
 from __future__ import annotations
 

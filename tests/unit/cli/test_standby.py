@@ -1,4 +1,4 @@
-"""When a host that does not lead has a Spark started that waits."""
+"""When a host that does not lead starts a standby Spark application."""
 
 from __future__ import annotations
 

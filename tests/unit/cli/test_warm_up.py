@@ -1,4 +1,4 @@
-"""A warm-up is a start that leaves an archive of classes behind: of each program there is one."""
+"""A warm-up creates one class archive for each program."""
 
 from __future__ import annotations
 

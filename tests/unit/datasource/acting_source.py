@@ -1,4 +1,4 @@
-"""A source of the tests, whose records and failures are told by its configuration, for reads without Spark."""
+"""A test source whose configuration sets its records and failures, for reads without Spark."""
 
 from __future__ import annotations
 

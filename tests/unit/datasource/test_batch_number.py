@@ -1,4 +1,4 @@
-"""Numbers of batch writes: each is taken once, and is higher than those before."""
+"""Numbers of batch writes are unique and increasing."""
 
 from __future__ import annotations
 

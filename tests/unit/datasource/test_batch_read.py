@@ -1,4 +1,4 @@
-"""A batch read as Spark drives it, without Spark: tasks are planned here, and copies run them."""
+"""A batch read without Spark: tasks are planned here, and copies of the reader run them."""
 
 from __future__ import annotations
 

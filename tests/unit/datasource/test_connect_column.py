@@ -1,4 +1,4 @@
-"""Columns of Spark as columns of Connect data."""
+"""Conversion of Spark's columns to Connect's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of a streaming read in processes of their own, launched as executors of Spark are asked to, without Spark."""
+"""Tasks of a streaming read in separate processes, launched as on executors but without Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyspark import SparkFiles
 
 from hearth.datasource import executor_task, planning
 from hearth.datasource.data_source_error import DataSourceFailed
-from hearth.datasource.spool_control import TaskReport, heard
+from hearth.datasource.spool_control import TaskReport, read_message
 from hearth.datasource.spool_directory import DirectoryStore
 from hearth.datasource.stream_read import HearthStreamReader
 from hearth.datasource.task_launch import PROGRAM, SpoolingLaunch
@@ -61,7 +61,7 @@ def processes(folder: Path) -> list[int]:
     """Return the processes that have said where they are, each of a run, in their order."""
     store = DirectoryStore(folder / "spool")
     names = sorted(path.name for path in (folder / "spool" / "task-0").glob("said-*"))
-    found = [heard(store, f"task-0/{name}", TaskReport) for name in names]
+    found = [read_message(store, f"task-0/{name}", TaskReport) for name in names]
     return [int(said.place.partition(":")[2]) for said in found if said is not None and said.place]
 
 

@@ -1,4 +1,4 @@
-"""Nulls where the schema of a DataFrame says that there are none, at any depth."""
+"""Nulls in NOT NULL columns of a DataFrame, at any depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a DataFrame's reader and writer are told."""
+"""Options of a DataFrame reader and writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of options in their own case."""
+"""Restoring the case of option names."""
 
 from __future__ import annotations
 

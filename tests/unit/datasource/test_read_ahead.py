@@ -1,4 +1,4 @@
-"""Taking ahead: in order, within bounds, and on one thread from beginning to end."""
+"""Reading ahead: in order, within limits, and on one thread."""
 
 from __future__ import annotations
 

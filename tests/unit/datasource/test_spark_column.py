@@ -1,4 +1,4 @@
-"""Columns for Spark: what a record holds is what a row holds, whatever its schema."""
+"""Conversion of record columns to Spark: rows have the values of records for any schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection to Spark's JVM, by which a task comes in two parts."""
+"""The connection to Spark's JVM, on which a task arrives in two parts."""
 
 from __future__ import annotations
 

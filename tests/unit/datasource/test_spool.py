@@ -1,4 +1,4 @@
-"""Spools: each row counts once, with its position, whenever a read ends and whoever still writes."""
+"""Spools: each row counts once, with its position, whenever a read ends and even if lost tasks still write."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a read and its tasks elsewhere tell each other: half of a file is nothing, and silence is measured here."""
+"""Messages between a read and its tasks on executors: partial files are ignored, and silence is measured."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hearth.datasource.spool_control import RUNS, Control, SilenceTimer, TaskReport, heard, written
+from hearth.datasource.spool_control import RUNS, Control, SilenceTimer, TaskReport, message_bytes, read_message
 from hearth.datasource.spool_directory import DirectoryStore
 
 
@@ -13,12 +13,12 @@ def test_message_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     store = DirectoryStore(tmp_path)
     said = TaskReport(3, RUNS, "machine:7", "it broke", "Traceback")
     control = Control(9, is_over=False, is_full=True, tasks={"0": [2, 5]})
-    assert heard(store, "said", TaskReport) is None
-    store.put("said", written(said))
-    store.put("control", written(control))
-    assert (heard(store, "said", TaskReport), heard(store, "control", Control)) == (said, control)
-    store.put("said", written(said)[:-5])
-    assert heard(store, "said", TaskReport) is None
+    assert read_message(store, "said", TaskReport) is None
+    store.put("said", message_bytes(said))
+    store.put("control", message_bytes(control))
+    assert (read_message(store, "said", TaskReport), read_message(store, "control", Control)) == (said, control)
+    store.put("said", message_bytes(said)[:-5])
+    assert read_message(store, "said", TaskReport) is None
 
 
 def test_repeated_beat_counts_as_silence() -> None:

@@ -1,4 +1,4 @@
-"""The rules of a place for a spool, for each kind of them."""
+"""The contract of a spool store, for each kind of store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task that writes what it polls: when a segment is sealed."""
+"""When a spooling task seals a segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A streaming read as Spark drives it, without Spark: questions beside the driver, and copies that read segments."""
+"""A streaming read without Spark: calls on the driver, and copies that read segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key a host makes for itself, and its certificate."""
+"""The key of a host and its certificate."""
 
 from __future__ import annotations
 

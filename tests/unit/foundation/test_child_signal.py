@@ -1,4 +1,4 @@
-"""Programs that are started by a process that takes signals in on a thread."""
+"""Programs started by a process that receives signals on a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each Java and class path has an archive of its own, made once and never left half-made: a JVM takes no other."""
+"""Each Java and class path has its own archive, created once and never left incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of open files, in processes of their own, whose limits are no other test's."""
+"""The limit of open files, tested in separate processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are told by their SHA-256."""
+"""Hashes of files."""
 
 from __future__ import annotations
 

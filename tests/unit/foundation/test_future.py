@@ -1,4 +1,4 @@
-"""Futures that have what comes of a call."""
+"""Futures with the outcome of a call."""
 
 from __future__ import annotations
 

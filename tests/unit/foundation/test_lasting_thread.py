@@ -1,4 +1,4 @@
-"""The thread that children are started by."""
+"""The thread that starts child processes."""
 
 from __future__ import annotations
 

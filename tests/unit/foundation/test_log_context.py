@@ -1,4 +1,4 @@
-"""Whom a line of the log is about."""
+"""The logging context of a log line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a line of the log looks."""
+"""The formats of log lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The levels of a process's log, and of those that depend on it."""
+"""The log levels of a process and of its listeners."""
 
 from __future__ import annotations
 

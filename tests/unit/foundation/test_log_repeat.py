@@ -1,4 +1,4 @@
-"""What is said again and again."""
+"""Limiting repeated log lines."""
 
 from __future__ import annotations
 

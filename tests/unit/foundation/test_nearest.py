@@ -1,4 +1,4 @@
-"""The name that was meant."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that end the main thread by an exception, in processes of their own."""
+"""Signals that end the main thread with an exception, tested in separate processes."""
 
 from __future__ import annotations
 

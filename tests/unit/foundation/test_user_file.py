@@ -1,4 +1,4 @@
-"""Files go where the user or the system says, and change in one step or not at all."""
+"""Files are in the configured directories and are replaced atomically."""
 
 from __future__ import annotations
 

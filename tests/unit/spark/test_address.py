@@ -1,4 +1,4 @@
-"""Which address tasks are told, and which one a host listens on."""
+"""The address that tasks connect to, and the one that a host listens on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an autoscaler does of what is decided: it asks Spark, and lets tasks drain before an executor goes."""
+"""An autoscaler carries out decisions: it calls Spark, and drains tasks before an executor is released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a failure of Spark, and what a driver is."""
+"""Error messages of Spark, and the life of a driver."""
 
 from __future__ import annotations
 

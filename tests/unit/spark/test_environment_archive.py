@@ -1,4 +1,4 @@
-"""Environments travel to executors as Spark archives and are found again there."""
+"""Environments are sent to executors as Spark archives and are found there."""
 
 from __future__ import annotations
 

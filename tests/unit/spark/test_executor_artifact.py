@@ -1,4 +1,4 @@
-"""What is said of executors that lack something, and what they are sent."""
+"""Hints for executors that lack packages, and what is sent to them."""
 
 from __future__ import annotations
 

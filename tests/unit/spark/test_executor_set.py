@@ -1,4 +1,4 @@
-"""Which executors there are, and which of them a run prefers; against a Spark that answers what a test says."""
+"""The present executors and the one that a run prefers, with a fake Spark."""
 
 from __future__ import annotations
 

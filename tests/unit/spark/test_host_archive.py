@@ -1,4 +1,4 @@
-"""What executors need that have a Python and nothing else."""
+"""The archive for executors that have only a Python."""
 
 from __future__ import annotations
 

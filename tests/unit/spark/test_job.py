@@ -1,4 +1,4 @@
-"""Jobs that nobody waits for: their ends are heard of, also where there is no JVM any more. In a real Java."""
+"""Asynchronous jobs: their completions are reported, also after the JVM has exited. Uses a real Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Spark cluster of one's own: what hosts are told of it, what nobody else is, and what is said where it fails."""
+"""A local Spark cluster: settings for hosts, its secret, and errors of its start."""
 
 from __future__ import annotations
 

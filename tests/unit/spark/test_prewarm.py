@@ -1,4 +1,4 @@
-"""Executors are prewarmed as they come, whatever goes wrong at first, and whoever takes the share of another."""
+"""New executors are prewarmed despite errors and uneven distribution of partitions."""
 
 from __future__ import annotations
 

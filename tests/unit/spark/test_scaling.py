@@ -1,4 +1,4 @@
-"""How many executors there are to be, by what they do: out at once, in after a while, and none that cannot go."""
+"""Scaling by load: out at once, in after a while, and never an executor whose tasks cannot move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slip in the name of a setting is noticed; what else Spark does not know is not."""
+"""A misspelled setting is reported; other names unknown to Spark are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that wait for a slot are told of, once."""
+"""Tasks that wait for a slot cause one warning."""
 
 from __future__ import annotations
 

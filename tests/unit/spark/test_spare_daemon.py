@@ -1,4 +1,4 @@
-"""A spare takes the place of Spark's daemon, or is not missed."""
+"""A spare takes over from Spark's daemon, which also works without one."""
 
 from __future__ import annotations
 

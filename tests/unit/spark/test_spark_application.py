@@ -1,4 +1,4 @@
-"""When there is a Spark: before a host leads, while it does, again where one has ended, and no more."""
+"""When Spark runs: standby before a host leads, while it leads, and restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tasks are handed to Spark, what travels with them, and what is told of their ends."""
+"""How tasks are submitted to Spark, what is sent with them, and how their ends are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session refuses before it starts Spark."""
+"""Settings that a session refuses before it starts Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings Spark is started with, and what is said of those that do not fit."""
+"""The settings that Spark starts with, and warnings about insecure ones."""
 
 from __future__ import annotations
 

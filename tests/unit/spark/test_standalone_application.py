@@ -1,4 +1,4 @@
-"""What a host makes of what its Spark master knows: of applications of earlier terms, and of its own that is gone."""
+"""A host's reaction to its Spark master's state: applications of earlier terms, and its own forgotten one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of a master's answer to a host with a secret, and to one without."""
+"""Error messages for a master's refusal, with and without a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The daemon imports pyspark from where it is installed, not from the zip that Spark puts before it; then it forks."""
+"""The daemon imports the installed pyspark instead of Spark's zip, and has one thread when it forks."""
 
 from __future__ import annotations
 

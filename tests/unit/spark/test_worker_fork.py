@@ -1,4 +1,4 @@
-"""Workers are forked as Spark wants them: told of at once, let work by its secret alone, and ended when it says so."""
+"""Workers are forked by Spark's protocol: announced at once, admitted by secret, and killed on request."""
 
 from __future__ import annotations
 
