@@ -75,7 +75,7 @@ def test_what_registers_nothing_is_said(
     connector = tmp_path / "orders.json"
     given = json.loads(connector.read_text())
     cases = {
-        "is a sink: it registers no schemas": {"connector.class": "FileStreamSink", "topics": "t", "file": "f"},
+        "is a sink and registers no schemas": {"connector.class": "FileStreamSink", "topics": "t", "file": "f"},
         "do not register schemas": {"value.converter": "org.apache.kafka.connect.storage.StringConverter"},
         "returned no records within 0.2 s": {"file": str(tmp_path / "empty.txt")},
     }

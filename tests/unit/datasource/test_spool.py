@@ -272,7 +272,7 @@ def test_checkpoint_of_another_state_is_an_error(tmp_path: Path) -> None:
     (tmp_path / segment.name).unlink()
     spool.close()
     again = Spool.open(DirectoryStore(tmp_path), 0)
-    with pytest.raises(SpoolMismatch, match="0 of the 1 segments"):
+    with pytest.raises(SpoolMismatch, match="only 0 of the checkpoint's 1 segments"):
         again.between({0: 3}, {0: 4})
     again.close()
 
