@@ -1,4 +1,4 @@
-"""The Kafka cluster a host belongs to: without it there is nothing to do."""
+"""Looks up the id of the worker's Kafka cluster, without which a worker does not start."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _ATTEMPT_SECONDS = 1.0
 
 
 def client_config(worker: Mapping[str, str]) -> Translation:
-    """Return the configuration of the host's own admin client; the limit of its one call is kept here."""
+    """Return the host's admin client configuration without the API timeout, which `ClusterLookup` enforces."""
     return admin_config({key: value for key, value in worker.items() if key != TIMEOUT_KEY})
 
 
 def of_other_clients(worker: Mapping[str, str]) -> Iterator[str]:
-    """Yield why clients of tasks will not get on that go to other brokers than the host does, or as somebody else.
+    """Yield the reasons why task clients whose brokers or credentials differ from the host's cannot connect.
 
-    It is no error of the worker: whoever runs sinks alone needs no producer.
+    These are warnings, not errors: a worker that runs only sinks needs no producer.
     """
     from hearth.kafka.access_attempt import find_access_mistake
 
@@ -46,10 +46,10 @@ class BrokerUnreachable(ConnectError):
 
 
 class ClusterLookup:
-    """Asks for the cluster's id, from a thread of its own, until a broker answers or time is up.
+    """Asks for the cluster id on a background thread until a broker answers or the time is up.
 
-    As in Kafka Connect a worker does not start without it: what is wrong with the address of the cluster, or with the
-    way to it, shows at once and not when the first task fails.
+    As in Kafka Connect, a worker does not start without it, so a wrong address or an unreachable cluster shows at once
+    and not when the first task fails.
     """
 
     def __init__(self, worker: Mapping[str, str], on_progress: Callable[[str], None]) -> None:
@@ -64,13 +64,13 @@ class ClusterLookup:
         self._thread = threading.Thread(target=self._look_up, name="cluster-id", daemon=True)
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start asking."""
         self._thread.start()
 
     def wait(self) -> str:
-        """Return the id, telling about the progress; raises BrokerUnreachable when no broker answers in time.
+        """Return the id and report progress while waiting; raise BrokerUnreachable if no broker answers in time.
 
-        Raises another ConnectError as soon as it is known that none will, because of the settings or of the brokers'.
+        Raises another ConnectError as soon as the settings, or the brokers' replies, show that none can answer.
         """
         began = time.monotonic()
         while self._thread.is_alive():
@@ -91,7 +91,7 @@ class ClusterLookup:
         return self._id
 
     def _look_up(self) -> None:
-        from hearth.kafka.access_attempt import AccessAttempt  # which loads librdkafka, too
+        from hearth.kafka.access_attempt import AccessAttempt  # loads librdkafka as well
 
         deadline = time.monotonic() + self._seconds
         try:
@@ -103,5 +103,5 @@ class ClusterLookup:
             self._mistake = error
 
     def _key(self, key: str) -> str:
-        """Return a key as the file has it."""
+        """Return a key as the worker file spells it."""
         return f"admin.{key}" if f"admin.{key}" in self._worker else key

@@ -10,7 +10,7 @@ from hearth_api.worker import ClusterState, ConnectorHealth, ConnectorType, Stat
 
 
 class HerderClusterState(ClusterState):
-    """Answers from what the herder knows, without waiting for anybody."""
+    """Answers from the herder's current knowledge, without blocking."""
 
     def __init__(self, herder: Herder, kafka_cluster_id: str) -> None:
         self._herder = herder
@@ -21,13 +21,13 @@ class HerderClusterState(ClusterState):
         return self._herder.connectors()
 
     def connector_health(self, name: str) -> ConnectorHealth:
-        """Return the states of a connector and its tasks; NotFoundError if there is none."""
+        """Return the states of a connector and its tasks; raise NotFoundError if it does not exist."""
         found = self._herder.view.connector(name)
         tasks = {task["id"]: _state(task) for task in found["tasks"]}
         return ConnectorHealth(name, _state(found["connector"]), tasks, ConnectorType(found["type"]))
 
     def connector_config(self, name: str) -> dict[str, str]:
-        """Return the stored configuration of a connector; NotFoundError if there is none."""
+        """Return the stored configuration of a connector; raise NotFoundError if it does not exist."""
         return dict(self._herder.view.info(name)["config"])
 
     def kafka_cluster_id(self) -> str:

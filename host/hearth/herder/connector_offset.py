@@ -1,4 +1,4 @@
-"""The offsets of connectors as users see them: listed at any time, altered and reset where nothing runs (KIP-875)."""
+"""Lists, alters and resets the offsets of connectors; altering and resetting require a stopped connector (KIP-875)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from hearth_execution.failure import RemoteError
 log = logging.getLogger(__name__)
 
 Offsets = Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
-"""Partitions with their offsets; None forgets a partition."""
+"""Partitions with their offsets; None removes a partition."""
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
-"""What a sink's partitions and offsets are made of."""
+"""Keys of a sink's partitions and offsets."""
 _INT = re.compile(r"[+-]?[0-9]+")
 _MOST = 1 << 31, 1 << 63
-"""Partitions are Java's int, offsets its long."""
+"""Exclusive upper bounds: Kafka partitions are Java ints, offsets are longs."""
 _OWN_ERRORS = "org.apache.kafka.connect.errors."
-"""What a connector says with these is passed on as it is, as in Kafka Connect."""
+"""A connector's errors of this package are passed on unchanged, as in Kafka Connect."""
 _ONLY_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
     "connector by issuing a 'PUT' request to the '/connectors/{}/stop' endpoint"
@@ -52,15 +52,15 @@ _HAS_MEMBERS = (
 
 
 class ConnectorOffsets:
-    """Reads and changes the offsets of connectors; the texts of its answers and errors are Kafka Connect's.
+    """Reads and changes the offsets of connectors; its answers and errors use Kafka Connect's texts.
 
-    A source's are in the store, a sink's are those of its consumer group. They are changed on the connector's queue,
-    when everything that was asked for before has taken place and nothing runs: what a task had in hand is committed by
-    then, and none begins before they are written (invariants 1 and 2).
+    A source's offsets are in the store, a sink's are those of its consumer group. Changes run on the connector's
+    queue, after all earlier requests and while no task runs: earlier tasks have committed their records, and no task
+    starts before the new offsets are written (invariants 1 and 2).
     """
 
     def __init__(self, leader_services: LeaderServices, queues: Queues, settle: Callable[[str], None]) -> None:
-        """``settle`` makes what runs of a connector what the store says, on the connector's queue."""
+        """``settle`` reconciles a connector with the store, on the connector's queue."""
         self._with = leader_services
         self._queues = queues
         self._settle = settle
@@ -70,15 +70,15 @@ class ConnectorOffsets:
         return self._queues.submit(object(), lambda: self._listed(name))
 
     def alter(self, name: str, offsets: Offsets) -> Future[dict[str, str]]:
-        """Write other offsets; the answer is a message."""
+        """Write new offsets; the answer is a message."""
         return self._queues.submit(name, lambda: self._modify(name, offsets))
 
     def replace(self, name: str, offsets: Offsets) -> Future[dict[str, str]]:
-        """Write offsets and forget all others, which an earlier connector of the name has left."""
+        """Write offsets and remove all others that an earlier connector of this name left."""
         return self._queues.submit(name, lambda: self._modify(name, offsets, are_all=True))
 
     def reset(self, name: str) -> Future[dict[str, str]]:
-        """Forget all offsets; the answer is a message."""
+        """Remove all offsets; the answer is a message."""
         return self._queues.submit(name, lambda: self._modify(name, None))
 
     def _listed(self, name: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class ConnectorOffsets:
         if entry.target is not TargetState.STOPPED or entry.tasks:
             raise ConfigError(_ONLY_STOPPED.format(name), code="connector.not_stopped")
         self._settle(name)
-        if offsets is not None and are_all:  # of a partition that is named twice the last offset counts
+        if offsets is not None and are_all:  # the last offset of a repeated partition wins
             offsets = [*((partition, None) for partition, _ in self._known(name, entry)), *offsets]
         modify = self._modify_sink if self._is_sink(entry) else self._modify_source
         is_seen_to = modify(name, entry, offsets)
@@ -115,7 +115,7 @@ class ConnectorOffsets:
         self._fence(name, entry)
         if offsets is None:
             offsets = [(partition, None) for partition in self._with.offsets.partitions(name)]
-        # Of a partition that is named twice the last offset counts.
+        # The last offset of a repeated partition wins.
         wanted = list({partition_key(partition or {}): (partition, offset) for partition, offset in offsets}.values())
         for each in (part for row in wanted for part in row):
             _check_format(each or {})
@@ -126,13 +126,13 @@ class ConnectorOffsets:
         return is_seen_to
 
     def _fence(self, name: str, entry: ConfiguredConnector) -> None:
-        """Let no task that is thought to have ended commit an offset after this (KIP-618)."""
+        """Fence zombie tasks, so that none commits an offset after this (KIP-618)."""
         try:
             fence_earlier_tasks(self._with.configs, self._with.planner, {**entry.config, NAME: name}, 0)
         except NotLeading:
             raise
         except ConnectError as error:
-            log.error("no offsets are changed, its earlier tasks are not fenced: %s", error)
+            log.error("the offsets are not changed because earlier tasks could not be fenced: %s", error)
             text = "Failed to perform zombie fencing for source connector prior to modifying offsets"
             raise ConnectError(text, code="offsets.fencing") from error
 
@@ -159,7 +159,7 @@ class ConnectorOffsets:
         return is_seen_to
 
     def _ask_connector(self, name: str, entry: ConfiguredConnector, kind: str, rows: list[Any]) -> bool:
-        """Return whether the connector saw to new offsets; raises what it says against them."""
+        """Return whether the connector handled the new offsets; raise the error with which it rejects them."""
         directory, pool = self._with.directory, self._with.pool
         plugin = directory.connector(entry.config)
         worker = self._with.planner.worker_for(entry.config)
@@ -174,7 +174,7 @@ class ConnectorOffsets:
         except RemoteError as error:
             if error.info.class_name.startswith(_OWN_ERRORS):
                 raise ConnectError(error.info.message, code="offsets.refused") from error
-            log.error("the connector did not take other offsets:\n%s", error.trace)
+            log.error("the connector rejected the new offsets:\n%s", error.trace)
             raise ConnectError(f"Failed to modify offsets for {kind} connector {name}", code="plugin") from error
         if is_seen_to is None:
             raise ConnectError(
@@ -198,7 +198,7 @@ class ConnectorOffsets:
 
 
 def parse_sink_offsets(offsets: Offsets) -> dict[TopicPartition, int | None]:
-    """Return a sink's offsets; numbers may be written as texts. Raises ConfigError for what is none."""
+    """Return a sink's offsets, whose numbers may be strings; raise ConfigError for invalid ones."""
     return {_sink_partition(partition): _sink_offset(offset) for partition, offset in offsets}
 
 
@@ -233,7 +233,7 @@ def _number(what: str, given: Any, most: int) -> int:
 
 
 def _text(value: Any) -> str:
-    """Return a value as Java writes it."""
+    """Return a value as Java formats it."""
     return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
@@ -242,7 +242,7 @@ def _invalid(text: str) -> ConfigError:
 
 
 def _check_format(part: Mapping[str, Any]) -> None:
-    """Raise DataError for a partition or an offset of a source that holds what no task could have given."""
+    """Raise DataError for a source partition or offset with values that no task could have written."""
     for key, value in part.items():
         kind = "ARRAY" if isinstance(value, list) else "MAP" if isinstance(value, dict) else None
         if type(value) is int and not -_MOST[1] <= value < _MOST[1]:
@@ -252,7 +252,7 @@ def _check_format(part: Mapping[str, Any]) -> None:
 
 
 def _write(group: GroupOffsets, offsets: Mapping[TopicPartition, int | None]) -> None:
-    """Commit offsets, and forget those that are None."""
+    """Commit offsets, and delete those that are None."""
     if committed := {each: offset for each, offset in offsets.items() if offset is not None}:
         group.alter(committed)
     if forgotten := [each for each, offset in offsets.items() if offset is None]:
@@ -260,6 +260,6 @@ def _write(group: GroupOffsets, offsets: Mapping[TopicPartition, int | None]) ->
 
 
 def _failed(text: str, error: KafkaError) -> ConnectError:
-    """Return Kafka Connect's words for an error of its broker, of which the log has more."""
+    """Return an error with Kafka Connect's text for a broker error; the log has the details."""
     log.error("%s: %s", text, error)
     return ConnectError(text, code="offsets.group")

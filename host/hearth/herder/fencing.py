@@ -1,4 +1,4 @@
-"""Before tasks with transactions begin, those of the set before them can write no more (KIP-618)."""
+"""Fences the transactional producers of a source's earlier tasks before new tasks start (KIP-618)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ log = logging.getLogger(__name__)
 
 
 def fence_earlier_tasks(configs: ConfigStore, planner: Planner, config: Mapping[str, str], tasks: int) -> None:
-    """Fence the producers that tasks of a source may have left, and note how many the present ones have.
+    """Fence the producers that earlier tasks of a source may have left, and record the number of present tasks.
 
-    As in Kafka Connect that is done once for a set of tasks, and not where one task follows one: it has the same
-    transactional id, and fences for itself. Raises ``ConnectError`` where it could not be done; called on the
-    connector's queue, so that nothing of it begins meanwhile.
+    As in Kafka Connect, this runs once per set of tasks. A single restarted task has the same transactional id and
+    fences its predecessor itself. Raises ``ConnectError`` if fencing fails. Runs on the connector's queue, so that
+    none of its tasks starts meanwhile.
     """
     name, state = config[NAME], configs.snapshot()
     fencing = planner.fencing(config)
@@ -25,9 +25,9 @@ def fence_earlier_tasks(configs: ConfigStore, planner: Planner, config: Mapping[
         return
     earlier = state.task_counts.get(name, 0)
     if earlier and (earlier, tasks) != (1, 1):
-        from hearth.kafka.fence import fence_producers  # with confluent-kafka's own clients: 6 MB
+        from hearth.kafka.fence import fence_producers  # loads confluent-kafka's own clients: 6 MB
 
         settings, prefix = fencing
-        log.info("the producers of %d earlier tasks are fenced", earlier)
+        log.info("fenced the producers of %d earlier tasks", earlier)
         fence_producers(settings, [f"{prefix}-{number}" for number in range(earlier)])
     configs.put_task_count(name, tasks)

@@ -1,4 +1,4 @@
-"""Whether the herder answers at all (KIP-1017)."""
+"""Checks whether the herder responds (KIP-1017)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hearth.herder.queue import Queues
 
 
 class HealthCheck:
-    """Takes a turn in everything that requests need of the herder, and says where a turn waits that does not end.
+    """Exercises every part of the herder that requests depend on, and names the step in which a check hangs.
 
-    Each of these answers at once, unless it is dead or locked for ever, or the machine has no thread left. A plugin
-    that hangs is none of them: it holds up its own connector alone.
+    Each step finishes at once unless its thread is dead, a lock is held permanently, or the machine has no thread
+    left. A plugin that hangs blocks only its own connector, so it is not checked.
     """
 
     def __init__(self, queues: Queues, steps: Mapping[str, Callable[[], object]]) -> None:
-        """``steps`` are what to do, by what the worker is doing then: "reading statuses"."""
+        """``steps`` are the checks, keyed by the worker activity to report, such as "reading statuses"."""
         self._queues = queues
         self._steps = steps
         self._lock = threading.Lock()
@@ -26,14 +26,14 @@ class HealthCheck:
         self._place: tuple[str, dt.datetime] | None = None
 
     def take(self) -> Future[None]:
-        """Return what is done when the herder answered; who asks while another turn is under way waits for that."""
+        """Return a future that completes when the herder responds; concurrent callers share one check."""
         with self._lock:
             if self._turn is None or self._turn.done():
                 self._turn = self._queues.submit(("health",), self._take)
             return self._turn
 
     def summarize(self) -> str | None:
-        """Say in Kafka Connect's words where the turn waits, None where it has not begun."""
+        """Return the current step in Kafka Connect's words, or None if no check has started."""
         if self._place is None:
             return None
         doing, since = self._place

@@ -1,4 +1,4 @@
-"""The herder: takes what users want of connectors and brings it about."""
+"""The herder: accepts users' requests for connectors and carries them out."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NOT_FOUND, _UNKNOWN = "Connector {} not found", "Unknown connector: {}"
-"""Java's words for a connector that is not there; the second where it is restarted: on its own, only by a cluster."""
+"""Java's messages for an unknown connector; the second is for a restart, which only a cluster rejects with it."""
 
 
 @dataclass(frozen=True)
 class Created:
-    """The outcome of putting a configuration: whether the connector is new, and what REST shows of it."""
+    """The outcome of putting a configuration: whether the connector is new, and its ConnectorInfo for REST."""
 
     is_new: bool
     info: dict[str, Any]
 
 
 class Herder:
-    """Writes what users want to the store, and answers when what runs has become that.
+    """Writes users' requests to the store, and answers once they have been carried out.
 
-    Every method puts its work on the queue of its connector and returns a future; the reconciler hears of the same
-    writes from the store, as it does of those of other hosts. What is to end or to replace an instance is impatient. A
-    configuration is validated before it comes to that queue: one that is refused has ended nothing, and plugins that
-    hang meanwhile hold up nobody. Safe to call from any thread.
+    Every method queues its work on its connector's queue and returns a future. The reconciler is notified of these
+    writes by the store, as it is of writes by other hosts. Requests that stop or replace an instance are impatient.
+    Configurations are validated before they are queued: a rejected one stops nothing, and a plugin that hangs during
+    validation blocks no other request. Thread-safe.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Herder:
 
     @cached_property
     def offsets(self) -> ConnectorOffsets:
-        """Return what knows the offsets of connectors; with librdkafka's table of functions, so it is loaded late."""
+        """Return the service for connector offsets, created on first use because it loads librdkafka."""
         from hearth.herder.connector_offset import ConnectorOffsets
 
         return ConnectorOffsets(self._with, self._queues, self._settle)
 
     @cached_property
     def worker_configurations(self) -> WorkerConfigurations:
-        """Return what keeps the worker configurations that connectors may name."""
+        """Return the service for the worker configurations that connectors may name."""
         return WorkerConfigurations(self._with.planner.worker, self._with.directory, self._configs)
 
     def connectors(self) -> list[str]:
@@ -101,15 +101,15 @@ class Herder:
     def put(
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, replace: bool = True
     ) -> Future[Created]:
-        """Create a connector, or replace its configuration where that is allowed."""
+        """Create a connector, or replace its configuration if ``replace`` allows that."""
         return self._put_valid(name, lambda: self._meant(name, config), target, replace)
 
     def create_at(
         self, name: str, config: Mapping[str, str], target: TargetState | None, offsets: Offsets
     ) -> Future[Created]:
-        """Create a connector whose tasks begin at these offsets, whatever one of its name has left (KIP-995).
+        """Create a connector whose tasks start at these offsets, whatever an earlier one of its name left (KIP-995).
 
-        It is stopped until they are written, and gone again where they cannot be.
+        It stays stopped until they are written, and is deleted again if writing fails.
         """
         created = self.put(name, config, TargetState.STOPPED, replace=False)
         written = then(created, lambda _: self._begin_at(name, offsets))
@@ -120,7 +120,7 @@ class Herder:
         return self._put_valid(name, lambda: self._patched(name, changes), None, True)
 
     def delete(self, name: str) -> Future[None]:
-        """Stop a connector and forget it; its offsets stay."""
+        """Stop and delete a connector; its offsets remain."""
         return self._queues.submit(name, lambda: self._delete(name), is_impatient=True)
 
     def restart_connector(self, name: str) -> Future[None]:
@@ -132,21 +132,21 @@ class Herder:
         return self._queues.submit(name, lambda: self._restart_task(name, task))
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
-        """Restart what a request asks for; the answer shows that as RESTARTING, and waits for no plugin."""
+        """Carry out a restart request; the answer shows its targets as RESTARTING and does not wait for plugins."""
         return self._queues.submit(object(), lambda: self._restart(request))
 
     def want(self, name: str, target: TargetState) -> Future[None]:
-        """Say in which state a connector is wanted; the future is done when it was brought there.
+        """Request a target state; the future completes when the connector has reached it.
 
-        Raises NotFoundError at once when there is no connector of that name.
+        Raises NotFoundError at once if the connector does not exist.
         """
         self._configs.put_target(name, target)
         return self._queues.submit(name, lambda: None, is_impatient=target is TargetState.STOPPED)
 
     def reset_topics(self, name: str) -> Future[None]:
-        """Forget the topics of a connector until its tasks touch them again.
+        """Remove the topics recorded for a connector until its tasks use them again.
 
-        Does not ask whether there is such a connector, nor wait for what is done to it meanwhile.
+        Checks neither that the connector exists nor waits for its queue.
         """
         return self._queues.submit(object(), lambda: self._reset_topics(name))
 
@@ -155,7 +155,7 @@ class Herder:
         return self._queues.submit(object(), lambda: self._validator.validate(config))
 
     def examine(self, config: Mapping[str, str | None]) -> Future[dict[str, Any]]:
-        """Check a configuration; the answer is a ConfigInfos that also has `warnings`, of what is said in vain."""
+        """Check a configuration; the answer is a ConfigInfos with `warnings` about settings that have no effect."""
         return self._queues.submit(object(), lambda: self._examined(config))
 
     def plugin_keys(self, name: str, version: str | None) -> Future[list[dict[str, Any]]]:
@@ -163,15 +163,15 @@ class Herder:
         return self._queues.submit(("plugin", name), lambda: self._validator.plugin_keys(name, version))
 
     def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> Future[None]:
-        """Replace the task configurations of a connector, as another worker of the cluster has made them."""
+        """Replace the task configurations of a connector with those that another worker of the cluster computed."""
         return self._queues.submit(name, lambda: self._put_tasks(name, configs))
 
     def fence(self, name: str) -> Future[None]:
-        """Fence what earlier tasks of a source may have left, where that has not been done, for another worker."""
+        """Fence the earlier tasks of a source for another worker, unless that has been done."""
         return self._queues.submit(name, lambda: self._fence(name))
 
     def shut_down(self) -> None:
-        """Stop all tasks, then all connectors; what was asked for and has not begun does not take place."""
+        """Stop all tasks, then all connectors; cancel requests that have not started."""
         self._queues.close()
         self.reconciler.follow()
         self._with.pool.close()
@@ -179,10 +179,10 @@ class Herder:
     def _put_valid(
         self, name: str, config: Callable[[], Mapping[str, str]], target: TargetState | None, replace: bool
     ) -> Future[Created]:
-        """Put a configuration that was found valid.
+        """Put a validated configuration.
 
-        What the same change makes another configuration of by then, because somebody else's came first, is validated
-        in its turn: neither takes the other back.
+        If a concurrent request has changed the stored configuration meanwhile, the merged result is validated again,
+        so that neither request reverts the other.
         """
 
         def put(valid: Mapping[str, str]) -> Created | None:
@@ -201,7 +201,7 @@ class Herder:
                 raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
             self._mask.learn(name, result)
             for each in config_warnings:
-                if not each.is_of_client:  # the start of its tasks says it
+                if not each.is_of_client:  # the tasks log this when they start
                     log.warning("%s: %s", each.name, each.message)
         return config
 
@@ -217,8 +217,8 @@ class Herder:
         self._configs.put_connector(name, config, target)
         log.info("the connector is %s", "created" if is_new else "configured anew")
         if self._is_of_cluster:
-            # The reconciler hears of it from the store. As in Java a cluster answers when it is written,
-            # with the tasks there were; what becomes of it is seen in the status.
+            # The store notifies the reconciler. As in Java, a cluster answers when the configuration is written, with
+            # the tasks of that moment; the status shows the outcome.
             return Created(is_new, {**self.view.info(name), "config": self._mask.shown(name, config)})
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
@@ -233,7 +233,7 @@ class Herder:
         return written
 
     def _begin(self, name: str, target: TargetState | None, told: Mapping[str, str]) -> Created:
-        """Let a connector have the state that is wanted; what becomes of it is seen in its status."""
+        """Set the target state of a connector; the status shows the outcome."""
         self._entry(name)
         if target is not TargetState.STOPPED:
             self._configs.put_target(name, target or TargetState.STARTED)
@@ -258,7 +258,7 @@ class Herder:
         return {key: value for key, value in merged.items() if key not in changes or value is not None}
 
     def _meant(self, name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a configuration with the passwords that whoever sends it was not shown."""
+        """Return a configuration with its masked passwords replaced by the stored ones."""
         known = self._configs.snapshot().find(name)
         return config if known is None else self._mask.meant(name, config, known.config)
 
@@ -266,23 +266,23 @@ class Herder:
         self._entry(name)
         self._refuse_unless_leading()
         self._configs.remove_connector(name)
-        log.info("the connector is deleted")
+        log.info("deleted the connector")
         self._mask.forget(name)
         self.reconciler.reconcile(name)
 
     def _restart_connector(self, name: str) -> None:
         self._entry(name, self._no_connector)
         self._refuse_unless_leading()
-        log.info("the connector is restarted")
+        log.info("restarting the connector")
         self.reconciler.reconcile(name, Restart(instance=True))
 
     def _restart_task(self, name: str, task: int) -> None:
-        """Launch a task anew; no other host could be asked for that in the store, as in Kafka Connect."""
+        """Relaunch a task; as in Kafka Connect, this request cannot be forwarded through the store."""
         entry = self._entry(name, self._no_connector)
         if not 0 <= task < len(entry.tasks):
             raise NotFoundError(self._no_task.format(name, task), code="task.unknown")
         self._refuse_unless_leading()
-        log.info("task %d is restarted", task)
+        log.info("restarting task %d", task)
         self.reconciler.reconcile(name, Restart(tasks=[task]))
 
     def _restart(self, request: RestartRequest) -> dict[str, Any]:
@@ -293,17 +293,18 @@ class Herder:
         self._refuse_unless_leading()
         wanted = self.reconciler.wanted(request)
         has_variables = any(has_variable(value) for value in entry.config.values() if value)
-        if (wanted.instance or wanted.tasks) and not has_variables:  # a provider that hangs holds up nobody
+        # resolving variables could block on a provider that hangs
+        if (wanted.instance or wanted.tasks) and not has_variables:
             self._with.plan_or_refuse(entry)
         plan = self.view.connector(name, request)
-        self._configs.put_restart(request)  # the reconciler hears of it from the store
-        which = "what failed of the connector" if request.only_failed else "the connector"
+        self._configs.put_restart(request)  # the store notifies the reconciler
+        which = "the failed parts of the connector" if request.only_failed else "the connector"
         with about(label_of(name)):
-            log.info("%s is restarted%s", which, ", with its tasks" if request.include_tasks else "")
+            log.info("restarting %s%s", which, " and its tasks" if request.include_tasks else "")
         return plan
 
     def _reset_topics(self, name: str) -> None:
-        """Forget first and tell the tasks then: what is touched in between is told once more rather than never."""
+        """Clear the store before notifying tasks: a topic used in between is then reported twice rather than never."""
         self._with.board.store.reset_topics(name)
         self._with.link.forget_topics(name)
 
@@ -323,7 +324,7 @@ class Herder:
 
 
 def _refuse_unwritable(name: str, config: Mapping[str, str | None]) -> None:
-    """Raise for halves of surrogate pairs: no file, topic or answer in UTF-8 could hold them."""
+    """Raise ConfigError for lone surrogates, which no UTF-8 file, topic or response can hold."""
     texts = {"connector name": [name], "key": list(config), "value": [each for each in config.values() if each]}
     for what, given in texts.items():
         for text in given:
@@ -334,5 +335,5 @@ def _refuse_unwritable(name: str, config: Mapping[str, str | None]) -> None:
                     f"the {what} {cut(text, 200)!a} cannot be written as UTF-8: {error.reason} at character "
                     f"{error.start}",
                     code="config.text",
-                    hint="write the whole character where half of a surrogate pair stands",
+                    hint="replace the unpaired surrogate with a complete character",
                 ) from error

@@ -1,4 +1,4 @@
-"""One connector's instance, as its herder sees it."""
+"""Manages one connector's instance."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ STATE_OF_TARGET = {
 
 
 class TransitionFailed(ConnectError):
-    """An instance or a task could not be brought to the state that is wanted; its status has the trace."""
+    """An instance or a task could not reach its target state; its status has the trace."""
 
 
 class ConnectorRun:
     """A connector with one configuration, from its creation until it is replaced, restarted or deleted.
 
-    It lives in a process while it is started or paused. Called on the connector's queue, one call at a time, except
-    for `shut_down`; what the connector says by itself is passed on to that queue. Once FAILED it stays so, except that
-    it may be stopped.
+    It lives in a process while it is started or paused. Its methods run on the connector's queue, one call at a time,
+    except for `shut_down`; notifications from the connector are queued there. Once FAILED, it can only be stopped.
     """
 
     def __init__(
@@ -47,16 +46,16 @@ class ConnectorRun:
         board: StatusBoard,
         later: Callable[[str, Callable[[], None]], None],
     ) -> None:
-        """``later`` lets something happen on the connector's queue, once however often it is asked."""
+        """``later`` queues a named action on the connector's queue, once however often it is requested."""
         self.name = name
         self.settings = settings
         self.plugin = plugin
         self.version: str | None = plugin.version
         self.state = State.UNASSIGNED
         self.target: TargetState | None = None
-        """The state that was wanted last, whether it came to it or not."""
+        """The last requested state, whether it was reached or not."""
         self.is_due = False
-        """Whether it may have other task configurations than when it was last asked."""
+        """Whether its task configurations may have changed since they were last requested."""
         self._parsed = ConnectorConfig(settings.config)
         self._new_stage = new_stage
         self._offsets = offsets
@@ -72,11 +71,11 @@ class ConnectorRun:
 
     @property
     def is_stopped(self) -> bool:
-        """Return whether the instance was stopped, and would begin with what it was made with."""
+        """Return whether the instance was stopped, and would start again with its original settings."""
         return self.state is State.STOPPED
 
     def transition(self, target: TargetState) -> None:
-        """Bring the instance to the state that is wanted; raises TransitionFailed when it cannot be."""
+        """Bring the instance to its target state; raise TransitionFailed if it cannot be reached."""
         self.target = target
         wanted = STATE_OF_TARGET[target]
         if self.state is wanted:
@@ -94,12 +93,12 @@ class ConnectorRun:
                 raise TransitionFailed(
                     f"Failed to transition connector {self.name} to state {target}: {self._shown(error)}"
                 ) from error
-            log.warning("the connector is stopped, although not cleanly: %s", self._shown(error))
+            log.warning("the connector did not stop cleanly: %s", self._shown(error))
         self._become(wanted)
         self.is_due = self.is_running
 
     def refuse_unless(self, check: Callable[[], object]) -> None:
-        """Make a check that validation leaves out, as Kafka Connect's does; what it raises fails the connector."""
+        """Run a check that validation skips, as in Kafka Connect; its error fails the connector."""
         try:
             check()
         except ConnectError as error:
@@ -107,7 +106,7 @@ class ConnectorRun:
             raise TransitionFailed(self._shown(error), code=error.code, hint=error.hint) from error
 
     def task_configs(self) -> list[dict[str, str]]:
-        """Return what the connector's tasks are to be configured with; raises TooManyTasks or PluginError."""
+        """Return the configurations for the connector's tasks; raise TooManyTasks or PluginError."""
         stage = self._stage
         if stage is None:
             raise self._over()
@@ -128,7 +127,7 @@ class ConnectorRun:
         return self.settings.restored({**each, **added} for each in answer.configs)
 
     def fail(self, trace: str) -> None:
-        """Take note that the connector cannot go on; the first reason stays."""
+        """Mark the connector as FAILED; the first reason is kept."""
         if self.state is State.FAILED or self._is_over:
             return
         self._become(State.FAILED, trace)
@@ -137,7 +136,7 @@ class ConnectorRun:
             self._stage = None
 
     def shut_down(self) -> None:
-        """End the instance for good, whatever its state; also while its plugin hangs in a call of another thread."""
+        """End the instance permanently, whatever its state, even while its plugin hangs on another thread."""
         self._is_over = True
         try:
             self._end()
@@ -145,20 +144,20 @@ class ConnectorRun:
             log.warning("the connector did not stop cleanly: %s", self._shown(error))
 
     def on_task_reconfiguration(self) -> None:
-        """Let the connector be asked for its task configurations again."""
+        """Request the task configurations again."""
         self._later(f"reconfiguration of {id(self)}", self._become_due)
 
     def on_error(self, trace: str) -> None:
-        """Let the connector fail that says it cannot go on.
+        """Fail the connector after it reported an error.
 
-        It is no news when its process has been ended by then: it was stopped, or another has taken its place.
+        The error is ignored if its process has ended by then: the connector was stopped or replaced.
         """
         stage = self._stage
         if stage is not None:
             self._later(f"failure of {id(stage)}", lambda: self._fail_with(stage, trace))
 
     def on_loss(self) -> None:
-        """Let the connector begin anew whose process was ended, perhaps by a neighbour; its tasks go on."""
+        """Restart the connector after its process ended, possibly because of another tenant; its tasks go on."""
         stage = self._stage
         if stage is not None:
             self._later(f"loss of {id(stage)}", lambda: self._lose(stage))
@@ -168,13 +167,13 @@ class ConnectorRun:
         return self._offsets.get(self.name, partitions)
 
     def _start(self) -> None:
-        stage = self._stage  # while its plugin hangs `shut_down` may take it away
+        stage = self._stage  # `shut_down` may clear it while the plugin hangs
         if stage is not None and not stage.is_alive:
             stage.close()
             stage = None
         if stage is None:
             stage = self._stage = self._new_stage()
-        if self._is_over:  # `shut_down` may have come before that process was there
+        if self._is_over:  # `shut_down` may have run before the process existed
             stage.close()
             raise self._over()
         self.version = stage.version
@@ -198,10 +197,11 @@ class ConnectorRun:
             stage.end()
 
     def _named_beside_connector(self, task_class: str) -> str:
-        """Return a task class under the name that belongs to the connector's.
+        """Return the task class under a name in the connector's package.
 
-        Users know a connector by its name in configurations, org.apache.kafka.connect.file.FileStreamSourceConnector
-        say, and Kafka Connect shows its task as a class of the same package, wherever the Python class lies.
+        Users know a connector by its name in configurations, such as
+        org.apache.kafka.connect.file.FileStreamSourceConnector. Kafka Connect shows its task as a class of the same
+        package, whatever module the Python class is in.
         """
         package = self.plugin.class_name.rpartition(".")[0]
         simple = task_class.rpartition(".")[2]
@@ -212,7 +212,7 @@ class ConnectorRun:
             self.fail(trace)
 
     def _lose(self, stage: StagedConnector) -> None:
-        """Forget an instance that is gone, so that it is brought to the state that is wanted; FAILED it stays."""
+        """Discard an instance whose process has ended, so that it is started again unless it is FAILED."""
         if self._stage is stage and not stage.is_alive:
             stage.close()
             self._stage = None
@@ -235,4 +235,4 @@ class ConnectorRun:
             if shown is None:
                 log.info("the connector is %s (%s %s)", state, self.plugin.class_name, self.version)
             else:
-                log.error("the connector is %s, and its tasks go on without it:\n%s", state, shown)
+                log.error("the connector is %s; its tasks continue without it:\n%s", state, shown)

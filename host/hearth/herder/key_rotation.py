@@ -1,4 +1,4 @@
-"""The key by which hosts sign what they ask of each other: the one that leads writes another from time to time."""
+"""Rotates the session key with which hosts sign their internal requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5.0
-"""How long after an attempt that the brokers did not take the next is made."""
+"""Delay before a failed rotation is retried."""
 
 
 class KeyRotation:
-    """Writes a new key after every so many seconds of a term, which itself begins with one; never where it is 0.
+    """Writes a new session key at a fixed interval during a term, which itself starts with a new key; 0 disables it.
 
-    As in Kafka Connect nobody takes the key of before any more: who signed with it is refused, and asks again.
+    As in Kafka Connect, the previous key is no longer accepted: a request signed with it is rejected and sent again.
     """
 
     def __init__(
@@ -27,20 +27,20 @@ class KeyRotation:
         write: Callable[[], None],
         later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
     ) -> None:
-        """``write`` writes a new key; it raises ConnectError where it could not, or this host leads no more."""
+        """``write`` writes a new key; it raises ConnectError if writing fails or this host no longer leads."""
         self._seconds, self._write, self._later = seconds, write, later
         self._lock = threading.Lock()
         self._term = 0
         self._alarm: RestartTimer | None = None
 
     def begin(self) -> None:
-        """Count from now on: this host leads, and has just written a key."""
+        """Start the interval: this host leads and has just written a key."""
         with self._lock:
             self._term += 1
             self._wait(self._term, self._seconds)
 
     def end(self) -> None:
-        """Write no more keys."""
+        """Stop writing keys."""
         with self._lock:
             self._term += 1
             self._call_off()
@@ -62,7 +62,7 @@ class KeyRotation:
         try:
             self._write()
         except ConnectError as error:
-            log.info("the key by which hosts sign is not exchanged yet: %s", error)
+            log.info("the session key is not rotated yet: %s", error)
             seconds = min(RETRY_SECONDS, self._seconds)
         with self._lock:
             if term == self._term:

@@ -1,4 +1,4 @@
-"""What a host works with that leads: its plugins, its stores, and what its tasks are launched with."""
+"""The services that a leading host shares with all supervisors: plugins, stores and the launcher."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hearth_api import ConnectError
 
 @dataclass(frozen=True)
 class LeaderServices:
-    """What all supervisors work with."""
+    """The services that all supervisors share."""
 
     directory: PluginDirectory
     planner: Planner
@@ -31,19 +31,19 @@ class LeaderServices:
     launcher: Launcher
     link: CommandLine
     graceful_seconds: float
-    """How long tasks may take to drain."""
+    """Time that tasks have to drain."""
     ring_later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later
-    """How something is done after so many seconds."""
+    """Schedules a callback after a delay in seconds."""
     variables: Variables = field(default_factory=Variables)
 
     def resolve(self, entry: ConfiguredConnector) -> Resolved:
-        """Return the configuration of a connector with the values of its variables."""
+        """Return the configuration of a connector with its variables resolved."""
         return self.variables.of(entry.config).resolve(entry.config)
 
     def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
-        """Raise what a connector lacks before anything of it is ended that could not begin again.
+        """Raise the error if plugins or worker settings for a restart are missing; called before anything is stopped.
 
-        Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
+        As in Kafka Connect, other configuration errors fail the tasks.
         """
         try:
             config = self.resolve(entry).config

@@ -1,4 +1,4 @@
-"""Whether the host that leads is still there: that it has died is known at once, and not when its session ends."""
+"""Detects the death of the leading host at once, before its group session expires."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 45.0
-"""How long a connection is kept that hears nothing: servers end one that says nothing before."""
+"""Longest wait on a silent connection; servers close idle connections sooner."""
 LOOK_SECONDS = 1.0
 PORTS = {"http": 80, "https": 443}
 
 
 class Hosts(Protocol):
-    """What this asks of the group; `HostGroup` is one."""
+    """The part of the host group that this module uses; implemented by `HostGroup`."""
 
     def hosts(self) -> list[HostMember]:
-        """Return the hosts of the group, in an order that is the same for all; raises KafkaException."""
+        """Return the hosts of the group, in the same order on every host; raises KafkaException."""
 
     def is_own(self, host: HostMember) -> bool:
         """Return whether a member is this host."""
 
     def take_out(self, host: HostMember) -> None:
-        """Have the group forget a host that has died."""
+        """Remove a dead host from the group."""
 
 
 class LeaderWatch:
-    """Keeps a connection to the REST port of the leading host, which ends with its process.
+    """Keeps a connection to the REST port of the leading host, which closes when its process ends.
 
-    It says nothing, so the server ends it now and then, and it is made anew. Where that is refused although it was
-    not before, nobody listens there any more: the first of the other hosts has the group forget it. All else, a
-    machine that does not answer say, is left to the session of the group, for who cannot be reached from here may lead
-    all the same. A host that cannot be reached at the address it advertises is named in the log, once.
+    The connection is idle, so the server closes it from time to time and the watch reconnects. If a host that accepted
+    a connection before refuses one, no process listens there any more, and the first of the other hosts removes it
+    from the group. Every other failure, such as a machine that does not answer, is left to the group session: a host
+    that is unreachable from here may still lead. A host that is unreachable at its advertised address is logged once.
     """
 
     def __init__(self, group: Hosts, look: float = LOOK_SECONDS) -> None:
@@ -57,30 +57,30 @@ class LeaderWatch:
         self._thread = threading.Thread(target=self._work, name="leader-watch", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         self._thread.start()
 
     def look_again(self) -> None:
-        """Take note that another host may lead; from any thread, and never waits."""
+        """Check again who leads; may be called from any thread and does not block."""
         self._again.set()
         with self._lock, contextlib.suppress(OSError):
             if self._connection is not None:
                 self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._closed.set()
         self.look_again()
 
     def _work(self) -> None:
         while True:
             self._again.clear()
-            if self._closed.is_set():  # asked behind the clearing, which may have taken back what its end had set
+            if self._closed.is_set():  # checked after the clear, which may have discarded the event that close() set
                 return
             try:
                 hosts = self._group.hosts()
             except KafkaException as error:
-                log.debug("who leads is not known: %s", error)
+                log.debug("the leader is not known: %s", error)
                 hosts = []
             leader = next((each for each in hosts if each.leads), None)
             if leader is None:
@@ -92,7 +92,7 @@ class LeaderWatch:
                 self._attend(leader, hosts)
 
     def _meet(self, hosts: Sequence[HostMember]) -> None:
-        """Look once whether the others could be reached, should they ever lead."""
+        """Check once that the other hosts are reachable, in case one of them becomes leader."""
         for host in hosts:
             if not self._group.is_own(host) and host.member not in self._told:
                 self._told.add(host.member)
@@ -102,7 +102,7 @@ class LeaderWatch:
                     _complain(host, error)
 
     def _attend(self, leader: HostMember, hosts: Sequence[HostMember]) -> None:
-        """Wait until there is news of the leader, and see to it where that is its end."""
+        """Watch the leader until its connection ends, and handle a failed connection."""
         try:
             connection = connect(leader.url)
         except ConnectionRefusedError as error:
@@ -125,13 +125,13 @@ class LeaderWatch:
                 self._connection = None
 
     def _miss(self, leader: HostMember, hosts: Sequence[HostMember], error: OSError) -> None:
-        """Have a leader forgotten who was there and is no more, or complain of one that never was."""
+        """Remove a leader that was reachable before; log one that never was."""
         heirs = [each for each in hosts if each.member != leader.member]
         if self._met == leader.member and heirs and self._group.is_own(heirs[0]):
             try:
                 self._group.take_out(leader)
             except KafkaException as failure:
-                log.warning("the host at %s was not taken out of its group: %s", leader.url, failure)
+                log.warning("the host at %s was not removed from its group: %s", leader.url, failure)
         elif self._met != leader.member and leader.member not in self._told:
             self._told.add(leader.member)
             _complain(leader, error)
@@ -139,7 +139,7 @@ class LeaderWatch:
 
 
 def connect(url: str) -> socket.socket:
-    """Return a connection to the server at an address; raises OSError."""
+    """Return a connection to the server at a URL; raises OSError."""
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), CONNECT_SECONDS)
 

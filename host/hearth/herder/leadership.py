@@ -1,4 +1,4 @@
-"""Who decides what runs: this host while its group says so and nobody else has the right to write."""
+"""Decides whether this host leads: its group has chosen it and it holds the exclusive right to write."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""How long a host that could not begin to lead, or was fenced, waits before it tries again."""
+"""Delay before a host that failed to become leader, or was fenced, tries again."""
 
 
 class WriteRight(Protocol):
-    """The right to write what the hosts of a cluster share, which one of them has; the topic stores are one."""
+    """The exclusive right to write what the hosts of a cluster share; implemented by the topic stores."""
 
     def claim(self) -> int:
-        """Take the right from whoever has it; returns a number greater than that of every claim before, anywhere."""
+        """Take the right from its holder; return a number greater than that of every earlier claim on any host."""
 
     def relinquish(self) -> None:
-        """Give it up: nothing is written any more."""
+        """Give up the right: nothing is written after this."""
 
 
 class Leadership:
-    """Begins and ends the terms of a host, one after the other on a thread of its own.
+    """Starts and ends the terms of a host, one after the other, on one thread.
 
-    What is wanted comes from the host's group (`on_group`), what is so for certain from the brokers: a term begins
-    with a claim, by which every earlier leader can write nothing any more, and ends, at the latest, when another host
-    has made one (`on_fenced`). A host that leaves in order lets its tasks drain and write their last offsets first.
-    One that has lost its place gives up the right before anything else: another may lead already.
+    The host's group decides who should lead (`on_group`); the brokers enforce it. A term starts with a claim, which
+    fences every earlier leader, and ends no later than another host's claim (`on_fenced`). A host that leaves in order
+    first lets its tasks drain and write their last offsets. One that has lost its place gives up the right first,
+    because another host may lead already.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Leadership:
         follow: Callable[[], None],
         pause: float = PAUSE_SECONDS,
     ) -> None:
-        """``lead`` and ``follow`` begin and end what a host does in a term, whose number ``lead`` is told."""
+        """``lead`` starts the work of a term, whose number it receives; ``follow`` ends it."""
         self._right, self._lead, self._follow = right, lead, follow
         self._pause = pause
         self._news = threading.Condition()
@@ -53,23 +53,23 @@ class Leadership:
 
     @property
     def leads(self) -> bool:
-        """Return whether a term of this host has begun and not ended."""
+        """Return whether a term of this host is in progress."""
         return self._leads
 
     def start(self) -> None:
-        """Lead from now on whenever that is wanted."""
+        """Start the thread; the host leads from now on whenever its group chooses it."""
         self._thread.start()
 
     def on_group(self, holds: bool) -> None:
-        """Take note of what the group says; from any thread, and never waits."""
+        """Record whether the group has chosen this host; may be called from any thread and does not block."""
         self._note(is_wanted=holds)
 
     def on_fenced(self) -> None:
-        """Take note that another host has claimed the right; from any thread, and never waits."""
+        """Record that another host has claimed the right; may be called from any thread and does not block."""
         self._note(is_fenced=True)
 
     def leave(self) -> None:
-        """End this host's term in order, if there is one, and begin none any more."""
+        """End this host's term in order, if there is one, and start no other."""
         self._note(is_over=True)
         if self._thread.is_alive():
             self._thread.join()
@@ -100,7 +100,7 @@ class Leadership:
         return self._leads is not self._is_wanted or self._is_fenced
 
     def _begin(self) -> None:
-        """Claim the right and lead; what keeps this host from it is tried again as long as the group wants it."""
+        """Claim the right and lead; a failed claim is retried while the group chooses this host."""
         try:
             term = self._right.claim()
         except ConnectError as error:
@@ -112,7 +112,7 @@ class Leadership:
         self._lead(term)
 
     def _end(self, is_lost: bool) -> None:
-        log.info("this host leads no more: %s", "another may do so now" if is_lost else "it stops")
+        log.info("this host no longer leads: %s", "another may do so now" if is_lost else "it stops")
         if is_lost:
             self._right.relinquish()
         try:
@@ -122,7 +122,7 @@ class Leadership:
             self._leads = False
 
     def _rest(self) -> None:
-        """Wait for a moment: a host that was fenced is told by its group soon that it has lost its place."""
+        """Wait briefly: the group soon tells a fenced host that it has lost its place."""
         with self._news:
             self._news.wait_for(lambda: self._is_over or not self._is_wanted, self._pause)
             self._is_fenced = False

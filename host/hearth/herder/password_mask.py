@@ -1,4 +1,4 @@
-"""Passwords that stand literally in configurations, and are not to be shown."""
+"""Masks literal passwords in configurations."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hearth.config.variable import has_variable
 from hearth_api import ConfigType, Password
 
 HIDDEN = str(Password(""))
-"""What is shown of every password."""
+"""The text shown instead of every password."""
 _OPEN = (NAME, CONNECTOR_CLASS)
 
 
 class PasswordMask:
-    """Hides the values of PASSWORD keys where the worker wants that, and knows them again when they come back.
+    """Masks the values of PASSWORD keys if the worker enables it, and restores them when a masked value is submitted.
 
-    Which keys are passwords says the validation that a configuration passes before it is stored; of a connector that
-    was never validated here all values but its name and class are hidden. A variable is none and is shown. Safe to
-    call from any thread.
+    Validation, which a configuration passes before it is stored, determines the password keys. For a connector that
+    was never validated on this host, all values except name and class are masked. Variables are not masked.
+    Thread-safe.
     """
 
     def __init__(self, is_on: bool) -> None:
@@ -27,22 +27,22 @@ class PasswordMask:
         self._names: dict[str, frozenset[str]] = {}
 
     def learn(self, connector: str, result: Mapping[str, Any]) -> None:
-        """Take the keys that a ConfigInfos defines as passwords; those known of the connector before stay."""
+        """Add the password keys of a ConfigInfos to those known for the connector."""
         if self._is_on:
             keys = (info["definition"] for info in result["configs"] if info["definition"])
             found = {key["name"] for key in keys if key["type"] == ConfigType.PASSWORD}
             self._names[connector] = self._names.get(connector, frozenset()) | found
 
     def forget(self, connector: str) -> None:
-        """Forget a connector that was deleted."""
+        """Discard the keys of a deleted connector."""
         self._names.pop(connector, None)
 
     def shown(self, connector: str, config: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration of the connector, or of one of its tasks, as users are shown it."""
+        """Return a configuration of the connector, or of one of its tasks, with its passwords masked."""
         return {name: HIDDEN if self._hides(connector, name, value) else value for name, value in config.items()}
 
     def meant(self, connector: str, given: Mapping[str, Any], stored: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return what users mean who send back what they were shown: the passwords that are stored."""
+        """Return a submitted configuration with masked values replaced by the stored passwords."""
         return {
             name: stored[name] if value == HIDDEN and self._hides(connector, name, stored.get(name)) else value
             for name, value in given.items()

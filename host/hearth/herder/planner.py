@@ -1,4 +1,4 @@
-"""From the configurations of worker, connector and tasks to the plan of each task."""
+"""Turns the configurations of worker, connector and tasks into the plan of each task."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ log = logging.getLogger(__name__)
 
 METADATA_AGE = "topic.metadata.refresh.interval.ms"
 HIDDEN_TOPICS = "topic.blacklist"
-"""What a consumer's settings say of topics, in librdkafka's words."""
+"""The consumer property for excluded topics, in librdkafka's spelling."""
 _ACCESS = tuple(f"producer.override.{name}" for name in ("bootstrap.servers", "security.", "sasl.", "ssl."))
-"""Who writes elsewhere, or as another, may have no part of the worker's topic of offsets."""
+"""With one of these overrides, a producer may not be able to write to the worker's offsets topic."""
 _PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
     PluginType.SOURCE: SourceConnectorConfig,
     PluginType.SINK: SinkConnectorConfig,
@@ -51,9 +51,9 @@ _PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes the plans of a connector's tasks: what is configuration up to here is typed from here on.
+    """Makes the plans of a connector's tasks: turns configuration strings into typed values.
 
-    Every default comes from where its key is declared, and the tasks of a connector share what is the same for them.
+    Defaults come from the keys' declarations. All tasks of a connector share their common parts.
     """
 
     directory: PluginDirectory
@@ -61,25 +61,25 @@ class Planner:
     policy: ConnectorClientConfigOverridePolicy = ALL
     variables: Variables = field(default_factory=Variables)
     told: frozenset[str] | None = None
-    """What the log was told of the worker's own clients at its start, where that is another worker than this."""
+    """Warnings about the worker's own clients that were logged at startup, if this planner is for another worker."""
 
     def worker_for(self, config: Mapping[str, str]) -> WorkerConfig:
-        """Return the worker's settings as they go for a connector; raises ConfigError for a choice that is none."""
+        """Return the worker settings that apply to a connector; raise ConfigError if its choice is invalid."""
         return worker_for(self.worker, config, self.variables)
 
     def plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
     ) -> list[TaskPlan]:
-        """Return the plans of all tasks of a connector, and log what its clients cannot honour.
+        """Return the plans of all tasks of a connector, and log the client settings that have no effect.
 
-        Raises ConfigError for the first plugin of its pipeline that is not there, and for the first wrong setting,
-        ConnectError for clients that it may not have so.
+        Raises ConfigError for the first plugin of its pipeline that does not exist and for the first invalid setting,
+        and ConnectError for client overrides that the policy forbids.
         """
         refuse_overrides(self.policy, connector, config, self.worker)
         return self._chosen(config)._plan(connector, version, config, tasks)
 
     def _chosen(self, config: Mapping[str, str]) -> Planner:
-        """Return the planner for what a connector takes of the worker."""
+        """Return the planner for the worker configuration that a connector names."""
         worker = self.worker_for(config)
         return self if worker is self.worker else replace(self, worker=worker, told=self._warned)
 
@@ -100,19 +100,19 @@ class Planner:
         return [replace(plan, task=number, task_config=own) for number, own in enumerate(tasks)]
 
     def topics_of(self, config: Mapping[str, str]) -> tuple[TopicGroup, ...]:
-        """Return the groups of topics that a source's tasks create, none where the worker leaves it to the broker."""
+        """Return the topic groups that a source's tasks create; none if the worker leaves creation to the broker."""
         return self._chosen(config)._groups(config)
 
     def sink_group(self, config: Mapping[str, str]) -> tuple[dict[str, str], str]:
-        """Return how an administrator speaks with the brokers of a sink, and the name of its consumer group."""
+        """Return the admin client configuration for a sink, and the name of its consumer group."""
         worker = self.worker_for(config).originals
         consumer = consumer_config(worker, config, config[NAME])
         return admin_config(worker, config).config, consumer.config["group.id"]
 
     def fencing(self, config: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
-        """Return how the producers of a source's tasks are fenced, and what their transactional ids begin with.
+        """Return the admin client configuration and transactional id prefix for fencing a source's producers.
 
-        None where they have no transactions.
+        None if they have no transactions.
         """
         worker = self.worker_for(config)
         if not worker.is_exactly_once:
@@ -148,7 +148,7 @@ class Planner:
         topics, most = tuple(parse_topics(config.originals)), consumer.runtime.get("max.poll.records")
         return SinkPlan(
             topics=topics,
-            topics_regex=None if topics else config.originals[TOPICS_REGEX],  # blanks and all, as Java compiles it
+            topics_regex=None if topics else config.originals[TOPICS_REGEX],  # not stripped, as Java compiles it
             hidden_topics=tuple(each for each in settings.get(HIDDEN_TOPICS, "").split(",") if each),
             metadata_age=int(settings[METADATA_AGE]) / 1000,
             group=group_name(self.worker.identity, name),
@@ -174,9 +174,9 @@ class Planner:
         return self._honoured(config, admin_config(self.worker.originals, config.originals))
 
     def _honoured(self, config: ConnectorConfig, client: Translation) -> dict[str, str]:
-        """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start.
+        """Return a client's settings, and log those that have no effect unless startup logged them for the worker.
 
-        Raises ConfigError where nobody makes the tokens by which it is to log in.
+        Raises ConfigError if no installed provider creates the tokens that its login needs.
         """
         for warning in client.warnings:
             if warning not in self._warned:
@@ -194,5 +194,5 @@ class Planner:
 
 
 def transactional_id(worker: WorkerConfig, connector: str) -> str:
-    """Return what the transactional ids of a connector's tasks begin with, as ``Worker.taskTransactionalId``."""
+    """Return the prefix of the transactional ids of a connector's tasks, as ``Worker.taskTransactionalId``."""
     return f"{worker.identity}-{connector}"

@@ -1,4 +1,4 @@
-"""From the configurations of a connector and of whoever runs it to the plugins of its tasks, without any of Kafka."""
+"""Resolves the plugins of a connector's tasks from the worker's and connector's configurations."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hearth_api import ConfigError, NotFoundError
 
 VERSION = "plugin.version"
 MESSAGES = "errors.log.include.messages"
-"""Who says that messages are not to be included means their keys, too, wherever it is."""
+"""Excluding messages by this key excludes record keys as well, wherever it is set."""
 _OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
 _OWN_OF_PREDICATE = ("type", VERSION)
 
 
 @dataclass(frozen=True)
 class PluginPlanner:
-    """Resolves the plugins of a connector's pipeline, each with its environment, which is built the first time."""
+    """Resolves the plugins of a connector's pipeline and their environments, which are built on first use."""
 
     directory: PluginDirectory
     worker: PluginConfig
 
     def plan(self, connector: Plugin, version: str | None, config: ConnectorConfig) -> PluginPlan:
-        """Return what all tasks of a connector have in common: number 0, and no configuration of a task's own.
+        """Return the plan that all tasks of a connector share, with task number 0 and no task configuration.
 
-        Raises ConfigError for the first plugin of its pipeline that is not there.
+        Raises ConfigError for the first plugin of its pipeline that does not exist.
         """
         specs = _PluginSpecs(self.directory, self.worker, config)
         specs.add_task(connector, version)
@@ -65,7 +65,7 @@ class PluginPlanner:
 
 
 class _PluginSpecs:
-    """The plugins of one connector's tasks while they are put together."""
+    """Collects the plugins of one connector's tasks."""
 
     def __init__(self, directory: PluginDirectory, worker: PluginConfig, config: ConnectorConfig) -> None:
         self._directory = directory
@@ -77,14 +77,14 @@ class _PluginSpecs:
         self.environments: dict[str, Environment] = {}
 
     def add_task(self, connector: Plugin, version: str | None) -> None:
-        """Add the connector; also one that is installed with the host runs in a stage of its own (Invariant 6)."""
+        """Add the connector; one that is installed with the host also runs in its own stage (Invariant 6)."""
         environment = self._directory.environment(connector)
         self.environments[environment.key] = environment.confined(self._confinement)
         reference = connector.reference
         self.plugins.append(PluginSpec("task", connector.class_name, reference, version, environment.key))
 
     def add_converters(self) -> None:
-        """Add a converter for keys, values and headers: the connector's own, or the worker's with its settings."""
+        """Add the key, value and header converters: the connector's own, or the worker's with its settings."""
         for role in CONVERTER_KEYS:
             type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
             source = self._config if self._config.get(role) else self._worker.originals

@@ -1,4 +1,4 @@
-"""Queues that keep the order of what happens to one connector and let connectors go on beside each other."""
+"""Queues that run each connector's jobs in order and different connectors' jobs in parallel."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 INTERRUPT_SECONDS = 5.0
-"""How long whoever ends an instance waits for its plugin first: what Java's ``Worker`` gives a connector to stop."""
+"""Time that an impatient job gives a plugin to return: what Java's ``Worker`` gives a connector to stop."""
 
 _mine = threading.local()
 
 
 class Interrupted(PluginError):
-    """A plugin took too long while somebody waited who was to end what it does."""
+    """A plugin took too long while a job that stops or replaces it was waiting."""
 
     code = "plugin.interrupted"
 
 
 class Queues:
-    """Runs jobs: those of one queue one after the other, those of different queues at the same time.
+    """Runs the jobs of one queue in sequence and those of different queues in parallel.
 
-    Every connector has a queue under its name, so what users and plugins ask for takes place in the order it was
-    asked, and a plugin that hangs holds up nobody but its own connector. A job that is to end what runs is impatient:
-    each job before it in its queue has ``interrupt_after`` seconds, then the plugin that it waits for is interrupted.
-    A queue has a thread of its own, and only while it has something to do: there are never more of them than
-    connectors and questions that are being dealt with.
+    Every connector has a queue under its name, so requests of users and plugins are carried out in order, and a plugin
+    that hangs blocks only its own connector. A job that stops what runs is impatient: each job ahead of it in its
+    queue has ``interrupt_after`` seconds before the plugin it waits for is interrupted. A queue has a thread only
+    while it has jobs, so there are never more threads than connectors and pending requests.
     """
 
     def __init__(self, interrupt_after: float = INTERRUPT_SECONDS) -> None:
@@ -50,7 +49,7 @@ class Queues:
         self._asked: set[tuple[Hashable, str]] = set()
 
     def submit(self, queue: Hashable, job: Callable[[], T], *, is_impatient: bool = False) -> Future[T]:
-        """Run a job after everything that was submitted to its queue before."""
+        """Run a job after all earlier jobs of its queue."""
         added = _Job(queue, job, is_impatient)
         with self._lock:
             if self._is_closed:
@@ -66,12 +65,12 @@ class Queues:
         return added.future
 
     def post(self, queue: Hashable, job: Callable[[], Any], *, is_impatient: bool = False) -> None:
-        """Run a job nobody waits for; what it raises is logged."""
+        """Run a job without waiting for it; log its error."""
         future = self.submit(queue, job, is_impatient=is_impatient)
         future.add_done_callback(lambda done: _log_failure(queue, done))
 
     def post_once(self, queue: Hashable, what: str, job: Callable[[], Any], *, is_impatient: bool = False) -> None:
-        """Post a job unless the same still waits in its queue: a plugin may ask without end."""
+        """Post a job unless the same job is waiting in its queue: a plugin may request it without end."""
         with self._lock:
             if (queue, what) in self._asked:
                 return
@@ -79,7 +78,7 @@ class Queues:
         self.post(queue, lambda: self._do_asked(queue, what, job), is_impatient=is_impatient)
 
     def close(self) -> None:
-        """Take no more jobs; what has begun may finish, what waits is cancelled."""
+        """Accept no more jobs; running jobs may finish, waiting ones are cancelled."""
         with self._lock:
             self._is_closed = True
             for waiting in self._waiting.values():
@@ -87,13 +86,13 @@ class Queues:
                     job.future.cancel()
 
     def _do_asked(self, queue: Hashable, what: str, job: Callable[[], Any]) -> None:
-        with self._lock:  # before it is done: what is asked from now on may find what this has not seen
+        with self._lock:  # discarded before the job runs, which may miss what a later request refers to
             self._asked.discard((queue, what))
         job()
 
     def _begin(self, queue: Hashable) -> None:
         try:
-            # A plugin that hangs is not to keep the host from ending, so nobody waits for these threads.
+            # Daemon threads, because a plugin that hangs must not keep the host from exiting.
             threading.Thread(target=self._work, args=[queue], name=f"herder {queue}", daemon=True).start()
         except RuntimeError as error:  # the machine has no thread left
             with self._lock:
@@ -116,14 +115,14 @@ class Queues:
                 job.run()
 
     def _hurry(self, queue: Hashable) -> None:
-        """Interrupt what a queue does in a while, where somebody impatient waits behind it."""
+        """Interrupt the running job of a queue after a delay if an impatient job waits."""
         running = self._running.get(queue)
         if running is not None and any(job.is_impatient for job in self._waiting[queue]):
             running.hurry(self._interrupt_after)
 
 
 class _Job(Generic[T]):
-    """A job of a queue, and what it waits for at the moment."""
+    """A job of a queue, and how to interrupt the call it waits for."""
 
     def __init__(self, queue: Hashable, act: Callable[[], T], is_impatient: bool) -> None:
         self.future: Future[T] = Future()
@@ -136,7 +135,7 @@ class _Job(Generic[T]):
         self._is_interrupted = False
 
     def run(self) -> None:
-        """Do it, unless nobody wants it any more."""
+        """Run the job unless its future was cancelled."""
         if not self.future.set_running_or_notify_cancel():
             return
         _mine.job = self
@@ -148,7 +147,7 @@ class _Job(Generic[T]):
                 self._timer.cancel()
 
     def hurry(self, seconds: float) -> None:
-        """Interrupt it unless it is done by then; called under the lock of the queues."""
+        """Interrupt the job unless it finishes within the delay; called under the lock of the queues."""
         if self._timer is None:
             self._timer = threading.Timer(seconds, self._interrupt)
             self._timer.daemon = True
@@ -157,12 +156,12 @@ class _Job(Generic[T]):
 
     @property
     def is_interrupted(self) -> bool:
-        """Return whether somebody impatient has ended what it waited for."""
+        """Return whether an impatient job has interrupted this one."""
         return self._is_interrupted
 
     @contextlib.contextmanager
     def waiting(self, end: Callable[[], None]) -> Iterator[None]:
-        """Let it be interrupted during the block; raises Interrupted where it has been, before or meanwhile."""
+        """Make the job interruptible during the block; raise Interrupted if it was interrupted before or meanwhile."""
         self._wait_for(end)
         try:
             yield
@@ -175,22 +174,22 @@ class _Job(Generic[T]):
         with self._lock:
             self._end = None if self._is_interrupted else end
             if self._is_interrupted:
-                raise Interrupted("somebody has waited for too long already who is to end or replace what runs")
+                raise Interrupted("a request to stop or replace the connector has waited too long")
 
     def _interrupt(self) -> None:
         with self._lock:
             self._is_interrupted = True
             end = self._end
         if end is not None:
-            log.warning("%s keeps others waiting, the plugin that it waits for is interrupted", self._queue)
+            log.warning("%s blocks other requests: interrupting its call of a plugin", self._queue)
             end()
 
 
 @contextlib.contextmanager
 def interruptible(end: Callable[[], None]) -> Iterator[None]:
-    """Let ``end`` end what this block waits for when somebody impatient waits behind the job of this thread.
+    """Call ``end`` to interrupt this block when an impatient job waits for the job of this thread.
 
-    A job that was interrupted does not begin to wait again: that raises Interrupted.
+    An interrupted job does not wait again: entering the block raises Interrupted.
     """
     job: _Job[Any] | None = getattr(_mine, "job", None)
     with contextlib.nullcontext() if job is None else job.waiting(end):
@@ -198,20 +197,20 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
 
 
 def is_interrupted() -> bool:
-    """Return whether the job of this thread was interrupted, so that nothing is to be tried again."""
+    """Return whether the job of this thread was interrupted and should not retry."""
     job: _Job[Any] | None = getattr(_mine, "job", None)
     return job is not None and job.is_interrupted
 
 
 def done(result: T) -> Future[T]:
-    """Return a future that is done."""
+    """Return a completed future with this result."""
     future: Future[T] = Future()
     future.set_result(result)
     return future
 
 
 def then(first: Future[S], follow: Callable[[S], Future[T]]) -> Future[T]:
-    """Return what comes of the future that follows the first, or of the first where that has no result."""
+    """Return a future for the result of ``follow``, which runs after the first; an error of the first is passed on."""
     last: Future[T] = Future()
 
     def go_on(done: Future[S]) -> None:
@@ -225,7 +224,7 @@ def then(first: Future[S], follow: Callable[[S], Future[T]]) -> Future[T]:
 
 
 def _settle(last: Future[Any], done: Future[Any]) -> None:
-    """Give a future the outcome of another."""
+    """Copy the outcome of one future to another."""
     if done.cancelled() or not last.set_running_or_notify_cancel():
         last.cancel()
     elif error := done.exception():

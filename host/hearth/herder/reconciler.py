@@ -1,4 +1,4 @@
-"""What keeps the connectors of this host as the store says they are to be."""
+"""Keeps the connectors of this host in the state that the store describes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from hearth_api import ConnectError
 log = logging.getLogger(__name__)
 
 UPGRADES = ("upgrades",)
-"""The queue on which what is to begin anew is prepared: one after the other, for all want the same environments."""
+"""The queue that prepares upgrades, one after the other because they need the same environments."""
 TERM_BITS = 32
-"""A term may have so many generations, two to the power of it, before they would run into those of the next."""
+"""Bits of a generation number within its term; the term is above them."""
 
 
 class Reconciler(ConfigListener):
-    """Compares what the store says of a connector with what runs of it, and makes it so.
+    """Compares what runs of a connector with the store, and makes it match.
 
-    It does so whenever the store says something new, whoever wrote that, on the connector's own queue: what is
-    compared is the store's content of that moment, so it matters neither how often it happens nor what was missed.
-    A host that leads runs everything the store holds, and one that does not lead runs nothing: to begin is to
-    reconcile everything, to end is to want nothing.
+    Every change in the store, whoever wrote it, triggers a reconciliation on the connector's own queue. It reads the
+    current content of the store, so neither repeated nor missed notifications matter. A leading host runs everything
+    in the store, any other host runs nothing: starting to lead reconciles everything.
     """
 
     def __init__(self, leader_services: LeaderServices, queues: Queues) -> None:
@@ -51,14 +50,14 @@ class Reconciler(ConfigListener):
         return self._generations is not None
 
     def running(self) -> list[str]:
-        """Return the names of the connectors that it has to do with."""
+        """Return the names of the supervised connectors."""
         with self._lock:
             return list(self._supervisors)
 
     def lead(self, term: int) -> None:
-        """Run what the store says from now on.
+        """Start running what the store describes.
 
-        Every term has a number greater than those before it, on whichever host, and so have its generations.
+        A term has a greater number than every earlier term on any host, and so have its generations.
         """
         self.follow()
         with self._lock:
@@ -67,10 +66,10 @@ class Reconciler(ConfigListener):
             self.on_change(name)
 
     def follow(self, *, is_followed: bool = False) -> None:
-        """Run nothing any more, and wait until everything has ended.
+        """Stop everything and wait until it has ended.
 
-        Where another host leads at once, tasks leave to its tasks what they share with them. It does not wait for the
-        connectors' queues: what hangs there is ended with its process.
+        If another host leads at once, tasks leave shared state, such as group membership, to their successors. Does
+        not wait for the connectors' queues: a call that hangs there ends with its process.
         """
         with self._lock:
             self._generations = None
@@ -81,12 +80,12 @@ class Reconciler(ConfigListener):
             ends = [threads.submit(supervisor.end, is_followed=is_followed) for supervisor in over]
         for end in ends:
             if error := end.exception():
-                log.error("a connector did not end as it should: %s", error, exc_info=error)
+                log.error("a connector did not end cleanly: %s", error, exc_info=error)
 
     def reconcile(self, name: str, restart: Restart = NOTHING) -> None:
-        """Make what runs of a connector what the store says, and begin anew what a user asked for.
+        """Make a connector match the store, and restart what a user requested.
 
-        Called on the connector's queue. Raises ConnectError for what is wrong with the instance.
+        Called on the connector's queue. Raises ConnectError for errors of the instance.
         """
         supervisor = self._supervisor(name)
         if supervisor is None:
@@ -101,35 +100,35 @@ class Reconciler(ConfigListener):
             self._supervisors.pop(name, None)
 
     def on_change(self, connector: str) -> None:
-        """Reconcile the connector, once however much changes meanwhile."""
+        """Reconcile the connector, once for any number of changes meanwhile."""
         self._later(connector, "change", lambda: None)
 
     def on_restart(self, request: RestartRequest) -> None:
-        """Begin anew what the request wants in the states of that moment; a plugin that hangs is interrupted first."""
+        """Restart the requested parts by their states when the job runs; a plugin that hangs is interrupted first."""
         term, name = self._generations, request.connector
 
         def restart() -> None:
-            if self._generations is term is not None:  # another term has begun everything anew
+            if self._generations is term is not None:  # a new term has restarted everything
                 self._told(lambda: self.reconcile(name, self.wanted(request)))
 
         self._queues.post_once(name, str(request), restart, is_impatient=True)
 
     def wanted(self, request: RestartRequest) -> Restart:
-        """Return what begins anew of a connector in the states that it and its tasks have now."""
+        """Return the parts of a connector to restart, given the present states of it and its tasks."""
         store = self._with.board.store
         status = store.connector(request.connector)
         tasks = {each.task for each in store.tasks(request.connector) if request.wants_task(each.state)}
         return Restart(status is not None and request.wants_connector(status.state), tasks)
 
     def on_logger_level(self, namespace: str, level: str) -> None:
-        """Log what a user, perhaps of another host, wants the whole cluster to log; tasks are told as well."""
+        """Apply a cluster-wide logger level, possibly set on another host, and forward it to the tasks."""
         levels.set(namespace, level)
 
     def on_plugins(self, classes: Collection[str]) -> None:
-        """Begin anew what uses plugins of these classes, in an order of its own for each connector.
+        """Restart what uses plugins of these classes, in order for each connector.
 
-        Called when bundles have come, changed or gone. What could not begin again goes on as it was. Environments may
-        take long to be built, so that is done beside the queues of the connectors, which wait for none.
+        Called when bundles have been added, changed or removed. What could not start again keeps running. Building
+        environments may take long, so it runs outside the connectors' queues and blocks none.
         """
         for name in self.running():
             with self._lock:
@@ -144,18 +143,18 @@ class Reconciler(ConfigListener):
                 if self._outdated(name, classes) is not None:
                     self._queues.post_once(name, "plugins", partial(self._upgrade, name))
                     continue
-            with self._lock:  # it could not begin; what has changed since may have mended that
+            with self._lock:  # the upgrade failed; a later change may make it possible
                 self._changed_classes.get(name, set()).difference_update(classes)
 
     def on_event(self, event: TaskEvent) -> None:
-        """Pass what the link heard on to the connector it is about."""
+        """Pass an event of a task link on to its connector."""
         with self._lock:
             supervisor = self._supervisors.get(event.connector)
         if supervisor is not None:
             supervisor.on_event(event)
 
     def move(self, connector: str, task: int) -> bool:
-        """Let a task drain and go on wherever its launcher puts it; returns whether it will."""
+        """Let a task drain and continue wherever its launcher places it; return whether it will."""
         with self._lock:
             supervisor = self._supervisors.get(connector)
         return supervisor is not None and supervisor.move(task)
@@ -168,11 +167,11 @@ class Reconciler(ConfigListener):
             return
         supervisor, entry, restart = found
         if restart.instance or restart.tasks:
-            log.info("the connector begins anew with what is on plugin.path now")
+            log.info("the connector restarts with the bundles now on plugin.path")
             self._told(lambda: supervisor.reconcile(entry, restart))
 
     def _outdated(self, name: str, classes: Collection[str]) -> tuple[Supervisor, ConfiguredConnector, Restart] | None:
-        """Return what of a connector is to begin anew; None where there is none, or it could not."""
+        """Return the parts of a connector to restart; None if there are none or they could not start."""
         with self._lock:
             supervisor = self._supervisors.get(name) if self.leads else None
         entry = self._with.configs.snapshot().find(name)
@@ -185,7 +184,7 @@ class Reconciler(ConfigListener):
         self._queues.post_once(name, what, lambda: self._act(name, act))
 
     def _act(self, name: str, act: Callable[[], None]) -> None:
-        """Do something and reconcile; nobody waits for it, so what is wrong is logged."""
+        """Run an action and reconcile; errors are logged because no caller waits."""
         act()
         self._told(lambda: self.reconcile(name))
 
@@ -193,14 +192,14 @@ class Reconciler(ConfigListener):
         try:
             act()
         except TransitionFailed:
-            return  # which its instance has told
+            return  # the instance has logged it
         except ConnectError as error:
             log.warning("%s", error)
 
     def _supervisor(self, name: str) -> Supervisor | None:
-        """Return who has to do with a connector, None when this host does not lead.
+        """Return the supervisor of a connector, None if this host does not lead.
 
-        What an earlier term has left has ended, for no term begins before: two runs of one task would be out of order
+        Everything of an earlier term has ended before a term starts: two runs of one task would break the order
         (Invariant 4).
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""How those behave who share processes: who lets down or is let down gets processes of his own."""
+"""Decides whether a connector or task may share processes, from how its runs ended in shared ones."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass
 log = logging.getLogger(__name__)
 
 MOST_LOSSES = 2
-"""How often one may lose a shared process, nobody knows by whose doing, before he shares none any more."""
+"""Unexplained losses of a shared process after which a tenant gets its own."""
 
 
 @dataclass
 class SharingHistory:
-    """How the instances of a connector, or the runs of a task, have behaved while its configuration was the same."""
+    """The record of a connector's instances, or a task's runs, in shared processes under one configuration."""
 
     is_apart: bool = False
-    """Whether the next has a process of its own."""
+    """Whether the next run gets its own process."""
     losses: int = 0
     whose: str = "the connector"
 
     def lost(self, is_known: bool) -> None:
-        """Take note that a shared process ended; ``is_known`` where somebody was asked something then, and blamed."""
+        """Record that a shared process ended; ``is_known`` if a pending call identifies the tenant to blame."""
         self.losses += not is_known
         if self.losses >= MOST_LOSSES:
-            self.set_apart("the processes that it shared have ended again and again")
+            self.set_apart("the processes that it shared have ended repeatedly")
 
     def set_apart(self, reason: str) -> None:
-        """Let it share no process until it is configured anew.
+        """Use no shared process until the configuration changes.
 
-        The reason is logged, so it is nothing that a plugin has said: that may hold what is secret.
+        The reason is logged, so it must not quote a plugin, whose text may contain secrets.
         """
         if not self.is_apart:
             self.is_apart = True
-            log.warning("%s has a process of its own from now on: %s", self.whose, reason)
+            log.warning("%s runs in its own process from now on: %s", self.whose, reason)

@@ -1,4 +1,4 @@
-"""What is said of connectors and tasks: written to the status store, read as Kafka Connect's JSON."""
+"""Writes the statuses of connectors and tasks to the store, and reads them as Kafka Connect's JSON."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from hearth_api import UNDEFINED_VERSION, NotFoundError
 
 
 class StatusBoard:
-    """Writes statuses in the name of this worker."""
+    """Writes statuses on behalf of this worker."""
 
     def __init__(self, store: StatusStore, worker_id: str) -> None:
         self.store = store
         self.worker_id = worker_id
         self.generation = 0
-        """The term in which this host leads: what an earlier one said late does not count against it."""
+        """The term in which this host leads; late statuses of earlier terms do not override its own."""
 
     def connector(self, connector: str, state: State, trace: str | None = None, version: str | None = None) -> None:
-        """Note the state of a connector; without a version the one noted before stays."""
+        """Write the state of a connector; without a version, the earlier one is kept."""
         known = self.store.connector(connector)
         version = version if version is not None or known is None else known.version
         self.store.put_connector(ConnectorStatus(connector, state, self.worker_id, self.generation, trace, version))
@@ -36,22 +36,22 @@ class StatusBoard:
     def task(
         self, connector: str, task: int, state: State, trace: str | None = None, version: str | None = None
     ) -> None:
-        """Note the state of a task."""
+        """Write the state of a task."""
         self.store.put_task(TaskStatus(connector, task, state, self.worker_id, self.generation, trace, version))
 
     def add_topics(self, connector: str, topics: Iterable[str]) -> None:
-        """Note topics that a connector writes to or reads from; they go with the connector."""
+        """Record topics that a connector writes to or reads from; they are removed with the connector."""
         for topic in topics:
             self.store.add_topic(connector, topic)
 
     def forget_tasks(self, connector: str, first: int = 0) -> None:
-        """Forget the tasks of a connector from a number on."""
+        """Remove the statuses of a connector's tasks, starting with the given number."""
         for status in self.store.tasks(connector):
             if status.task >= first:
                 self.task(connector, status.task, State.DESTROYED)
 
     def forget(self, connector: str) -> None:
-        """Forget a connector and its tasks, if anything is known of them."""
+        """Remove the statuses of a connector and its tasks, if there are any."""
         self.forget_tasks(connector)
         if self.store.connector(connector) is not None:
             self.connector(connector, State.DESTROYED)
@@ -91,7 +91,7 @@ class StatusView:
         ]
 
     def connector(self, connector: str, restart: RestartRequest | None = None) -> dict[str, Any]:
-        """Return a ConnectorStateInfo; what a restart is about to take shows as RESTARTING."""
+        """Return a ConnectorStateInfo; shows the targets of a restart request as RESTARTING."""
         status = self._statuses.connector(connector)
         if status is None:
             raise NotFoundError(f"No status found for connector {connector}", code="status.unknown")
@@ -112,12 +112,12 @@ class StatusView:
         return {"id": task, **_state(status)}
 
     def topics(self, connector: str) -> dict[str, Any]:
-        """Return an ActiveTopicsInfo, also of a connector that there is not."""
+        """Return an ActiveTopicsInfo, even if the connector does not exist."""
         return {connector: {"topics": self._statuses.topics(connector)}}
 
 
 def _state(status: ConnectorStatus | TaskStatus, is_restarting: bool = False) -> dict[str, Any]:
-    """Return the members that connectors and tasks share; an undefined version and an empty trace are left out."""
+    """Return the fields that connectors and tasks share, without an undefined version or an empty trace."""
     shown: dict[str, Any] = {
         "state": str(State.RESTARTING if is_restarting else status.state),
         "worker_id": status.worker_id,

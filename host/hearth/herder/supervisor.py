@@ -1,4 +1,4 @@
-"""One connector while this host leads: what runs of it, and how that becomes what the store says."""
+"""Supervises one connector while this host leads, and makes it match the store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Restart:
-    """What of a connector is to begin anew although nothing about it has changed."""
+    """The parts of a connector to restart although nothing has changed."""
 
     instance: bool = False
     tasks: Collection[int] = ()
@@ -42,14 +42,14 @@ NOTHING = Restart()
 
 
 class Supervisor:
-    """The instance and the tasks of one connector, from when this host has to do with it until it has no more.
+    """The instance and the tasks of one connector while this host is responsible for it.
 
-    `reconcile` is called on the connector's queue, and what it waits for holds up that queue alone. Reports of tasks,
-    and `end`, may come from any thread at any time.
+    `reconcile` is called on the connector's queue and blocks only that queue. `end` and the reports of tasks may come
+    from any thread at any time.
 
-    What runs belongs to a revision of the store: the instance to that of the configuration, the tasks to that of the
-    task configurations. Where the store has another one, whoever wrote it, what runs is replaced; what was tried for a
-    revision and failed is not tried again until a user asks for it or writes something new.
+    The instance belongs to a revision of the configuration in the store, the tasks to a revision of the task
+    configurations. What belongs to an older revision is replaced, whoever wrote the new one. What failed for a
+    revision is not tried again until a user requests it or writes a new configuration.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Supervisor:
         generations: Iterator[int],
         later: Callable[[str, Callable[[], None]], None],
     ) -> None:
-        """``later`` lets something happen on the connector's queue, once however often it is asked, and reconciles."""
+        """``later`` queues a named action on the connector's queue, once however often requested, and reconciles."""
         self.name = name
         self._with = leader_services
         self._generations = generations
@@ -68,7 +68,7 @@ class Supervisor:
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
         self._sharing_history = SharingHistory()
-        self._task_conducts: dict[int, SharingHistory] = {}
+        self._task_histories: dict[int, SharingHistory] = {}
         self._tasks: dict[int, SupervisedTask] = {}
         self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), leader_services.ring_later)
         self._lock = threading.Lock()
@@ -78,15 +78,15 @@ class Supervisor:
 
     @property
     def is_over(self) -> bool:
-        """Return whether it was told to end."""
+        """Return whether `end` was called."""
         return self._is_over
 
     def reconcile(self, entry: ConfiguredConnector, restart: Restart) -> None:
-        """Make what runs what the store says: the instance, the tasks it wants, and the tasks there are.
+        """Match the store: start the instance, store its task configurations, and start the stored tasks.
 
-        A restart that lacks its plugins is refused before anything is ended. What is wrong with the instance is raised
-        when everything else has taken place, for its tasks go on without it. Those that somebody else has left run
-        before it starts, which may take long. The values of variables are looked up once for all of this.
+        A restart whose plugins are missing is rejected before anything is stopped. An error of the instance is raised
+        last, because its tasks go on without it. Stored tasks of another writer start before the instance, which may
+        take long. Variables are resolved once for the whole call.
         """
         with asked_once(), ExitStack() as rest:
             if restart.instance or restart.tasks:
@@ -98,10 +98,10 @@ class Supervisor:
             self._bring_instance(entry, restart.instance)
 
     def outdated(self, entry: ConfiguredConnector, classes: Collection[str]) -> Restart | None:
-        """Return what runs from other bundles than it would begin with now, ``classes`` being those that changed.
+        """Return what runs from bundles other than those it would start with now; ``classes`` are those that changed.
 
-        None where it could not begin, which is logged: environments are built here, before anything is ended. What is
-        said holds on the connector's queue; elsewhere it is a forecast.
+        None, with a log message, if it could not start: environments are built here, before anything is stopped. The
+        result is reliable only on the connector's queue; elsewhere it is a forecast.
         """
         run, tasks = self._run, list(self._tasks.values())
         used = {spec.class_name for task in tasks for spec in task.plan.plugins}
@@ -116,7 +116,7 @@ class Supervisor:
             plugin = self._with.directory.connector(config)
             plans = self._with.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
         except (ConnectError, OSError) as error:
-            log.warning("its bundles have changed, and the connector goes on as it was: %s", error)
+            log.warning("the connector keeps running with its old bundles: %s", error)
             return None
         numbers = [
             task.number
@@ -126,24 +126,24 @@ class Supervisor:
         return Restart(run is None or run.plugin != plugin, numbers)
 
     def move(self, number: int) -> bool:
-        """Let a task drain and go on elsewhere; returns whether it will. From any thread, and never waits."""
+        """Let a task drain and continue elsewhere; return whether it will. Thread-safe; does not block."""
         with self._lock:
             task = None if self._is_over else self._tasks.get(number)
         return task is not None and task.move()
 
     def end(self, *, is_followed: bool = False) -> None:
-        """Stop the tasks, then the instance, and wait until they have ended; nothing begins here afterwards."""
+        """Stop the tasks, then the instance, and wait until they have ended; nothing starts afterwards."""
         with self._lock:
             self._is_over = True
             run = self._run
-        with self._ending, about(label_of(self.name)):  # whoever comes second waits for the first
+        with self._ending, about(label_of(self.name)):  # a second caller waits for the first
             self._reload_after(None)
             self._stop_tasks(are_followed=is_followed)
             if run is not None:
                 run.shut_down()
 
     def on_event(self, event: TaskEvent) -> None:
-        """Pass what the link heard on to the task it is about."""
+        """Pass an event of a task link on to its task."""
         with self._lock:
             task = self._tasks.get(event.task)
         if task is None:
@@ -156,7 +156,7 @@ class Supervisor:
             task.on_status(event.generation, State(event.state), event.trace)
 
     def _bring_instance(self, entry: ConfiguredConnector, is_restart: bool) -> None:
-        """Make the instance anew where it is another's, and bring it to the state that is wanted."""
+        """Replace an outdated instance, and bring the instance to its target state."""
         run = self._run
         is_late = run is not None and run.is_stopped and run.settings.has_values
         if is_restart or entry.revision != self._revision or (is_late and entry.target is not TargetState.STOPPED):
@@ -170,10 +170,7 @@ class Supervisor:
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         if entry.revision != self._revision:
-            self._sharing_history, self._task_conducts = (
-                SharingHistory(),
-                {},
-            )  # what was wrong with it may have been mended
+            self._sharing_history, self._task_histories = SharingHistory(), {}
         self._revision, self._run = entry.revision, None
         try:
             settings = self._with.resolve(entry)
@@ -190,10 +187,10 @@ class Supervisor:
             self._with.board,
             self._later,
         )
-        with self._lock:  # an instance that nobody would end is not begun
+        with self._lock:  # an instance that nobody would stop must not start
             if self._is_over:
                 raise ConnectError(
-                    f"the host is stopping or leads no more, connector {self.name} is not started",
+                    f"the host is stopping or no longer leads: connector {self.name} is not started",
                     code="host.stopping",
                 )
             self._run = run
@@ -204,7 +201,7 @@ class Supervisor:
         run.transition(entry.target)
 
     def _new_stage(self, config: Mapping[str, str]) -> StagedConnector:
-        """Return an instance of a connector, of the version that there is at this moment."""
+        """Return a new instance of a connector, of the version that is installed now."""
         plugin = self._with.directory.connector(config)
         worker = self._with.planner.worker_for(config)
         if worker.is_apart(config):
@@ -214,21 +211,21 @@ class Supervisor:
         return self._with.pool.take(plugin, environment, seconds, self._sharing_history)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:
-        """Write to the store what tasks there are to be, where that is something new."""
+        """Write the connector's task configurations to the store if they have changed."""
         try:
             if entry.target is TargetState.STOPPED:
                 if entry.tasks and not self._is_over:
                     self._with.configs.remove_tasks(self.name)
             elif (configs := self._new_task_configs(entry)) is not None and not self._is_over:
                 self._with.configs.put_tasks(self.name, configs)
-        except NotFoundError as error:  # somebody else has deleted it, which is reconciled next
+        except NotFoundError as error:  # deleted by another request; reconciled next
             log.debug("%s", error)
 
     def _new_task_configs(self, entry: ConfiguredConnector) -> list[dict[str, str]] | None:
-        """Ask the connector for task configurations; None where its tasks are to stay as they are.
+        """Request task configurations from the connector; None if its tasks are to stay unchanged.
 
-        A connector that fails to say is FAILED, which is raised, and what runs goes on as it was; so it does where
-        new tasks would lack a plugin.
+        If the request fails, the connector is FAILED, the error is raised, and its tasks keep running. They also keep
+        running if new tasks would lack a plugin.
         """
         run = self._run
         if run is None or not run.is_running or not run.is_due or entry.target is not TargetState.STARTED:
@@ -252,7 +249,7 @@ class Supervisor:
         try:
             self._with.plan_or_refuse(entry)
         except ConnectError as error:
-            log.warning("the connector wants other tasks, and those that run go on as they were: %s", error)
+            log.warning("the connector's new task configurations are not applied; its tasks keep running: %s", error)
             return False
         return True
 
@@ -265,10 +262,10 @@ class Supervisor:
     def _bring_tasks(
         self, entry: ConfiguredConnector, again: Collection[int], by_themselves: Collection[int] = ()
     ) -> None:
-        """Let the tasks of the store run, and no others: all anew where they are others, else those asked for.
+        """Run exactly the tasks of the store: restart all if they have changed, otherwise only those requested.
 
-        Those that failed and begin again by themselves, which nobody asked for, keep their count of that. Raises
-        TransitionFailed where some were asked for and cannot be launched; their status has the trace.
+        Automatic restarts of failed tasks, ``by_themselves``, keep their restart count. Raises TransitionFailed if
+        requested tasks cannot be launched; their status has the trace.
         """
         if entry.tasks_revision != self._tasks_revision:
             self._stop_tasks(are_followed=bool(entry.tasks))
@@ -288,9 +285,9 @@ class Supervisor:
             raise TransitionFailed(f"Failed to start task: {self.name}-{min(again)}")
 
     def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int], by_themselves: Collection[int]) -> bool:
-        """Launch tasks, and return whether they are; where they cannot be, all are FAILED with the reason.
+        """Launch tasks and return whether that succeeded; otherwise all are FAILED with the reason.
 
-        They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
+        As in Kafka Connect, they are launched even if their connector's instance has failed.
         """
         run = self._run
         settings = Resolved(entry.config, entry.config)
@@ -300,25 +297,26 @@ class Supervisor:
             plugin = self._with.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
             tasks = [variables.resolve(each).config for each in entry.tasks]
-            named = {**settings.config, NAME: self.name}  # a connector is called as it is, whatever it says
+            # the connector's real name, whatever its configuration contains
+            named = {**settings.config, NAME: self.name}
             plans = self._with.planner.plan(plugin, version, named, tasks)
             if plugin.type is PluginType.SOURCE:
                 fence_earlier_tasks(self._with.configs, self._with.planner, named, len(tasks))
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))
-            log.error("no task is started, and all are FAILED:\n%s", trace)
+            log.error("no task was started; all are FAILED:\n%s", trace)
             for number in numbers:
                 self._report(number, State.FAILED, trace, is_versioned=False)
             return False
         self._reload_after(settings)
-        log.info("tasks are started: %s", ", ".join(map(str, numbers)))
+        log.info("starting tasks: %s", ", ".join(map(str, numbers)))
         for number in numbers:
             task = SupervisedTask(
                 plans[number], settings, version,
                 self._with.launcher, self._with.link, self._with.board, self._generations,
                 heard=partial(self._hear, number),
-                sharing_history=self._task_conducts.setdefault(number, SharingHistory(whose="the task")),
+                sharing_history=self._task_histories.setdefault(number, SharingHistory(whose="the task")),
             )  # fmt: skip
             with self._lock:
                 if self._is_over:
@@ -329,9 +327,9 @@ class Supervisor:
         return True
 
     def _stop_tasks(self, numbers: Collection[int] | None = None, are_followed: bool = False) -> None:
-        """Let tasks, or all, drain in one span of time, and end by force those that do not (Invariant 8).
+        """Let some or all tasks drain within one common timeout, and kill those that do not (Invariant 8).
 
-        Where others are started right away, ``are_followed``, they leave to those what they share with them.
+        If successors start right away, ``are_followed``, the tasks leave shared state to them.
         """
         with self._lock:
             tasks = [task for number, task in self._tasks.items() if numbers is None or number in numbers]
@@ -341,9 +339,7 @@ class Supervisor:
         deadline = time.monotonic() + self._with.graceful_seconds
         for task in tasks:
             if not task.await_stop(deadline):
-                log.warning(
-                    "task %d did not end within task.shutdown.graceful.timeout.ms and was cut off", task.number
-                )
+                log.warning("task %d did not end within task.shutdown.graceful.timeout.ms and was killed", task.number)
         with self._lock:
             for task in tasks:
                 if self._tasks.get(task.number) is task:
@@ -356,7 +352,7 @@ class Supervisor:
             self._restarts.running(task)
 
     def _reload_after(self, settings: Resolved | None) -> None:
-        """Let the connector begin anew when the first of its values holds no more, unless it is to stay as it is."""
+        """Schedule a restart for when the first of the connector's values expires, unless it disables that."""
         with self._lock:
             if self._reload is not None:
                 self._reload.cancel()
@@ -364,7 +360,7 @@ class Supervisor:
             if self._is_over or settings is None or settings.ttl is None:
                 return
             if settings.config.get(RELOAD_ACTION, RESTART) == RESTART:
-                log.info("connector %r begins anew in %s s, when its variables expire", self.name, settings.ttl)
+                log.info("connector %r restarts in %s s, when its variables expire", self.name, settings.ttl)
                 request = RestartRequest(self.name)
                 self._reload = self._with.ring_later(settings.ttl, lambda: self._with.configs.put_restart(request))
 
@@ -376,13 +372,13 @@ class Supervisor:
 
 
 def _refuse_nulls(config: Mapping[str, str | None]) -> None:
-    """Raise ConfigError for a key whose value is null: one that is declared passes validation, as in Kafka Connect."""
+    """Raise ConfigError for a null value: as in Kafka Connect, null passes validation for a declared key."""
     for key, value in config.items():
         if value is None:
             told = f"Non-string value found in original settings for key {key}: null"
-            raise ConfigError(told, code="config.null", hint="give the key a value, or leave it out")
+            raise ConfigError(told, code="config.null", hint="give the key a value or remove it")
 
 
 def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:
-    """Return which code a task runs: of each plugin its role, what is loaded, and the environment it is loaded in."""
+    """Return the code that a task runs: for each plugin its role, reference and environment."""
     return [(spec.role, spec.reference, spec.environment) for spec in plan.plugins]

@@ -1,4 +1,4 @@
-"""One task on Spark, as its herder sees it."""
+"""Supervises one task on Spark."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ from hearth.storage import State
 log = logging.getLogger(__name__)
 
 LOSSES = 10
-"""How often in a row a run may be lost before the task counts as failed."""
+"""Consecutive losses after which a task is FAILED."""
 SETTLED_SECONDS = 10.0
-"""A run that lasted this long was not lost by its own doing: counting starts anew."""
+"""A run that lasted this long resets the count of losses."""
 CANCEL_SECONDS = 5.0
-"""How long Spark may take to say that a job is over whose process has ended."""
+"""Time that Spark has to report the end of a job whose process has ended."""
 
 
 NO_WORD = "its executor ended it without a word"
 
 
 class CommandLine(Protocol):
-    """The host's way to its tasks; `TaskLinkServer` is one."""
+    """The host's channel to its tasks; implemented by `TaskLinkServer`."""
 
     def expect(
         self, plan: TaskPlan, generation: int, is_paused: bool, hidden: Callable[[str], str] = str
     ) -> LinkAddress:
-        """Admit this generation of a task and no older one, and tell it its plan.
+        """Admit this generation of a task and no older one, and send it its plan.
 
-        What it logs is shown as ``hidden`` has it, without the values that nobody is to see.
+        ``hidden`` removes secret values from what the task logs.
         """
 
     def command(self, connector: str, task: int, command: str) -> None:
-        """Send a command now, or when the task links."""
+        """Send a command now, or when the task connects."""
 
     def forget_topics(self, connector: str) -> None:
-        """Have the tasks of a connector tell the topics again that they touch from now on."""
+        """Have the tasks of a connector report again the topics they use."""
 
     def is_linked(self, connector: str, task: int) -> bool:
-        """Return whether a run of a task is linked now."""
+        """Return whether a run of a task is connected."""
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Wait until no run of a task that was linked can be running any more; returns whether that is so."""
+        """Wait until no run of a task that was connected can still be running; return whether that is certain."""
 
     def forget(self, connector: str, task: int) -> bool:
-        """Admit no generation any more; returns whether a run was linked."""
+        """Admit no generation any more; return whether a run was connected."""
 
 
 class SupervisedTask:
     """A task from its first launch until it is stopped.
 
-    A run that ends although nobody stopped it and nothing failed was lost with its executor: the task is
-    launched again at once, under a new generation, so that the old run can neither report nor commit any more
-    should it still be there. A failure that the task reported stays until somebody restarts it.
+    A run that ends without a stop or a failure was lost with its executor. The task is relaunched at once under a new
+    generation, so that the old run, if it still exists, can neither report nor commit. A failure that the task
+    reported remains until the task is restarted.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class SupervisedTask:
     ) -> None:
         """``settings`` and ``version`` are those of the connector for which the task was planned.
 
-        ``heard`` is told every state that the task comes to, by whichever thread hears of it, and does not wait.
-        ``sharing_history`` says how its runs have behaved before, where its plan lets them share processes.
+        ``heard`` is called with every new state, on any thread, and must not block. ``sharing_history`` records how
+        its earlier runs behaved in shared processes, if its plan allows sharing.
         """
         self.plan = plan
         self.settings = settings
@@ -111,23 +111,23 @@ class SupervisedTask:
         return self.plan.task
 
     def start(self, paused: bool) -> None:
-        """Launch the first run, unless the task was told to stop before."""
+        """Launch the first run, unless a stop was requested before."""
         with self._lock:
             self._is_paused = paused
             if not self._is_stopping:
                 self._launch()
 
     def pause(self, paused: bool) -> None:
-        """Let the task rest or go on; one that does not run yet hears of it when it does."""
+        """Pause or resume the task; a run that has not started yet receives this when it does."""
         with self._lock:
             if paused is not self._is_paused:
                 self._is_paused = paused
                 self._tell()
 
     def move(self) -> bool:
-        """Let the run drain and another take its place, on another executor perhaps; returns whether it will.
+        """Let the run drain and launch another, possibly on another executor; return whether it will.
 
-        One that is not linked, or has failed, stays where it is. Nobody waits for the end of the run.
+        A task that is not connected or has failed is not moved. Does not wait for the end of the run.
         """
         task = (self.plan.connector, self.number)
         with self._lock:
@@ -138,12 +138,12 @@ class SupervisedTask:
             return True
 
     def begin_stop(self, *, is_followed: bool = False) -> None:
-        """Tell the task to drain and end; a run that has not begun is called off.
+        """Ask the task to drain and end; cancel a run that has not started.
 
-        One that ``is_followed`` by others at once is told so (see ``Consumer.close``).
+        A task whose successor starts at once, ``is_followed``, is told so (see ``Consumer.close``).
 
-        A run begins with its link: from then on its plugin may be running, although no status has come yet. One that
-        fell silent may be running, too, and is cancelled and waited for.
+        A run starts when its link connects: from then on its plugin may be running, even before the first status. One
+        that is unreachable may be running too, so it is cancelled and its end awaited.
         """
         with self._lock:
             self._is_stopping = True
@@ -154,15 +154,15 @@ class SupervisedTask:
                 self._link.command(*task, "replace" if is_followed else "stop")
                 return
             if self._link.await_end(*task, 0) and not self._link.forget(*task):
-                self._ended.set()  # it cannot link any more, so nothing of it will ever run
+                self._ended.set()  # it cannot connect any more, so it will never run
             self._launcher.cancel(*task)
 
     def await_stop(self, deadline: float) -> bool:
-        """Wait for the end until a moment of the monotonic clock, then end the run by force.
+        """Wait for the end until a deadline of the monotonic clock, then kill the run.
 
-        Returns whether the task came to its end by itself. Spark calls a job over as soon as it is cancelled. The run
-        is over when its process has let go of its link, or has been out of reach for so long that it must have ended
-        itself: only then may another take its place (invariant 4).
+        Returns whether the task ended by itself. Spark reports a job as ended as soon as it is cancelled. The run has
+        ended only when its process has closed its link, or has been unreachable for so long that it must have stopped
+        itself: only then may a successor start (invariant 4).
         """
         in_time = self._ended.wait(max(0.0, deadline - time.monotonic()))
         if not in_time:
@@ -173,35 +173,35 @@ class SupervisedTask:
         return in_time
 
     def on_status(self, generation: int, state: State, trace: str | None) -> None:
-        """Take note of what the present run reports; older runs are not heard."""
+        """Record a status that the current run reports; ignore older runs."""
         with self._lock:
             if generation != self._generation or self._is_over:
                 return
             if self._is_moving and state is State.FAILED:
-                return  # what a run that was told to end says of that is not the task's failure: another follows it
+                return  # a failure during a requested move is not the task's failure: another run follows
             self._launcher.has_begun(self.plan.connector, self.number)
             self._has_failed = state is State.FAILED
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
-                # It was told before it could hear.
+                # The command was sent before the run could receive it.
                 self._tell()
 
     def on_topics(self, generation: int, topics: Iterable[str]) -> None:
-        """Remember the topics the present run touches, also while it drains."""
+        """Record the topics that the current run uses, also while it drains."""
         with self._lock:
             if generation == self._generation and not self._ended.is_set():
                 self._board.add_topics(self.plan.connector, topics)
 
     def on_lost_link(self, generation: int) -> None:
-        """Show that the present run is out of reach; it comes back, or its end is reported."""
+        """Report the current run as unreachable; it either reconnects or its end is reported."""
         with self._lock:
             if generation == self._generation and not self._is_over and not self._has_failed:
                 self._report(State.UNASSIGNED)
                 with self._about():
-                    log.warning("the task is out of reach: its run links again, or ends")
+                    log.warning("the task is unreachable: its run reconnects or ends")
 
     def on_end(self, end: TaskEnd) -> None:
-        """Take note of the end of the present run, and launch another when it was lost."""
+        """Handle the end of the current run, and launch another if it was lost."""
         with self._lock:
             if end.generation != self._generation or self._ended.is_set():
                 return
@@ -215,13 +215,13 @@ class SupervisedTask:
                 with self._about():
                     self._sharing_history.lost(is_known=end.loss.is_suspect)
                     if end.loss.is_suspect:
-                        self._sharing_history.set_apart("the process that it shared did not answer it as it should")
+                        self._sharing_history.set_apart("the process that it shared did not answer correctly")
             self._losses = 1 if self._clock() - self._launched_at >= SETTLED_SECONDS else self._losses + 1
             if self._losses > LOSSES:
                 self._give_up(end.reason)
                 return
             with self._about():
-                log.warning("the task is launched again, its run ended before its time: %s", end.reason or NO_WORD)
+                log.warning("relaunching the task, its run ended unexpectedly: %s", end.reason or NO_WORD)
             self._launch(end.reason)
 
     @property
@@ -233,7 +233,7 @@ class SupervisedTask:
             self._link.command(self.plan.connector, self.number, "pause" if self._is_paused else "resume")
 
     def _launch(self, loss: str | None = None) -> None:
-        """Launch a run; its status shows why the one before was lost."""
+        """Launch a run; its status shows why the previous one was lost."""
         self._generation = next(self._generations)
         self._has_failed = self._is_moving = False
         self._launched_at = self._clock()

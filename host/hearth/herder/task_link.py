@@ -1,4 +1,4 @@
-"""The host's end of the task links: a registration for the one current run of each task, and here the links arrive.
+"""The host's end of the task links: registers the current run of each task and accepts its connection.
 
 The task's end is ``hearth.runtime.link``.
 """
@@ -52,20 +52,20 @@ from hearth_stage.token_call import GivenToken
 log = logging.getLogger(__name__)
 
 WRITE_SECONDS = 5.0
-"""How long a store may take with the offsets of a run that is put out."""
+"""Time that a store has to write the offsets of a run that is disconnected."""
 ANSWER_SECONDS = 5.0
-"""How long a task may take to say what its executor takes."""
+"""Time that a task has to report its executor's usage."""
 GREETING_BYTES = 4096
-"""Longest frame of a visitor whose token is not checked."""
+"""Longest frame of a connection whose token has not been checked."""
 MOST_STRANGERS = 256
-"""How many visitors may be unknown at the same time; one more puts the first of them out."""
+"""Maximum number of unauthenticated connections; one more closes the oldest."""
 _PAUSE_SECONDS = 1.0
-"""How long visitors wait where this machine has nothing left to take them in with."""
+"""Pause before accepting connections again when the machine is out of resources."""
 
 
 @dataclass(frozen=True)
 class TaskEvent:
-    """Something a host hears of a task: a ``status`` with its state, new ``topics``, or that the link is ``lost``."""
+    """An event of a task: a ``status`` with its state, new ``topics``, or a ``lost`` link."""
 
     connector: str
     task: int
@@ -78,19 +78,19 @@ class TaskEvent:
 
 @dataclass
 class _Registration:
-    """That a host expects the one current run of a task, and whether that run is linked."""
+    """The registration of the current run of a task, and of its link once it connects."""
 
     plan: TaskPlan
     generation: int
     is_paused: bool
     token: str = field(repr=False)
     hidden: Callable[[str], str] = str
-    """What makes of a text one that may be shown."""
+    """Returns a text without secret values."""
     holder: _IncomingConnection | None = None
     end: str | None = None
-    """The command that ends the run, once it was given."""
+    """The command that ends the run, once it was sent."""
     ended_by: float = 0.0
-    """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
+    """Monotonic time by which a disconnected run has certainly ended."""
     writing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -105,24 +105,24 @@ class _Registration:
 
     @property
     def channel(self) -> Channel | None:
-        """Return the link to the run that holds the registration."""
+        """Return the link of the run that holds the registration."""
         return None if self.holder is None else self.holder.channel
 
     def note(self, command: str) -> None:
-        """Take note of a command, for a run that is not linked yet, or not yet again."""
+        """Record a command for a run that is not connected."""
         if COMMANDS[command] in ENDS:
             self.end = command
         else:
             self.is_paused = command == "pause"
 
     def welcome(self) -> Admitted:
-        """Return what a run is told when it is let in, with what it is to do at this moment."""
+        """Return the message for an admitted run, with its plan and present commands."""
         return Admitted(self.plan.to_json(), self.is_paused, self.end, levels.rules)
 
     def clear(self) -> bool:
-        """End the link of the run that holds the registration; returns whether there was one.
+        """Close the link of the run that holds the registration; return whether there was one.
 
-        Offsets that are being stored are stored when this returns, so they are never stored after a successor's.
+        Waits for offsets that are being written, so that none is written after a successor's.
         """
         holder = self.holder
         if holder is None:
@@ -142,8 +142,8 @@ class LinkFailed(ConnectError):
 class TaskLinkServer:
     """The host's end of all links; events arrive on the links' own threads.
 
-    ``listen`` is the address it listens on, ``host`` the one its tasks are told, which may be another.
-    ``tokens`` gives those by which clients of tasks log in.
+    ``listen`` is the address it binds, ``host`` the address sent to tasks, which may differ. ``tokens`` provides the
+    tokens with which the clients of tasks log in.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class TaskLinkServer:
         self._listener: socket.socket | None = None
 
     def start(self) -> tuple[str, int]:
-        """Listen, and return the address that tasks are told."""
+        """Listen, and return the address for tasks."""
         family = socket.AF_INET6 if ":" in self._listen else socket.AF_INET
         try:
             self._listener = socket.create_server((self._listen, self._port), family=family, backlog=128)
@@ -187,16 +187,17 @@ class TaskLinkServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Return host and port as tasks are told."""
-        assert self._listener is not None, "start comes first"
+        """Return host and port for tasks."""
+        assert self._listener is not None, "the server is not started"
         return self._host, int(self._listener.getsockname()[1])
 
     def expect(
         self, plan: TaskPlan, generation: int, is_paused: bool, hidden: Callable[[str], str] = str
     ) -> LinkAddress:
-        """Register this generation of a task, which is told its plan when it links.
+        """Register this generation of a task, which receives its plan when it connects.
 
-        An older one's link is closed and not admitted again. What it logs is shown as ``hidden`` has it.
+        The link of an older generation is closed and not admitted again. ``hidden`` removes secret values from its log
+        messages.
         """
         registration = _Registration(plan, generation, is_paused, secrets.token_hex(16), hidden)
         key = task_id(plan.connector, plan.task)
@@ -208,7 +209,7 @@ class TaskLinkServer:
         return LinkAddress(*self.address, registration.token, self._identity.certificate)
 
     def command(self, connector: str, task: int, command: str) -> None:
-        """Send ``pause``, ``resume``, ``stop`` or ``replace``; a task that is not linked yet gets it when it links."""
+        """Send ``pause``, ``resume``, ``stop`` or ``replace``; a disconnected task gets it when it connects."""
         with self._lock:
             registration = self._registrations.get(task_id(connector, task))
             if registration is None:
@@ -220,11 +221,11 @@ class TaskLinkServer:
                 channel.notify(COMMANDS[command]())
 
     def forget_topics(self, connector: str) -> None:
-        """Have the tasks of a connector tell their topics again; one that is not linked has told none."""
+        """Have the tasks of a connector report their topics again; a disconnected one has reported none."""
         self._notify(self._channels(connector), ForgetTopics())
 
     def _channels(self, connector: str | None = None) -> list[Channel]:
-        """Return the links of the tasks that are linked, all or those of one connector."""
+        """Return the links of the connected tasks, of all connectors or of one."""
         with self._lock:
             wanted = [each for each in self._registrations.values() if connector in (None, each.connector)]
             return [channel for each in wanted if (channel := each.channel) is not None]
@@ -235,11 +236,11 @@ class TaskLinkServer:
                 channel.notify(notice)
 
     def on_levels(self, rules: Rules) -> None:
-        """Tell all tasks that run what they are to log from now on; others are told when they link."""
+        """Send the log levels to all running tasks; others receive them when they connect."""
         self._notify(self._channels(), SetLevels(dict(rules)))
 
     def executor_usage(self, connector: str, task: int) -> ExecutorUsage:
-        """Ask a task what its executor takes; raises ConnectError where it is not linked, or does not answer soon."""
+        """Return the usage of a task's executor; raise ConnectError if the task is disconnected or does not answer."""
         with self._lock:
             registration = self._registrations.get(task_id(connector, task))
             channel = None if registration is None else registration.channel
@@ -248,15 +249,15 @@ class TaskLinkServer:
         return channel.call(AskUsage(), ANSWER_SECONDS)
 
     def is_linked(self, connector: str, task: int) -> bool:
-        """Return whether a run of a task is linked now."""
+        """Return whether a run of a task is connected."""
         with self._lock:
             registration = self._registrations.get(task_id(connector, task))
             return registration is not None and registration.holder is not None
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Wait until the run that was linked has ended for certain; returns whether it has.
+        """Wait until a run that was connected has certainly ended; return whether it has.
 
-        A run whose process ends closes its link. One that fell silent may be there still, until it has noticed.
+        A process closes its link when it ends. One that is unreachable may run until it notices that itself.
         """
         deadline = time.monotonic() + timeout
         with self._left:
@@ -269,13 +270,13 @@ class TaskLinkServer:
         return time.monotonic() >= registration.ended_by
 
     def forget(self, connector: str, task: int) -> bool:
-        """Drop the registration of a task that will not come back; returns whether a run was linked."""
+        """Drop the registration of a task that will not reconnect; return whether a run was connected."""
         with self._lock:
             registration = self._registrations.pop(task_id(connector, task), None)
         return registration is not None and registration.clear()
 
     def close(self) -> None:
-        """Stop listening and close every link; tasks that run stop themselves."""
+        """Stop listening and close every link; running tasks stop themselves."""
         self._closed.set()
         if self._listener is not None:
             with contextlib.suppress(OSError):
@@ -290,7 +291,7 @@ class TaskLinkServer:
             registration.clear()
 
     def _accept(self) -> None:
-        """Take in visitors until closed, whatever this machine runs out of meanwhile."""
+        """Accept connections until closed, even while the machine is out of resources."""
         assert self._listener is not None
         while not self._closed.is_set():
             try:
@@ -298,19 +299,19 @@ class TaskLinkServer:
             except OSError as error:
                 if self._closed.is_set():
                     return
-                log.error("tasks cannot link at the moment: %s", error)
+                log.error("cannot accept task links at the moment: %s", error)
                 self._closed.wait(_PAUSE_SECONDS)
             else:
                 self._receive(connection)
 
     def _receive(self, connection: socket.socket) -> None:
-        """Let a visitor introduce itself; the first of too many that have not has to go."""
+        """Start reading a new connection; close the oldest if too many are unauthenticated."""
         with self._lock:
             first = self._strangers.pop(0) if len(self._strangers) >= MOST_STRANGERS else None
         if first is not None:
             first.turn_away()
             if not self._is_crowded:
-                log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
+                log.warning("more than %d connections to the task link are not authenticated", MOST_STRANGERS)
         self._is_crowded = first is not None
         encrypted = EncryptedSocket(connection, self._context, is_server=True)
         visitor = _IncomingConnection(self, encrypted)
@@ -318,18 +319,18 @@ class TaskLinkServer:
             self._strangers.append(visitor)
         try:
             visitor.start()
-        except (OSError, RuntimeError) as error:  # it is gone already, or no thread is left
-            log.error("a task could not link: %s", error)
+        except (OSError, RuntimeError) as error:  # the peer has closed it, or no thread is left
+            log.error("a task could not connect: %s", error)
             self.cross_off(visitor)
             encrypted.close()
 
     def cross_off(self, visitor: _IncomingConnection) -> None:
-        """Count a visitor no longer among the strangers: it has introduced itself, or is gone."""
+        """Remove a connection from the unauthenticated ones: it has authenticated or closed."""
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(visitor)
 
     def admit(self, visitor: _IncomingConnection, asked: Introduce) -> _Registration | None:
-        """Give a visitor the registration its token belongs to; its former holder is dropped."""
+        """Give a connection the registration of its token; close the link of the former holder."""
         with self._lock:
             registration = self._registrations.get(asked.task)
             if registration is None or not hmac.compare_digest(registration.token.encode(), asked.token.encode()):
@@ -340,12 +341,12 @@ class TaskLinkServer:
         return registration
 
     def leave(self, visitor: _IncomingConnection, registration: _Registration, has_ended: bool) -> None:
-        """Note that a link ended, by its task's end or not; only the registration's present holder is missed."""
+        """Handle the end of a link, with or without the end of its task; ignore all but the current holder."""
         with self._left:
             if registration.holder is not visitor:
                 return
             registration.holder = None
-            # Who is not heard hears nothing either, and ends itself.
+            # The run cannot reach the host either, so it ends itself.
             left = 0.0 if has_ended else heartbeat.HEARTBEAT_SECONDS + heartbeat.LAST_RESORT_SECONDS
             registration.ended_by = time.monotonic() + left
             self._left.notify_all()
@@ -367,16 +368,16 @@ class TaskLinkServer:
             with registration.writing:
                 self._write(registration, message.offsets)
         elif not isinstance(message, Alive):
-            raise LookupError(f"a task that is admitted has no operation {message.op!r}")
+            raise LookupError(f"an admitted task has no operation {message.op!r}")
         return None
 
     def token(self, registration: _Registration, asked: GetToken) -> GivenToken:
-        """Return a token for a client of a task, which may take a while; raises ConnectError where there is none."""
+        """Return a token for a client of a task, which may take a while; raise ConnectError if there is none."""
         if asked.source not in registration.plan.token_sources():
-            raise LookupError("no client of that task logs in by such tokens")
+            raise LookupError("no client of that task uses such tokens")
         try:
             return self._tokens(asked.source)
-        except ConnectError as error:  # of which the text alone travels
+        except ConnectError as error:  # only its text is sent
             raise ConnectError(f"{error} ({error.hint})" if error.hint else str(error)) from error
 
     def _write(self, registration: _Registration, offsets: list[tuple[Any, Any]]) -> None:
@@ -390,7 +391,7 @@ class TaskLinkServer:
 
 
 class _IncomingConnection:
-    """One incoming connection: a stranger until its token is checked."""
+    """One incoming connection, unauthenticated until its token is checked."""
 
     def __init__(self, server: TaskLinkServer, connection: EncryptedSocket) -> None:
         self._server = server
@@ -399,19 +400,19 @@ class _IncomingConnection:
         self.channel = Channel(connection, TO_HOST, self._on_request, self._on_close, "task-link", GREETING_BYTES)
 
     def start(self) -> None:
-        """Begin to listen to it."""
+        """Start reading."""
         watch(self._connection)
         self._connection.deadline = time.monotonic() + admission.ADMISSION_SECONDS
         self.channel.start()
 
     def turn_away(self) -> None:
-        """End the connection; does not wait."""
+        """Close the connection; does not block."""
         self._connection.end()
 
     def _on_request(self, request: Request) -> None:
-        with contextlib.suppress(ChannelClosed):  # whoever asked has gone, or was put out meanwhile
+        with contextlib.suppress(ChannelClosed):  # the task has disconnected meanwhile
             if (registration := self._registration) is not None:
-                if isinstance(request.message, GetToken):  # the link is not to wait for its provider
+                if isinstance(request.message, GetToken):  # a token provider must not block the link
                     threading.Thread(target=self._give_token, args=[request, registration], daemon=True).start()
                 else:
                     request.answer(lambda each: self._server.serve(registration, each))
@@ -424,7 +425,7 @@ class _IncomingConnection:
 
     def _welcome(self, request: Request) -> None:
         self._server.cross_off(self)
-        with contextlib.suppress(LookupError, ValueError):  # whatever it said is no introduction
+        with contextlib.suppress(LookupError, ValueError):  # the message is not an introduction
             if isinstance(asked := request.message, Introduce):
                 self._registration = self._server.admit(self, asked)
         if self._registration is None:

@@ -1,4 +1,4 @@
-"""Tasks that failed and restart themselves."""
+"""Automatic restarts of failed tasks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ log = logging.getLogger(__name__)
 
 
 class RestartTimer(Protocol):
-    """Something that is to happen later, unless it is called off."""
+    """A scheduled action that can be cancelled."""
 
     def cancel(self) -> None:
-        """Call it off; it may be happening just now."""
+        """Cancel the action, which may be running already."""
 
 
 def ring_later(seconds: float, act: Callable[[], None]) -> RestartTimer:
-    """Do something on a thread of its own after so many seconds."""
+    """Run an action on its own thread after a delay."""
     timer = threading.Timer(seconds, act)
     timer.daemon = True
     timer.start()
@@ -31,7 +31,7 @@ def ring_later(seconds: float, act: Callable[[], None]) -> RestartTimer:
 
 @dataclass
 class _Task:
-    """What is known of a task since somebody, and not it itself, had it begin."""
+    """The restart state of a task since its last manual start."""
 
     settings: TaskRestartConfig
     restarts: int = 0
@@ -41,11 +41,11 @@ class _Task:
 
 
 class TaskRestarts:
-    """Says when tasks of one connector that failed are to begin again by themselves.
+    """Schedules the automatic restarts of one connector's failed tasks.
 
-    It restarts nothing: when a pause is over it has the connector reconciled, which begins what is ``due`` then, in
-    the order of everything else that happens to the connector. What somebody has done to a task before, be it that it
-    was restarted, replaced, stopped or deleted, has called that off. Safe to call from any thread.
+    It restarts nothing itself: after the backoff it has the connector reconciled, which starts the ``due`` tasks in
+    order with everything else on the connector's queue. Restarting, replacing, stopping or deleting a task cancels its
+    scheduled restart. Thread-safe.
     """
 
     def __init__(
@@ -60,26 +60,26 @@ class TaskRestarts:
         self._tasks: dict[int, _Task] = {}
 
     def begin(self, task: int, settings: TaskRestartConfig, *, by_itself: bool) -> None:
-        """Take note that a task is launched; where not by itself, its restarts are counted anew."""
+        """Record that a task is launched; reset its restart count unless this is an automatic restart."""
         with self._lock:
             self._call_off(task)
             if not by_itself or task not in self._tasks:
                 self._tasks[task] = _Task(settings)
 
     def call_off(self, tasks: Collection[int]) -> None:
-        """Let tasks be: somebody ended them, or is about to."""
+        """Cancel the restarts of tasks that have been stopped or soon will be."""
         with self._lock:
             for task in tasks:
                 self._call_off(task)
 
     def running(self, task: int) -> None:
-        """Take note that a task runs or rests."""
+        """Record that a task is running or paused."""
         with self._lock:
             if (known := self._tasks.get(task)) is not None and known.running_since is None:
                 known.running_since = self._clock()
 
     def failed(self, task: int) -> None:
-        """Take note that a task failed, and have it restarted in a while, where it may still be."""
+        """Record that a task failed, and schedule its restart if its limit allows one."""
         with self._lock:
             known = self._tasks.get(task)
             if known is None or known.alarm is not None or known.is_due:
@@ -91,23 +91,23 @@ class TaskRestarts:
             name, most = f"{self._connector}-{task}", known.settings.task_restart_max
             if delay is None:
                 if most:
-                    log.error("task %s was restarted by itself %d times in a row, and stays FAILED now", name, most)
+                    log.error("task %s was restarted %d times in a row and stays FAILED", name, most)
                 return
             known.restarts += 1
             which = f"{known.restarts}" if most < 0 else f"{known.restarts} of at most {most}"
-            log.warning("task %s restarts by itself in %g s: restart %s in a row", name, delay, which)
+            log.warning("task %s restarts in %g s: restart %s in a row", name, delay, which)
             number = known.restarts
             known.alarm = self._later(delay, lambda: self._ring(task, known, number))
 
     def due(self) -> set[int]:
-        """Return the tasks whose pause is over."""
+        """Return the tasks whose backoff is over."""
         with self._lock:
             return {task for task, known in self._tasks.items() if known.is_due}
 
     def _ring(self, task: int, known: _Task, number: int) -> None:
         with self._lock:
             if known.alarm is None or known.restarts != number or self._tasks.get(task) is not known:
-                return  # it was called off meanwhile
+                return  # cancelled meanwhile
             known.alarm, known.is_due = None, True
         self._reconcile()
 

@@ -1,4 +1,4 @@
-"""Which settings of the worker go for a connector: the worker's own, or a worker configuration's that it names."""
+"""Selects the worker settings for a connector: the worker's own, or those of a named worker configuration."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ _PROVIDER_CLASS = re.compile(r"config\.providers\.[^.]+\.class")
 
 
 class UnusableConfiguration(ConfigError):
-    """A connector names a worker configuration that is not there, or with which no task could run."""
+    """A connector names a worker configuration that does not exist or cannot run tasks."""
 
 
 def worker_for(worker: WorkerConfig, config: Mapping[str, Any], variables: Variables) -> WorkerConfig:
-    """Return the worker's settings as they go for the connector with this configuration.
+    """Return the worker settings that apply to a connector with this configuration.
 
-    Raises UnusableConfiguration, which names the connector's own key, where it has none to go by.
+    Raises UnusableConfiguration, which names the connector's own key, if its worker configuration is missing or
+    invalid.
     """
     name = config.get(CHOICE)
     if name is None:
@@ -58,10 +59,10 @@ def worker_for(worker: WorkerConfig, config: Mapping[str, Any], variables: Varia
 
 
 class GovernedVariables(Variables):
-    """The variables of a worker: its own providers know them, and for a connector those of what it names as well.
+    """Variables resolved by the worker's providers and those of a connector's worker configuration.
 
-    A provider of a worker configuration goes before one of the worker that is called the same. It is opened when it is
-    wanted first and stays so, for others that name it, until the host stops.
+    A provider of a worker configuration overrides a worker's provider of the same name. It is opened on first use and
+    shared until the host stops.
     """
 
     def __init__(self, worker: WorkerConfig, directory: PluginDirectory) -> None:
@@ -72,12 +73,12 @@ class GovernedVariables(Variables):
         self._opened: dict[Hashable, dict[str, ConfigProvider]] = {}
 
     def of(self, config: Mapping[str, Any]) -> Variables:
-        """Return them; a choice that is none adds none. Raises UnusableConfiguration for a provider that fails."""
+        """Return a connector's variables; raise UnusableConfiguration if a provider fails."""
         name = config.get(CHOICE) or DEFAULT.name
         try:
             properties = self._folder.find(name.strip()).properties
         except (ConfigError, NotFoundError):
-            return self  # whoever goes by it says so
+            return self  # `worker_for` reports the error
         given = {key: value for key, value in properties.items() if key.startswith(PROVIDERS)}
         try:
             return Variables({**self._providers, **self._open(given)}) if given else self
@@ -101,13 +102,13 @@ class GovernedVariables(Variables):
 
 
 def find_converters(worker: WorkerConfig, directory: PluginDirectory) -> None:
-    """Raise ConfigError where a converter of a worker is not there, with the nearest names as the hint."""
+    """Raise ConfigError if a converter of a worker does not exist, with the nearest names as the hint."""
     for role in CONVERTER_KEYS:
         _converter(role, worker, directory)
 
 
 def find_token_providers(worker: WorkerConfig, directory: PluginDirectory) -> None:
-    """Raise ConfigError where settings of a worker's clients are wrong, or nobody makes their tokens."""
+    """Raise ConfigError if a worker's client settings are wrong, or no provider makes their tokens."""
     for prefix, client in (
         ("producer.", producer_config(worker.originals, {})),
         ("consumer.", consumer_config(worker.originals, {}, "any")),
@@ -130,9 +131,9 @@ def _converter(role: str, worker: WorkerConfig, directory: PluginDirectory) -> P
 
 
 def undeclared_keys(worker: WorkerConfig, directory: PluginDirectory) -> Iterator[str]:
-    """Yield what is said of settings of a worker's converters that they do not declare.
+    """Yield a warning for each setting of a worker's converters that they do not declare.
 
-    A converter of a bundle that tells its keys to nobody but a process of its own is not asked.
+    A bundled converter whose definition is known only to its own process is not asked.
     """
     for role in CONVERTER_KEYS:
         below = [key for key in worker.originals if key.startswith(f"{role}.") and key != role + VERSION_SUFFIX]
@@ -142,12 +143,12 @@ def undeclared_keys(worker: WorkerConfig, directory: PluginDirectory) -> Iterato
         if plugin.bundle is None or plugin.definitions is not None:
             known = [f"{role}.{name}" for name in Describer(directory).definition(plugin).names]
             yield from (
-                f"{key}: nobody declares this key{did_you_mean(key, known)}" for key in below if key not in known
+                f"{key}: no plugin declares this key{did_you_mean(key, known)}" for key in below if key not in known
             )
 
 
 class WorkerConfigurations:
-    """The worker configurations of a host: listed, made and forgotten. What they say is read when it is needed."""
+    """Lists, creates and deletes the worker configurations of a host. Their contents are read on use."""
 
     def __init__(self, worker: WorkerConfig, directory: PluginDirectory, configs: ConfigStore) -> None:
         self._worker = worker
@@ -157,26 +158,26 @@ class WorkerConfigurations:
         self._lock = threading.Lock()
 
     def list(self) -> list[WorkerConfiguration]:
-        """Return all, the default first; those that cannot be read have no description."""
+        """Return all, the default first; unreadable ones have no description."""
         return [self._shown(name) for name in self._folder.names()]
 
     def find(self, name: str) -> WorkerConfiguration:
-        """Return one as users are shown it; raises NotFoundError where there is none."""
+        """Return one with its passwords masked; raise NotFoundError if it does not exist."""
         return self._disguised(self._folder.find(name))
 
     def create(self, configuration: WorkerConfiguration) -> WorkerConfiguration:
-        """Keep a new one that has nothing wrong, and return it as users are shown it.
+        """Validate and store a new one, and return it with its passwords masked.
 
-        Raises ConfigError for what has something wrong, ConflictError for a name that is there.
+        Raises ConfigError if it is invalid, ConflictError if its name exists.
         """
         self._check(configuration)
-        with self._lock:  # of two that are made at once under one name, one is refused
+        with self._lock:  # of two concurrent requests with one name, the second is rejected
             self._folder.create(configuration)
         self._warn(configuration)
         return self._disguised(configuration)
 
     def delete(self, name: str) -> None:
-        """Forget one; raises ConflictError while a connector names it."""
+        """Delete one; raise ConflictError while a connector names it."""
         entries = self._configs.snapshot().entries
         users = [each for each, entry in entries.items() if (entry.config.get(CHOICE) or "").strip() == name]
         if users:
@@ -188,9 +189,9 @@ class WorkerConfigurations:
         self._folder.delete(name)
 
     def check_all(self) -> None:
-        """Raise ConfigError where the folder is none, and warn of what is wrong with files in it.
+        """Raise ConfigError if the folder is invalid, and warn about invalid files in it.
 
-        Warn as well of what the worker itself, which is chosen by all that name none, says of its converters in vain.
+        Also warns about settings of the worker's own converters, which all other connectors use, that have no effect.
         """
         self._folder.check()
         for told in undeclared_keys(self._worker, self._directory):
@@ -204,7 +205,7 @@ class WorkerConfigurations:
                 log.warning("%s", error)
 
     def _disguised(self, configuration: WorkerConfiguration) -> WorkerConfiguration:
-        """Hide, where the worker wants passwords hidden, every value that may be one: nobody here declares its key."""
+        """Mask values that may be passwords, if enabled: those of keys that the worker does not declare."""
         if not self._worker.rest_mask_passwords:
             return configuration
         shown = {

@@ -1,4 +1,4 @@
-"""A host finds out which cluster it belongs to, or says why it cannot."""
+"""A host looks up the id of its cluster, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hearth_api import ConfigError
 from tests.reservation import reserve_port
 
 
-def test_cluster_that_answers_is_known_by_its_id(broker: KafkaBroker) -> None:
-    """Whoever asks again hears the same."""
+def test_the_lookup_returns_the_cluster_id(broker: KafkaBroker) -> None:
+    """A second lookup returns the same."""
     found = set()
     for _ in range(2):
         lookup = ClusterLookup({"bootstrap.servers": broker.bootstrap_servers}, pytest.fail)
@@ -22,8 +22,8 @@ def test_cluster_that_answers_is_known_by_its_id(broker: KafkaBroker) -> None:
     assert "" not in found
 
 
-def test_cluster_that_does_not_answer_is_told_of_while_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the key that may be wrong, the reason, and what to do; the worker's own limit is kept."""
+def test_progress_is_reported_while_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the key that may be wrong, the reason and the remedy; the worker's own timeout applies."""
     monkeypatch.setattr(cluster_lookup, "PROGRESS_SECONDS", 0.2)
     server, said = f"127.0.0.1:{reserve_port()}", list[str]()
     lookup = ClusterLookup({"bootstrap.servers": server, TIMEOUT_KEY: "1500"}, said.append)
@@ -39,8 +39,8 @@ def test_cluster_that_does_not_answer_is_told_of_while_it_is_waited_for(monkeypa
 @pytest.mark.parametrize(
     "told", [{"admin.librdkafka.no.such": "1"}, {"ssl.cipher.suites": "NONE-SUCH", "security.protocol": "SSL"}]
 )
-def test_settings_that_make_no_client_are_told_at_once(told: dict[str, str]) -> None:
-    """What librdkafka itself refuses is no trace of a thread, and nothing to wait for."""
+def test_invalid_client_settings_are_reported_at_once(told: dict[str, str]) -> None:
+    """An error of librdkafka is raised without a thread's traceback and without waiting."""
     lookup = ClusterLookup({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", **told}, pytest.fail)
     lookup.start()
     with pytest.raises(ConfigError, match="librdkafka refuses these client settings: ") as caught:
@@ -48,8 +48,8 @@ def test_settings_that_make_no_client_are_told_at_once(told: dict[str, str]) -> 
     assert next(iter(told)).removeprefix("admin.librdkafka.") in str(caught.value)
 
 
-def test_limit_of_the_hosts_own_call_is_not_the_clients_affair() -> None:
-    """librdkafka has no such key, and nobody is to be warned of it."""
+def test_the_api_timeout_is_not_passed_to_the_client() -> None:
+    """librdkafka has no such key, and no warning must be logged."""
     translation = client_config({"bootstrap.servers": "a:1", TIMEOUT_KEY: "1500"})
     assert translation.config["bootstrap.servers"] == "a:1"
     assert not any(TIMEOUT_KEY in each for each in translation.warnings)

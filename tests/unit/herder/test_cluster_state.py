@@ -1,4 +1,4 @@
-"""What REST extensions learn of the connectors of a cluster."""
+"""The cluster state for REST extensions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.unit.herder.fake import Bench
 ID = "127.0.0.1:8083"
 
 
-def test_connectors_are_shown_as_they_are(tmp_path: Path) -> None:
-    """A snapshot: names, states with the traces of what failed, the configuration as it is stored."""
+def test_cluster_state_shows_names_states_and_configurations(tmp_path: Path) -> None:
+    """States include the traces of failures, and configurations are shown as stored."""
     bench = Bench(tmp_path)
     state = HerderClusterState(bench.herder, "cluster")
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t"}

@@ -1,4 +1,4 @@
-"""Connectors that share a process, under all that users do and they do to each other: real processes, a fake Spark."""
+"""Connectors that share a process, with random actions of users and failures: real processes, a fake Spark."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from tests.unit.herder.fake import Bench
 STATES = {TargetState.STARTED: "RUNNING", TargetState.PAUSED: "PAUSED", TargetState.STOPPED: "STOPPED"}
 GOOD = ""
 DEEDS = [GOOD] * 8 + ["raise", "exit", "hang"]
-"""What a connector does in its start, or when it is validated."""
+"""What a connector does on start or validation."""
 LIMIT = "500"
-"""How many milliseconds a call may take of one that hangs."""
+"""Timeout in milliseconds of a call that hangs."""
 
 
 @dataclass
 class Wanted:
-    """What a connector is to be, as far as users have said."""
+    """The last requested state of a connector."""
 
     deed: str
     target: TargetState = TargetState.STARTED
     run: int | None = None
-    """The run of its task that is to go on, where nobody has done anything since that ends it."""
+    """The run of its task that must continue, if nothing has been done that ends it."""
 
 
 class Crowd:
-    """Connectors, what was asked of them, and what must come of that."""
+    """Connectors, the requests made, and the expected results."""
 
     def __init__(self, root: Path, chance: random.Random, size: int) -> None:
         self.bench = Bench(root, {"plugin.call.timeout.ms": "20000"})
@@ -48,7 +48,7 @@ class Crowd:
         self._asked: list[tuple[str, Future[Any]]] = []
 
     def act(self) -> None:
-        """Do something to some connector, and mostly do not wait for it."""
+        """Perform a random action on a connector, usually without waiting."""
         name = self._chance.choice(self._names)
         known = self._wanted.get(name)
         if known is None:
@@ -65,7 +65,7 @@ class Crowd:
         self._chance.choices(acts, [2, 1, 3, 3, 4, 2])[0]()
 
     def settle(self) -> None:
-        """Wait until everything has taken place, and look whether all is as it must be."""
+        """Wait until all requests are done, and check the results."""
         for name, asked in self._asked:
             error = asked.exception(TIMEOUT)
             assert error is None or isinstance(error, ConnectError), (name, error)
@@ -103,7 +103,7 @@ class Crowd:
         self._ask(name, self.herder.restart(RestartRequest(name, include_tasks=True)))
 
     def _kill(self) -> None:
-        """Kill the process that is shared, at whatever it is."""
+        """Kill the shared process, whatever it is doing."""
         for opened in list(self.herder._with.pool._processes._shared.values()):
             if opened.done() and opened.exception() is None and opened.result().is_alive:
                 opened.result().stage.kill()
@@ -114,7 +114,7 @@ class Crowd:
         self._ask("x", self.herder.validate(config))
 
     def _ask(self, name: str, asked: Future[Any], *, is_awaited: bool = False) -> None:
-        """Go on while it takes place; what makes another connector of a name is waited for."""
+        """Continue while the request is carried out; wait for one that creates another connector of the name."""
         self._asked.append((name, asked))
         if is_awaited:
             asked.exception(TIMEOUT)
@@ -130,19 +130,19 @@ class Crowd:
         if wanted.run is not None or wanted.target is TargetState.STARTED:
             is_task_right = tasks == [target]
         else:
-            is_task_right = tasks in ([], [target])  # who pauses what was stopped has no tasks yet
+            is_task_right = tasks in ([], [target])  # a connector paused after a stop has no tasks yet
         run = self.bench.supervisor(name)._run
         lives = run is not None and run._stage is not None and run._stage.is_alive
         return str(found.state) == target and is_task_right and (lives or target != "RUNNING")
 
     def _remember(self, name: str, wanted: Wanted) -> None:
-        """Look whether the task that was to go on does, and expect that of the one that runs."""
+        """Check that the expected run continues, and expect the present one from now on."""
         if wanted.deed != GOOD or not self.bench.statuses.tasks(name):
             wanted.run = None
             return
         generation = self.bench.spark.newest(name, 0).generation
         assert wanted.run in (None, generation), f"the task of {name} was disturbed"
-        if wanted.target is TargetState.STARTED:  # what was changed while it is paused takes place when it goes on
+        if wanted.target is TargetState.STARTED:  # a change made while paused takes effect on resume
             wanted.run = generation
 
     def _told(self, name: str) -> str:
@@ -152,7 +152,7 @@ class Crowd:
 
 @pytest.fixture(autouse=True)
 def _errors_only() -> Iterator[None]:
-    """Spare what fails here without end the way through all handlers."""
+    """Skip the handlers for records below ERROR, which are frequent here."""
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
@@ -162,10 +162,10 @@ def _errors_only() -> Iterator[None]:
     ("seed", "size", "rounds"),
     [(1, 6, 6), *(pytest.param(seed, 20, 60, marks=pytest.mark.long) for seed in range(20))],
 )
-def test_connectors_become_what_is_wanted_whatever_their_neighbours_do(
+def test_connectors_reach_their_target_state_whatever_other_tenants_do(
     tmp_path: Path, seed: int, size: int, rounds: int
 ) -> None:
-    """Who behaves is never FAILED and keeps its task, and when all have gone no process is left."""
+    """A well-behaved connector never fails and keeps its task; after all are deleted no process remains."""
     crowd = Crowd(tmp_path, random.Random(seed), size)
     try:
         for _ in range(rounds):

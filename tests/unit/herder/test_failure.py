@@ -1,4 +1,4 @@
-"""Connectors that do what they should not: each fails by itself, and its neighbours go on."""
+"""Connectors that misbehave: each fails alone, and the others continue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.herder.fake import Bench
 def test_a_connector_that_fails_to_start_is_failed_with_a_trace(
     bench: Bench, deed: str, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is stored, so that it can be mended and restarted; the answer and the log say why."""
+    """It is stored, so it can be corrected and restarted; the response and the log have the reason."""
     with pytest.raises(ConnectError, match=f"Failed to transition connector c to state STARTED: .*{says}"):
         bench.put("c", do_start=deed)
     (told,) = [each for each in caplog.records if "the connector is FAILED" in each.getMessage()]
@@ -35,19 +35,19 @@ def test_a_connector_that_fails_to_start_is_failed_with_a_trace(
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
-def test_a_key_without_a_value_fails_the_connector_and_is_named(bench: Bench) -> None:
-    """Validation lets it pass where the key is declared, as in Kafka Connect, and no connector can take it."""
+def test_a_null_value_fails_the_connector_with_the_key(bench: Bench) -> None:
+    """As in Kafka Connect, validation accepts null for a declared key, but no connector can use it."""
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": None}
     with pytest.raises(TransitionFailed) as caught:
         bench.herder.put("c", config).result(30)  # type: ignore[arg-type]
     assert str(caught.value) == "Non-string value found in original settings for key topic: null"
     state = bench.connector("c")["connector"]
     assert state["state"] == "FAILED"
-    assert "hint: give the key a value, or leave it out" in state["trace"]
+    assert "hint: give the key a value or remove it" in state["trace"]
 
 
-def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
-    """Its call has a deadline, its neighbour's queue is another."""
+def test_a_connector_that_hangs_blocks_no_other(bench: Bench) -> None:
+    """Its call has a deadline, and other connectors have other queues."""
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = bench.herder.put("c", {**config, "plugin.call.timeout.ms": "1000"})
     bench.put("d")
@@ -57,8 +57,8 @@ def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
     assert "did not answer 'connector.start' within 1 s" in bench.connector("c")["connector"]["trace"]
 
 
-def test_whoever_ends_a_connector_that_hangs_does_not_wait_for_its_call(bench: Bench) -> None:
-    """The call itself may take minutes; Java's worker gives up such a connector after five seconds."""
+def test_deleting_a_connector_that_hangs_interrupts_its_call(bench: Bench) -> None:
+    """The call itself may take minutes; Java's worker abandons such a connector after five seconds."""
     bench.herder._queues._interrupt_after = 0.5
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = bench.herder.put("c", config)
@@ -74,7 +74,7 @@ def test_whoever_ends_a_connector_that_hangs_does_not_wait_for_its_call(bench: B
 
 @pytest.mark.parametrize("call", ["start", "task.configs"])
 def test_the_worker_bounds_every_call_of_a_connector(tmp_path: Path, call: str) -> None:
-    """Whoever deletes a connector that hangs waits no longer than was configured."""
+    """Deleting a connector that hangs takes no longer than the configured timeout."""
     bench = Bench(tmp_path, {"plugin.call.timeout.ms": "1000"})
     try:
         bench.herder.put("c", {"name": "c", "connector.class": "FileStreamSource", "topic": "t", f"do.{call}": "hang"})
@@ -86,23 +86,23 @@ def test_the_worker_bounds_every_call_of_a_connector(tmp_path: Path, call: str) 
         bench.herder.shut_down()
 
 
-def test_a_limit_that_is_no_number_fails_the_connector(bench: Bench) -> None:
-    """Kafka Connect has no such key, so its validation lets it pass."""
+def test_a_timeout_that_is_not_a_number_fails_the_connector(bench: Bench) -> None:
+    """Kafka Connect has no such key, so its validation accepts it."""
     with pytest.raises(ConnectError, match="Failed to transition connector c to state STARTED"):
         bench.put("c", plugin_call_timeout_ms="soon")
     trace = bench.connector("c")["connector"]["trace"]
     assert "Invalid value soon for configuration plugin.call.timeout.ms: Not a number of type LONG" in trace
 
 
-def test_a_connector_that_says_nonsense_of_its_isolation_is_failed(bench: Bench) -> None:
-    """Likewise."""
+def test_an_invalid_isolation_value_fails_the_connector(bench: Bench) -> None:
+    """For the same reason."""
     with pytest.raises(ConnectError, match="String must be one of: environment, connector"):
         bench.put("c", plugin_isolation="none")
     assert bench.connector("c")["connector"]["state"] == "FAILED"
 
 
-def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """The sentence names both numbers (KIP-1004), in the answer and the log as well."""
+def test_a_connector_with_too_many_tasks_is_failed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """The message has both numbers (KIP-1004), in the response and the log."""
     with pytest.raises(ConnectError, match="has generated 3 tasks, which is greater than 2"):
         bench.put("c", tasks="3", tasks_max="2")
     assert caplog.text.count("has generated 3 tasks") == 1
@@ -117,8 +117,8 @@ def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench, caplog: p
     assert state["tasks"] == []
 
 
-def test_tasks_that_are_too_many_by_now_do_not_start_again(bench: Bench) -> None:
-    """Those that run go on, as in Kafka Connect; one that is restarted is FAILED and says why."""
+def test_tasks_above_a_lowered_maximum_do_not_restart(bench: Bench) -> None:
+    """Running ones continue, as in Kafka Connect; a restarted one is FAILED with the reason."""
     bench.put("c", tasks="3", tasks_max="3")
     for task in range(3):
         bench.await_task("c", State.RUNNING, task)
@@ -134,16 +134,16 @@ def test_tasks_that_are_too_many_by_now_do_not_start_again(bench: Bench) -> None
 
 
 def test_too_many_tasks_may_be_allowed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """The old, deprecated way; the log names both numbers."""
+    """In the deprecated way; the log has both numbers."""
     bench.put("c", tasks="3", tasks_max="2", tasks_max_enforce="false")
     assert len(bench.connector("c")["tasks"]) == 3
     assert "The connector c has generated 3 tasks, which is greater than 2" in caplog.text
 
 
-def test_task_configurations_that_cannot_be_had_fail_the_connector(
+def test_a_connector_that_returns_no_task_configurations_is_failed(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """There is nothing to run, and whoever asked for it hears why."""
+    """Nothing can run, and the request fails with the reason."""
     with pytest.raises(ConnectError, match=r"does not say what its tasks are: .*task_configs does not work today"):
         bench.put("c", do_task_configs="raise")
     bench.await_connector("c", State.FAILED)
@@ -151,15 +151,15 @@ def test_task_configurations_that_cannot_be_had_fail_the_connector(
     assert "task_configs does not work today" in told
 
 
-def test_a_connector_may_say_that_it_cannot_go_on(bench: Bench) -> None:
-    """Its tasks go on."""
+def test_a_connector_that_reports_an_error_is_failed(bench: Bench) -> None:
+    """Its tasks continue."""
     bench.put("c", complain="the database is gone")
     bench.await_connector("c", State.FAILED)
     assert "the database is gone" in bench.connector("c")["connector"]["trace"]
 
 
 def stage_of(bench: Bench, name: str) -> PluginStage:
-    """Return where the instance of a connector lives, when it does."""
+    """Return the stage of a connector's instance, once it exists."""
     found: list[PluginStage] = []
 
     def look() -> bool:
@@ -173,8 +173,8 @@ def stage_of(bench: Bench, name: str) -> PluginStage:
 
 
 @pytest.mark.parametrize("target", [TargetState.STARTED, TargetState.PAUSED])
-def test_a_shared_process_that_ends_costs_nobody_its_tasks(bench: Bench, target: TargetState) -> None:
-    """Every instance that was started begins anew, in another process, and says the same as before."""
+def test_tasks_survive_the_end_of_a_shared_connector_process(bench: Bench, target: TargetState) -> None:
+    """Every started instance restarts in another process with the same state."""
     for name in "cd":
         bench.put(name)
         bench.await_task(name, State.RUNNING)
@@ -192,8 +192,8 @@ def test_a_shared_process_that_ends_costs_nobody_its_tasks(bench: Bench, target:
     assert bench.spark.runs == runs
 
 
-def test_a_connector_that_ended_the_process_of_others_is_failed_by_itself(bench: Bench) -> None:
-    """Its neighbour runs on, and it shares no process until it is configured anew."""
+def test_only_the_connector_that_ended_a_shared_process_is_failed(bench: Bench) -> None:
+    """The other tenants continue, and it shares no process until it is reconfigured."""
     bench.put("d")
     with pytest.raises(ConnectError, match="exited with 7"):
         bench.put("c", do_start="exit")
@@ -206,8 +206,8 @@ def test_a_connector_that_ended_the_process_of_others_is_failed_by_itself(bench:
     assert stage_of(bench, "c")._process is stage_of(bench, "d")._process
 
 
-def test_a_task_that_is_kept_apart_is_so_until_its_connector_is_configured_anew(bench: Bench) -> None:
-    """Also where somebody restarts it; what was wrong with it may have been mended then."""
+def test_a_task_keeps_its_own_process_until_its_connector_is_reconfigured(bench: Bench) -> None:
+    """A manual restart does not change that; a new configuration may have fixed the cause."""
     bench.put("c", task_isolation="environment")
     bench.await_task("c", State.RUNNING)
     bench.spark.end(bench.spark.newest("c", 0), RunLoss("it did not answer", was_shared=True, is_suspect=True))
@@ -219,7 +219,7 @@ def test_a_task_that_is_kept_apart_is_so_until_its_connector_is_configured_anew(
 
 
 def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:
-    """One that it has to itself; the trace says how it ended."""
+    """One in its own process; the trace says how the process ended."""
     bench.put("d")
     bench.put("c", plugin_isolation="connector")
     assert stage_of(bench, "c")._process is not stage_of(bench, "d")._process
@@ -230,7 +230,7 @@ def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
-def test_a_failed_connector_is_not_resumed_but_may_be_stopped(bench: Bench) -> None:
+def test_a_failed_connector_cannot_be_resumed_but_can_be_stopped(bench: Bench) -> None:
     """As in Kafka: only stop and restart leave FAILED."""
     bench.put("c", complain="x")
     bench.await_connector("c", State.FAILED)
@@ -241,7 +241,7 @@ def test_a_failed_connector_is_not_resumed_but_may_be_stopped(bench: Bench) -> N
 
 
 def test_an_undefined_predicate_fails_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """Validation lets it pass, as Kafka's does."""
+    """Validation accepts it, as Kafka's does."""
     bench.put(
         "c", transforms="a", transforms_a_type="RegexRouter", transforms_a_regex="x",
         transforms_a_replacement="y", transforms_a_predicate="p",
@@ -249,12 +249,12 @@ def test_an_undefined_predicate_fails_the_tasks(bench: Bench, caplog: pytest.Log
     task = bench.connector("c")["tasks"][0]
     assert task["state"] == "FAILED"
     assert "transforms.a.predicate" in task["trace"]
-    (told,) = [each for each in caplog.messages if "no task is started" in each]
+    (told,) = [each for each in caplog.messages if "no task was started" in each]
     assert "transforms.a.predicate" in told
 
 
-def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:
-    """Its last words may come when another one runs already."""
+def test_errors_of_a_replaced_instance_are_ignored(bench: Bench) -> None:
+    """They may arrive after its successor has started."""
     bench.put("c")
     replaced = bench.supervisor("c")._run
     assert replaced is not None
@@ -263,8 +263,8 @@ def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
-def test_twelve_connectors_that_hang_hold_up_no_thirteenth(bench: Bench) -> None:
-    """Not its restart, not the question what plugins there are, and not the end of the host."""
+def test_twelve_connectors_that_hang_do_not_block_a_thirteenth(bench: Bench) -> None:
+    """Nor its restart, a request for the plugins, or the shutdown of the host."""
     bench.put("thirteenth")
     config = {"connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = [bench.herder.put(f"c{number}", {**config, "name": f"c{number}"}) for number in range(12)]
@@ -281,7 +281,7 @@ def test_twelve_connectors_that_hang_hold_up_no_thirteenth(bench: Bench) -> None
 
 
 def test_tasks_of_a_connector_without_an_instance_are_restarted(bench: Bench) -> None:
-    """As in Kafka Connect, where the one that could not be made anew is no concern of the tasks."""
+    """As in Kafka Connect, where the failure to create an instance does not affect the tasks."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
     supervisor = bench.supervisor("c")
@@ -297,10 +297,10 @@ def test_tasks_of_a_connector_without_an_instance_are_restarted(bench: Bench) ->
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
-def test_a_task_whose_plugins_are_gone_is_failed_and_does_not_stay_restarting(
+def test_a_task_whose_plugins_are_missing_changes_from_restarting_to_failed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason stands in its state, be it the machine's or a missing plugin."""
+    """Its status has the reason, whether the machine fails or a plugin is missing."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
 
@@ -315,8 +315,8 @@ def test_a_task_whose_plugins_are_gone_is_failed_and_does_not_stay_restarting(
     assert "No such file or directory" in state["trace"]
 
 
-def test_no_connector_is_made_behind_the_end_of_the_host(bench: Bench) -> None:
-    """Nobody would stop it: a queue that is at work when the host stops may come to that point later."""
+def test_no_connector_starts_after_the_host_has_stopped(bench: Bench) -> None:
+    """A queue that is busy when the host stops may reach that point later, and nothing would stop the connector."""
     bench.put("c")
     entry = bench.configs.snapshot().find("c")
     assert entry is not None

@@ -101,8 +101,8 @@ class TestCreation:
         assert not caplog.messages
         bench.put("c", **changes)
         assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
-            "file: ${env:X} stays as it is: no config provider is called 'env', there is none",
-            "tpoic: nobody declares this key, did you mean 'topic'?",
+            "file: ${env:X} is not resolved: no config provider is named 'env', there is none",
+            "tpoic: no plugin declares this key, did you mean 'topic'?",
         ]
 
     def test_a_refused_class_is_told_with_the_nearest(self, bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Bundles that hang while they are loaded: whoever ends or replaces such a connector gets what he asked for."""
+"""Bundles that hang: a request to stop or replace such a connector is carried out in time."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ ANYWHERE = [*LOADING, "start", "task_configs"]
 
 
 def config(where: str = "") -> dict[str, str]:
-    """Return the configuration of a connector: one that is to be imported anew each time shares no process."""
+    """Return the configuration of a connector; one that is imported again each time shares no process."""
     return CONFIG | ({"plugin.isolation": "connector"} if where == "import" else {})
 
 
 class Moody:
-    """A herder whose one bundle hangs where a test says, in calls that may take five minutes."""
+    """A herder with one bundle that hangs where a test requests it, and a call timeout of five minutes."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -81,17 +81,17 @@ class Moody:
         (self.root / where).touch()
 
     def behave(self) -> None:
-        """Hang nowhere from now on."""
+        """Stop hanging."""
         for where in (*ANYWHERE, "stop"):
             (self.root / where).unlink(missing_ok=True)
 
     def run(self, where: str = "") -> None:
-        """Bring the connector up that is to hang there."""
+        """Start the connector that will hang there."""
         self.herder.put("c", config(where)).result(30)
         self.bench.await_task("c", State.RUNNING)
 
     def begin_to_hang(self, where: str) -> Future[Any]:
-        """Restart the connector, whose new instance hangs; returns the answer that does not come."""
+        """Restart the connector, whose new instance hangs; return the pending result."""
         self.run(where)
         self.hang(where)
         answer = self.herder.restart_connector("c")
@@ -106,7 +106,7 @@ class Moody:
 
 @pytest.fixture
 def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
-    """Provide a herder with one bundle, whose process is killed at once where it hangs."""
+    """Provide a herder with one bundle whose process is killed at once if it hangs."""
     monkeypatch.setattr(Stage, "close", partialmethod(Stage.close, grace=0.1))
     made = Moody(tmp_path)
     yield made
@@ -116,7 +116,7 @@ def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
 
 @pytest.mark.parametrize("where", ANYWHERE)
 def test_a_connector_that_hangs_is_deleted_in_time(moody: Moody, where: str) -> None:
-    """Also while its class is loaded, when there is no instance yet; what was asked before says what kept it."""
+    """Even while its class is loading and there is no instance yet; the pending request fails with the reason."""
     hanging = moody.begin_to_hang(where)
     moody.herder.delete("c").result(30)
     assert moody.herder.connectors() == []
@@ -138,10 +138,10 @@ ENDING: list[Callable[[Moody], Future[Any]]] = [
 
 @pytest.mark.parametrize("act", ENDING, ids=["put", "patch", "restart", "restart with tasks", "restart of failed"])
 @pytest.mark.parametrize("where", ANYWHERE)
-def test_a_connector_that_hangs_runs_anew_in_time(
+def test_a_connector_that_hangs_is_restarted_in_time(
     moody: Moody, where: str, act: Callable[[Moody], Future[Any]]
 ) -> None:
-    """With the new configuration, where there is one; to have kept somebody waiting is to have failed."""
+    """With the new configuration, if there is one; the interrupted request fails."""
     moody.begin_to_hang(where)
     moody.behave()
     act(moody).result(30)
@@ -151,11 +151,11 @@ def test_a_connector_that_hangs_runs_anew_in_time(
 
 @pytest.mark.parametrize("tasks", [True, False], ids=["with tasks", "of failed"])
 @pytest.mark.parametrize("where", ANYWHERE)
-def test_a_restart_with_flags_is_answered_before_what_hangs(moody: Moody, where: str, tasks: bool) -> None:
-    """As by Java, whose leader writes the request and answers with the plan; what it asks for comes about later."""
+def test_a_restart_with_flags_returns_while_the_connector_hangs(moody: Moody, where: str, tasks: bool) -> None:
+    """As in Java, whose leader writes the request and returns the plan; the restart follows asynchronously."""
     moody.begin_to_hang(where)
     moody.herder._queues._interrupt_after = 3600.0
-    for _ in range(2):  # neither waits for what the other has asked for
+    for _ in range(2):  # neither waits for the other's restart
         plan = moody.herder.restart(RestartRequest("c", only_failed=not tasks, include_tasks=tasks)).result(5)
         assert plan["name"] == "c"
         assert (plan["connector"]["state"], plan["tasks"][0]["state"]) == (
@@ -164,8 +164,8 @@ def test_a_restart_with_flags_is_answered_before_what_hangs(moody: Moody, where:
 
 
 @pytest.mark.parametrize("act", ENDING[2:4], ids=["restart", "restart with tasks"])
-def test_a_restart_is_not_cut_short_by_what_it_has_written(moody: Moody, act: Callable[[Moody], Future[Any]]) -> None:
-    """A plugin that is slow to start has its time as long as nobody else waits."""
+def test_a_restart_is_not_interrupted_by_its_own_request(moody: Moody, act: Callable[[Moody], Future[Any]]) -> None:
+    """A plugin that is slow to start has its full timeout while no other request waits."""
     moody.run()
     moody.hang("start")
     act(moody)
@@ -176,15 +176,15 @@ def test_a_restart_is_not_cut_short_by_what_it_has_written(moody: Moody, act: Ca
 
 @pytest.mark.parametrize("where", ANYWHERE)
 def test_a_connector_that_hangs_is_stopped_in_time(moody: Moody, where: str) -> None:
-    """Who stops it ends its instance, too."""
+    """Stopping it also ends its instance."""
     moody.begin_to_hang(where)
     moody.herder.want("c", TargetState.STOPPED).result(30)
     assert moody.state == "STOPPED"
     assert moody.bench.connector("c")["tasks"] == []
 
 
-def test_the_status_of_who_was_interrupted_says_where_it_hung(moody: Moody) -> None:
-    """Its author wants to know."""
+def test_the_status_of_an_interrupted_connector_shows_where_it_hung(moody: Moody) -> None:
+    """Its author needs the stack trace."""
     moody.begin_to_hang("import")
     moody.herder._queues.submit("c", lambda: None, is_impatient=True).result(30)
     trace = moody.bench.connector("c")["connector"]["trace"]
@@ -193,8 +193,8 @@ def test_the_status_of_who_was_interrupted_says_where_it_hung(moody: Moody) -> N
 
 
 @pytest.mark.parametrize("where", LOADING)
-def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> None:
-    """It is a question, which nobody who acts has to wait for, and it has ended nothing."""
+def test_a_validation_that_hangs_blocks_no_request(moody: Moody, where: str) -> None:
+    """A validation stops nothing, and no other request waits for it."""
     moody.run(where)
     moody.hang(where)
     moody.herder._queues._interrupt_after = 3600.0
@@ -206,19 +206,19 @@ def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> N
     assert not asked.done()
 
 
-def test_a_configuration_that_is_refused_ends_nothing(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for an instance that is slow to start keeps it, whatever nonsense comes meanwhile."""
+def test_a_rejected_configuration_stops_nothing(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow instance keeps starting although an invalid configuration arrives meanwhile."""
     hanging = moody.begin_to_hang("start")
     with pytest.raises(ConnectError, match="Not a number of type INT"):
         moody.herder.put("c", {**CONFIG, "tasks.max": "many"}).result(30)
     with pytest.raises(ConnectError, match="contains no connector type"):
         moody.herder.patch("c", {"connector.class": None}).result(30)
     assert not hanging.done()
-    monkeypatch.setattr(staged_connector, "STOP_SECONDS", 0.1)  # it does not hear that it is to stop either
+    monkeypatch.setattr(staged_connector, "STOP_SECONDS", 0.1)  # nor does it react to a stop
 
 
-def test_a_patch_takes_nothing_back_that_was_put_meanwhile(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It changes its keys in what somebody else has put, and was told has been put."""
+def test_a_patch_does_not_revert_a_concurrent_put(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It changes its keys in the configuration that the other request has stored."""
     moody.run()
     examine = moody.herder._validator.examine
 

@@ -1,4 +1,4 @@
-"""The key by which hosts sign is exchanged while one of them leads, and by nobody else."""
+"""The leading host, and no other, rotates the session key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.profile import machine_settings
 
 
 class Clock:
-    """Alarms that ring when a test lets them, and the brokers."""
+    """Timers that a test fires, and brokers that may fail."""
 
     def __init__(self) -> None:
         self.alarms: list[RestartTimer] = []
@@ -22,36 +22,36 @@ class Clock:
         self.error: Exception | None = None
 
     def later(self, seconds: float, act: Callable[[], None]) -> RestartTimer:
-        """Set an alarm."""
+        """Set a timer."""
         self.alarms.append(RestartTimer(self, seconds, act))
         return self.alarms[-1]
 
     def write(self) -> None:
-        """Write a key, unless something is wrong."""
+        """Write a key, or raise the current error."""
         if self.error is not None:
             raise self.error
         self.written += 1
 
 
 class RestartTimer:
-    """An alarm."""
+    """A timer."""
 
     def __init__(self, clock: Clock, seconds: float, act: Callable[[], None]) -> None:
         self.clock, self.seconds, self.act = clock, seconds, act
 
     def cancel(self) -> None:
-        """Call it off."""
+        """Cancel it."""
         if self in self.clock.alarms:
             self.clock.alarms.remove(self)
 
     def ring(self) -> None:
-        """Ring."""
+        """Fire it."""
         self.cancel()
         self.act()
 
 
-def test_a_key_is_exchanged_after_every_so_many_seconds_of_a_term() -> None:
-    """Counted from the one with which the term began."""
+def test_the_key_is_rotated_at_a_fixed_interval() -> None:
+    """The interval starts with the key written at the start of the term."""
     clock = Clock()
     rotation = KeyRotation(60, clock.write, clock.later)
     assert clock.alarms == []
@@ -64,8 +64,8 @@ def test_a_key_is_exchanged_after_every_so_many_seconds_of_a_term() -> None:
     assert clock.alarms == []
 
 
-def test_brokers_that_are_away_are_asked_again() -> None:
-    """Soon, but no sooner than a key would be exchanged."""
+def test_a_failed_rotation_is_retried() -> None:
+    """Soon, but no sooner than the interval."""
     clock = Clock()
     rotation = KeyRotation(60, clock.write, clock.later)
     rotation.begin()
@@ -77,7 +77,7 @@ def test_brokers_that_are_away_are_asked_again() -> None:
     assert ([alarm.seconds for alarm in clock.alarms], clock.written) == ([60], 1)
 
 
-def test_zero_is_never() -> None:
+def test_zero_disables_rotation() -> None:
     """As in Kafka Connect."""
     clock = Clock()
     KeyRotation(0, clock.write, clock.later).begin()
@@ -85,7 +85,7 @@ def test_zero_is_never() -> None:
 
 
 class RotationMachine(RuleBasedStateMachine):
-    """Terms begin and end, brokers come and go, alarms ring, those that were called off too late as well."""
+    """Terms start and end, brokers fail and recover, and timers fire, even ones cancelled too late."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,20 +96,20 @@ class RotationMachine(RuleBasedStateMachine):
 
     @rule(leads=st.booleans())
     def change(self, leads: bool) -> None:
-        """This host begins to lead, or anew, or leads no more."""
+        """This host starts a term, starts another, or stops leading."""
         self.late += self.clock.alarms
         self.leads = leads
         self.rotation.begin() if leads else self.rotation.end()
 
     @rule(error=st.sampled_from([None, RetriableError("no broker"), NotLeading("another leads")]))
     def brokers(self, error: Exception | None) -> None:
-        """Something becomes wrong, or right."""
+        """Set or clear an error."""
         self.clock.error = error
 
     @precondition(lambda self: self.clock.alarms)
     @rule()
     def ring(self) -> None:
-        """An alarm rings."""
+        """Fire a timer."""
         before = self.clock.written
         self.clock.alarms[0].ring()
         assert self.clock.written == before + (self.clock.error is None)
@@ -117,14 +117,14 @@ class RotationMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.late)
     @rule()
     def ring_late(self) -> None:
-        """One rings that was about to be called off."""
+        """Fire a timer that was just being cancelled."""
         before = self.clock.written
         self.late.pop().act()
         assert self.clock.written == before, "a term that is over writes no key"
 
     @invariant()
     def one_alarm_while_it_leads(self) -> None:
-        """And none otherwise."""
+        """Exactly one timer is set while the host leads, otherwise none."""
         assert len(self.clock.alarms) == self.leads
 
 

@@ -1,4 +1,4 @@
-"""What a host does about the one that leads: only who was there and is no more is taken out of the group."""
+"""The watch of the leading host removes only a leader that was reachable before and now refuses connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 class Group:
-    """A group whose members a test chooses; `own` is this host."""
+    """A group with configurable members; `own` is this host."""
 
     def __init__(self) -> None:
         self.members: list[HostMember] = []
@@ -29,13 +29,13 @@ class Group:
         return host.instance == "own"
 
     def take_out(self, host: HostMember) -> None:
-        """Take note, and let the next one lead."""
+        """Record the host, and let the next one lead."""
         self.taken_out.append(host.member)
         self.members = [each for each in self.members if each.member != host.member]
 
 
 class Server:
-    """The port of a host's REST server; whether it is open is for a test to say."""
+    """The port of a host's REST server, open or closed."""
 
     def __init__(self) -> None:
         self.port = reserve_port()
@@ -48,13 +48,13 @@ class Server:
         self.socket.settimeout(TIMEOUT)
 
     def die(self) -> None:
-        """Listen no more, as a process that has ended."""
+        """Close the port, as when the process ends."""
         self.socket.close()
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """Open one."""
+    """Open a server."""
     made = Server()
     yield made
     made.die()
@@ -62,28 +62,28 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def group() -> Group:
-    """Make an empty group."""
+    """Return an empty group."""
     return Group()
 
 
 @pytest.fixture
 def watch(group: Group) -> Iterator[LeaderWatch]:
-    """Make a watch that looks often, and begins when a test says so."""
+    """Return a watch with a short interval, not started."""
     made = LeaderWatch(group, look=0.02)
     yield made
     made.close()
 
 
 def of(url: str, *others: str) -> list[HostMember]:
-    """Return a leader at an address, and other hosts."""
+    """Return a leader at a URL, and other hosts."""
     return [
         HostMember("a-1", "a", url, leads=True),
         *(HostMember(f"{each}-1", each, "http://127.0.0.1:1", leads=False) for each in others),
     ]
 
 
-def test_a_leader_that_has_died_is_taken_out_at_once(group: Group, watch: LeaderWatch, server: Server) -> None:
-    """Its connection ends, and nobody takes another."""
+def test_a_dead_leader_is_removed_at_once(group: Group, watch: LeaderWatch, server: Server) -> None:
+    """Its connection ends, and a new one is refused."""
     group.members = of(server.url, "own", "z")
     watch.start()
     connection, _ = server.socket.accept()
@@ -92,8 +92,8 @@ def test_a_leader_that_has_died_is_taken_out_at_once(group: Group, watch: Leader
     assert eventually(lambda: group.taken_out == ["a-1"], TIMEOUT)
 
 
-def test_a_leader_that_ends_silent_connections_is_not(group: Group, watch: LeaderWatch, server: Server) -> None:
-    """Servers do that after a while; the next one is taken."""
+def test_a_leader_that_closes_idle_connections_is_kept(group: Group, watch: LeaderWatch, server: Server) -> None:
+    """Servers do that after a while; the watch reconnects."""
     group.members = of(server.url, "own")
     watch.start()
     for _ in range(3):
@@ -101,10 +101,8 @@ def test_a_leader_that_ends_silent_connections_is_not(group: Group, watch: Leade
     assert group.taken_out == []
 
 
-def test_another_host_has_it_taken_out_where_that_comes_first(
-    group: Group, watch: LeaderWatch, server: Server
-) -> None:
-    """So one does what all know; the others look until the group has changed."""
+def test_the_first_of_the_other_hosts_removes_a_dead_leader(group: Group, watch: LeaderWatch, server: Server) -> None:
+    """So only one host acts; the others watch until the group has changed."""
     group.members = of(server.url, "b", "own")
     watch.start()
     connection, _ = server.socket.accept()
@@ -115,16 +113,16 @@ def test_another_host_has_it_taken_out_where_that_comes_first(
         group.members = of(new.url, "own")
         watch.look_again()
         connection, _ = new.socket.accept()
-        assert group.taken_out == []  # as long as the new one is there: it is for this host to take that out
+        assert group.taken_out == []  # not while the new one is reachable: this host is the one to remove it
         connection.close()
     finally:
         new.die()
 
 
-def test_a_leader_that_nobody_ever_reached_is_named_and_left_alone(
+def test_a_leader_that_was_never_reachable_is_logged_and_kept(
     group: Group, watch: LeaderWatch, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It advertises a wrong address, and leads all the same."""
+    """It advertises a wrong address, but leads."""
     server.die()
     group.members = of(server.url, "own")
     watch.start()
@@ -136,10 +134,10 @@ def test_a_leader_that_nobody_ever_reached_is_named_and_left_alone(
         assert part in caplog.messages[0]
 
 
-def test_who_leads_looks_once_whether_the_others_could_be_reached(
+def test_the_leader_checks_once_that_the_other_hosts_are_reachable(
     group: Group, watch: LeaderWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One that could not answer what is passed on to it is to be known before it leads."""
+    """A host with a wrong address is reported before it leads."""
     leader, other = of("http://127.0.0.1:1", "z")
     group.members = [HostMember("own-1", "own", leader.url, leads=True), other]
     watch.start()
@@ -150,8 +148,8 @@ def test_who_leads_looks_once_whether_the_others_could_be_reached(
     assert group.taken_out == []
 
 
-def test_an_end_is_heard_at_any_moment(group: Group, watch: LeaderWatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also between two looks: else it would look on, and wait for ever where its own host leads."""
+def test_close_takes_effect_at_any_moment(group: Group, watch: LeaderWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even between two checks; otherwise the watch would go on, or block forever on a leading host."""
     group.members = [HostMember("own-1", "own", "http://127.0.0.1:1", leads=True)]
     clear = watch._again.clear
 

@@ -224,7 +224,7 @@ def test_clients_whose_tokens_nobody_makes_are_refused(plan: Plan) -> None:
     """Before a task starts, which would wait for a token."""
     told = {"mechanism": "OAUTHBEARER", "login_callback_handler_class": "com.example.Vault"}
     settings = {f"producer_override_sasl_{key}": value for key, value in told.items()}
-    with pytest.raises(ConfigError, match=r"no token provider is called 'com\.example\.Vault'"):
+    with pytest.raises(ConfigError, match=r"no token provider is named 'com\.example\.Vault'"):
         plan(SOURCE, **settings)
 
 

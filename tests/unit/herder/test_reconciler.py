@@ -491,7 +491,7 @@ class TestUpgrading:
             world.host.queues.work(world.host.queues.ready[0])
         assert generation(world) == before
         assert instance(world).version == "1"
-        assert "the connector goes on as it was: no wheel of numpy for this machine" in caplog.text
+        assert "the connector keeps running with its old bundles: no wheel of numpy for this machine" in caplog.text
 
     def test_what_never_began_for_want_of_its_bundle_begins_when_it_comes(self, world: World) -> None:
         """As a connector of a file does, whose host started before the bundle was there."""

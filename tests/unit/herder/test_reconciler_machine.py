@@ -1,4 +1,4 @@
-"""What runs becomes what the store says, whatever happens meanwhile, in whatever order."""
+"""Connectors match the store, whatever happens and in whatever order."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ DEEDS = st.sampled_from([GOOD, GOOD, GOOD, *BAD, {"load": "hang"}, {"validate": 
 TARGETS = st.sampled_from([TargetState.STARTED, TargetState.STARTED, TargetState.PAUSED, TargetState.STOPPED])
 TASKS = st.integers(0, 2)
 NUMBERS = st.integers(0, 11)
-"""Which of several, as many as there may be: counted round."""
+"""An index, taken modulo the number of choices."""
 REQUESTS = st.builds(RestartRequest, NAMES, st.booleans(), st.booleans())
 CONFIG = {"connector.class": "x", "tasks.max": "2"}
 RESTARTS = "errors.task.restart.max"
 BY_USER = st.booleans()
-"""Whether a user of this host asks for it, or another host has written it to the store."""
+"""Whether a user of this host makes the request or another host writes it to the store."""
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_logged() -> Iterator[None]:
-    """Spare what fails here a hundred thousand times the way through all handlers."""
+    """Skip log handlers, which would see a hundred thousand failures."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
 
 
 def one_of(several: Sequence[T], number: int) -> T:
-    """Return one of several, each as likely as the next where twelve can be divided by their number."""
+    """Return one of several choices, evenly distributed if twelve is divisible by their number."""
     return several[number % len(several)]
 
 
 class ReconcilerMachine(RuleBasedStateMachine):
-    """Users, other hosts, plugins, executors and hosts do what they can; queues work now and then."""
+    """Users, other hosts, plugins, executors and hosts act at random; queues work now and then."""
 
     world: World
 
     @initialize(tables=TASKS, wanted=TARGETS)
     def begin(self, tables: int, wanted: TargetState) -> None:
-        """Begin with a host that leads, and a connector."""
+        """Start with a leading host and a connector."""
         self.world = World()
         self.world.calm = {"a", "b"}
         self.world.tables = {"a": tables, "b": 1}
@@ -63,11 +63,11 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_promise_is_broken(self) -> None:
-        """One run of a task and one instance of a connector at a time, and generations that grow."""
+        """At most one run of a task and one instance of a connector exist, and generations grow."""
         assert not getattr(self, "world", None) or not self.world.breaches, self.world.breaches
 
     def teardown(self) -> None:
-        """Everything comes to rest, while this host leads and when it does no more."""
+        """Everything settles, while this host leads and after it stops leading."""
         if hasattr(self, "world"):
             if not self.world.host.reconciler.leads:
                 self.world.lead()
@@ -88,7 +88,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
         by_user=BY_USER,
     )
     def put(self, name: str, text: str, restarts: str, deeds: dict[str, str], wanted: Any, by_user: bool) -> None:
-        """A configuration comes; what it brings may fail or hang."""
+        """Put a configuration; what it starts may fail or hang."""
         config = {**CONFIG, "name": name, "text": text, RESTARTS: restarts, **deeds}
         if "hang" in deeds.values():
             self.world.calm.discard(name)
@@ -100,12 +100,12 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, text=TEXTS)
     def patch(self, name: str, text: str) -> None:
-        """One key changes."""
+        """Change one key."""
         self.world.ask(lambda: self.world.host.herder.patch(name, {"text": text}))
 
     @rule(name=NAMES, by_user=BY_USER)
     def delete(self, name: str, by_user: bool) -> None:
-        """A connector goes."""
+        """Delete a connector."""
         if by_user:
             self.world.ask(lambda: self.world.host.herder.delete(name))
         else:
@@ -121,7 +121,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule(request=REQUESTS, by_user=BY_USER)
     def restart(self, request: RestartRequest, by_user: bool) -> None:
-        """Connector and tasks are to begin anew."""
+        """Restart connector and tasks."""
         self.world.restarted(request)
         if by_user:
             self.world.ask(lambda: self.world.host.herder.restart(request))
@@ -130,27 +130,27 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, task=st.none() | TASKS)
     def restart_one(self, name: str, task: int | None) -> None:
-        """The instance alone, or one task, is to begin anew; which no other host can ask for."""
+        """Restart only the instance or one task, which no other host can request."""
         herder = self.world.host.herder
         self.world.ask(lambda: herder.restart_connector(name) if task is None else herder.restart_task(name, task))
 
     @rule(name=NAMES, text=TEXTS, count=TASKS)
     def other_tasks(self, name: str, text: str, count: int) -> None:
-        """Another host, which led just now, writes what tasks there are; the instance here is asked again then."""
+        """Another host that has just led writes task configurations; the instance here is then asked again."""
         tasks = [{"table": str(table), "text": text} for table in range(count)]
         self.world.write(lambda: self.world.configs.put_tasks(name, tasks))
         self.world.strange.add(name)
 
     @rule()
     def a_bundle_is_exchanged(self) -> None:
-        """A newer version of what all of them use is dropped into plugin.path."""
+        """A newer version of the shared bundle is put on plugin.path."""
         self.world.exchange()
 
     # Plugins and executors ---------------------------------------------------------------------------------------
 
     @rule(name=NAMES, tables=TASKS)
     def tables_change(self, name: str, tables: int) -> None:
-        """What a connector copies changes, and it asks to be asked."""
+        """The tables of a connector change, and it requests a reconfiguration."""
         self.world.tables[name] = tables
         for instance in self.world.instances:
             if instance.name == name and instance.listener is not None:
@@ -158,13 +158,13 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule()
     def a_shared_process_ends(self) -> None:
-        """Somebody's connector has killed it: all instances are gone that lived there."""
+        """A connector kills the shared process: all instances in it are lost."""
         for instance in list(self.world.instances):
             instance.lose()
 
     @rule(name=NAMES)
     def complain(self, name: str) -> None:
-        """A connector cannot go on."""
+        """A connector reports an error."""
         for instance in self.world.instances:
             if instance.name == name and instance.listener is not None:
                 self.world.faults.add(name)
@@ -172,7 +172,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule(number=NUMBERS, act=st.sampled_from(["report", "fail", "lose", "deafen"]))
     def something_happens_to_a_run(self, number: int, act: str) -> None:
-        """It links, fails, is lost with its executor, or hears no command any more."""
+        """A run connects, fails, is lost with its executor, or becomes unreachable."""
         if not self.world.runs:
             return
         run: Run = one_of(self.world.runs, number)
@@ -187,13 +187,13 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, task=TASKS)
     def an_executor_is_wanted_back(self, name: str, task: int) -> None:
-        """What runs on it is to go on elsewhere."""
+        """An executor is drained: its tasks move elsewhere."""
         self.world.host.reconciler.move(name, task)
 
     @precondition(lambda self: bool(self.world.host.alarms))
     @rule(number=NUMBERS)
     def a_pause_is_over(self, number: int) -> None:
-        """A task that failed is to restart itself."""
+        """The backoff of a failed task ends."""
         one_of(self.world.host.alarms, number).ring()
 
     # Queues and hosts --------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.world.host.queues.ready))
     @rule(number=NUMBERS, is_one=st.booleans())
     def work(self, number: int, is_one: bool) -> None:
-        """A queue, or each, works until it has nothing to do or its plugin hangs; nobody else's is waited for."""
+        """One queue, or each, works until it is empty or its plugin hangs; other queues are not affected."""
         ready = self.world.host.queues.ready
         for queue in [one_of(ready, number)] if is_one else list(ready):
             self.world.host.queues.work(queue)
@@ -209,20 +209,20 @@ class ReconcilerMachine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.world.host.queues.parked))
     @rule(number=NUMBERS, outcome=st.sampled_from(["", "raise"]))
     def release(self, number: int, outcome: str) -> None:
-        """A plugin that hung answers after all, or is given up."""
+        """A plugin that hung answers after all, or its call is given up."""
         self.world.outcome = outcome
         self.world.host.queues.release(one_of(list(self.world.host.queues.parked), number))
 
     @precondition(lambda self: bool(self.world.host.queues.parked))
     @rule(number=NUMBERS)
     def run_out_of_patience(self, number: int) -> None:
-        """Somebody has waited long enough behind a plugin that hangs, which he is to end."""
+        """An impatient job has waited long enough for a plugin that hangs."""
         self.world.outcome = ""
         self.world.host.queues.run_out_of_patience(one_of(list(self.world.host.queues.parked), number))
 
     @rule(act=st.sampled_from(["lead", "follow", "stop", "kill"]), leads_then=st.sampled_from([True, True, False]))
     def host_changes(self, act: str, leads_then: bool) -> None:
-        """This host leads anew, leads no more, or ends and another takes its place."""
+        """This host starts another term, stops leading, or is replaced by another host."""
         if act == "follow":
             self.world.host.reconciler.follow()
             assert not self.world.runs
@@ -234,7 +234,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Everything comes to rest for a moment."""
+        """Everything settles for a moment."""
         self.world.settle()
 
 

@@ -1,4 +1,4 @@
-"""One task's life: lost, found, failed, stopped."""
+"""The life of one task: lost, relaunched, failed, stopped."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.unit.herder.fake import FakeSpark, StatusWatch
 from tests.unit.runtime.sample import task_plan
 
 NOTHING = Resolved({}, {})
-"""A configuration without anything."""
+"""An empty configuration."""
 
 
 class Stand:
-    """A task over a fake Spark and a clock that a test turns."""
+    """A task over a fake Spark and a fake clock."""
 
     def __init__(self, root: Path, shares: str = "", sharing_history: SharingHistory | None = None) -> None:
         self.now = 0.0
@@ -47,37 +47,37 @@ class Stand:
         self.run.start(paused=False)
 
     def state(self) -> State:
-        """Return what the status says."""
+        """Return the state in the status."""
         status = self.statuses.task("c", 0)
         assert status is not None
         return status.state
 
     @property
     def trace(self) -> str:
-        """Return the trace of the status."""
+        """Return the trace in the status."""
         status = self.statuses.task("c", 0)
         assert status is not None
         return status.trace or ""
 
     def report(self, state: State, trace: str | None = None) -> None:
-        """Report in the name of the present run."""
+        """Report a status of the current run."""
         self.spark.linked.add(("c", 0))
         self.run.on_status(self.spark.runs[-1].generation, state, trace)
 
     def stop(self, seconds: float = 0.2) -> bool:
-        """Stop the task; returns whether it ended in time."""
+        """Stop the task; return whether it ended in time."""
         self.run.begin_stop()
         return self.run.await_stop(time.monotonic() + seconds)
 
 
 @pytest.fixture
 def stand(tmp_path: Path) -> Stand:
-    """Make a task that is launched and has not reported yet."""
+    """Return a task that is launched and has not reported yet."""
     return Stand(tmp_path)
 
 
-def test_a_lost_run_is_launched_again_at_once_under_a_new_generation(stand: Stand) -> None:
-    """A killed executor is nobody's failure."""
+def test_a_lost_run_is_relaunched_at_once_with_a_new_generation(stand: Stand) -> None:
+    """A killed executor is not a failure of the task."""
     stand.report(State.RUNNING)
     stand.spark.end(stand.spark.runs[0], "executor 3 exited")
     assert [run.generation for run in stand.spark.runs] == [0, 1]
@@ -85,15 +85,15 @@ def test_a_lost_run_is_launched_again_at_once_under_a_new_generation(stand: Stan
     assert stand.state() is State.UNASSIGNED
 
 
-def test_an_end_without_a_word_is_a_loss_too(stand: Stand) -> None:
-    """A task that lost its host stops itself and reports nothing."""
+def test_an_end_without_a_report_is_a_loss(stand: Stand) -> None:
+    """A task that has lost its host stops itself and reports nothing."""
     stand.report(State.RUNNING)
     stand.spark.end(stand.spark.runs[0])
     assert len(stand.spark.runs) == 2
 
 
-def test_a_failure_the_task_reported_stays(stand: Stand) -> None:
-    """It is the plugin's, and a user's to look at."""
+def test_a_reported_failure_is_not_retried(stand: Stand) -> None:
+    """It is the plugin's failure, for a user to handle."""
     stand.report(State.FAILED, "why")
     stand.run.on_lost_link(0)
     stand.spark.end(stand.spark.runs[0], "whatever")
@@ -101,15 +101,15 @@ def test_a_failure_the_task_reported_stays(stand: Stand) -> None:
     assert (stand.state(), stand.trace) == (State.FAILED, "why")
 
 
-def test_who_launched_a_run_hears_that_it_has_begun(stand: Stand) -> None:
-    """By its first status, whatever that is; nobody has to ask Spark whether the run got a slot."""
+def test_the_launcher_is_notified_of_the_first_status(stand: Stand) -> None:
+    """Whatever the status is; so Spark need not be asked whether the run got a slot."""
     assert stand.spark.begun == []
     stand.report(State.PAUSED)
     assert stand.spark.begun == [("c", 0)]
 
 
-def test_an_older_run_is_not_heard(stand: Stand) -> None:
-    """Only the present generation speaks for the task."""
+def test_a_status_of_an_older_run_is_ignored(stand: Stand) -> None:
+    """Only the current generation reports for the task."""
     stand.report(State.RUNNING)
     stand.spark.end(stand.spark.runs[0], "lost")
     stand.run.on_status(0, State.FAILED, "too late")
@@ -119,8 +119,8 @@ def test_an_older_run_is_not_heard(stand: Stand) -> None:
     assert len(stand.spark.runs) == 2
 
 
-def test_topics_of_the_present_run_are_remembered(stand: Stand) -> None:
-    """Also while it drains, when what it had is acknowledged; not of an older one, and not when it has ended."""
+def test_topics_of_the_current_run_are_recorded(stand: Stand) -> None:
+    """Also while it drains; not those of an older run, and not after its end."""
     stand.report(State.RUNNING)
     stand.spark.end(stand.spark.runs[0], "executor 3 exited")
     stand.report(State.RUNNING)
@@ -134,8 +134,8 @@ def test_topics_of_the_present_run_are_remembered(stand: Stand) -> None:
     assert stand.statuses.topics("c") == ["t", "u"]
 
 
-def test_a_task_that_is_lost_again_and_again_is_failed(stand: Stand) -> None:
-    """Launching has a bound; the trace has the last reason."""
+def test_a_task_that_is_lost_repeatedly_is_failed(stand: Stand) -> None:
+    """Relaunching has a limit; the trace has the last reason."""
     for _ in range(LOSSES + 1):
         stand.spark.end(stand.spark.runs[-1], "no module named hearth")
     assert len(stand.spark.runs) == LOSSES + 1
@@ -144,7 +144,7 @@ def test_a_task_that_is_lost_again_and_again_is_failed(stand: Stand) -> None:
     assert stand.stop()
 
 
-def test_runs_that_last_are_lost_without_a_bound(stand: Stand) -> None:
+def test_losses_of_long_runs_have_no_limit(stand: Stand) -> None:
     """A machine may reboot every night."""
     for _ in range(3 * LOSSES):
         stand.now += 60
@@ -165,10 +165,10 @@ HANG = RunLoss("it did not answer", was_shared=True, is_suspect=True)
         ([DEATH, RunLoss("executor lost"), DEATH, DEATH], [True, True, True, False, False]),
     ],
 )
-def test_who_is_let_down_in_a_shared_process_shares_none_in_the_end(
+def test_a_task_that_lost_a_shared_process_gets_its_own(
     tmp_path: Path, losses: list[RunLoss], shared: list[bool]
 ) -> None:
-    """At once where it got no answer, the second time where nobody knows who has ended the process."""
+    """At once if a call got no answer, on the second loss if the cause is unknown."""
     sharing_history = SharingHistory()
     stand = Stand(tmp_path, "bundle", sharing_history)
     for loss in losses:
@@ -180,8 +180,8 @@ def test_who_is_let_down_in_a_shared_process_shares_none_in_the_end(
     assert (again.spark.runs[0].launch.shares == "bundle") is shared[-1], "until it is configured anew"
 
 
-def test_a_run_out_of_reach_is_unassigned_until_it_is_back(stand: Stand) -> None:
-    """Spark may try a task again by itself, under the same generation."""
+def test_an_unreachable_run_is_unassigned_until_it_reconnects(stand: Stand) -> None:
+    """Spark may retry the task itself, with the same generation."""
     stand.report(State.RUNNING)
     stand.run.on_lost_link(0)
     assert stand.state() is State.UNASSIGNED
@@ -190,8 +190,8 @@ def test_a_run_out_of_reach_is_unassigned_until_it_is_back(stand: Stand) -> None
     assert len(stand.spark.runs) == 1
 
 
-def test_a_task_that_could_not_hear_is_told_again(stand: Stand) -> None:
-    """It was paused while it was on its way."""
+def test_a_command_is_repeated_to_a_run_that_missed_it(stand: Stand) -> None:
+    """The task was paused while the run was starting."""
     stand.spark.is_deaf = True
     stand.run.pause(True)
     stand.report(State.RUNNING)
@@ -200,8 +200,8 @@ def test_a_task_that_could_not_hear_is_told_again(stand: Stand) -> None:
     assert len(stand.spark.commands) == 2
 
 
-def test_a_task_drains_before_it_ends(stand: Stand) -> None:
-    """Invariant 8: it is told to stop and not cut off."""
+def test_a_stopped_task_drains_before_it_ends(stand: Stand) -> None:
+    """Invariant 8: it is told to stop and not killed."""
     stand.report(State.RUNNING)
     assert stand.stop(5)
     assert stand.spark.commands == [("c", 0, "stop")]
@@ -209,16 +209,16 @@ def test_a_task_drains_before_it_ends(stand: Stand) -> None:
     assert stand.spark.forgotten == [("c", 0)]
 
 
-def test_a_task_that_does_not_drain_is_cut_off(stand: Stand) -> None:
-    """The host does not wait for ever."""
+def test_a_task_that_does_not_drain_is_killed(stand: Stand) -> None:
+    """The host does not wait forever."""
     stand.spark.is_deaf = True
     stand.report(State.RUNNING)
     assert not stand.stop()
     assert stand.spark.cancelled == [("c", 0)]
 
 
-def test_a_task_still_waiting_for_its_place_is_called_off(stand: Stand) -> None:
-    """There is nothing to drain, so nobody waits."""
+def test_a_task_that_waits_for_a_slot_is_cancelled(stand: Stand) -> None:
+    """There is nothing to drain, so stopping does not wait."""
     began = time.monotonic()
     assert stand.stop(60)
     assert time.monotonic() - began < 30
@@ -227,8 +227,8 @@ def test_a_task_still_waiting_for_its_place_is_called_off(stand: Stand) -> None:
     assert ("c", 0) in stand.spark.forgotten
 
 
-def test_a_run_that_ends_while_it_is_stopped_is_not_launched_again(stand: Stand) -> None:
-    """Nor does anything it says then count."""
+def test_a_run_that_ends_while_stopping_is_not_relaunched(stand: Stand) -> None:
+    """Later reports are ignored."""
     stand.report(State.RUNNING)
     stand.spark.is_deaf = True
     stand.run.begin_stop()
@@ -239,24 +239,24 @@ def test_a_run_that_ends_while_it_is_stopped_is_not_launched_again(stand: Stand)
     assert stand.state() is State.RUNNING
 
 
-def test_a_task_whose_plugin_is_starting_is_told_to_stop_and_waited_for(stand: Stand) -> None:
-    """It is linked although no status came yet, so its successor must not start beside it."""
+def test_stopping_a_task_waits_for_its_starting_plugin(stand: Stand) -> None:
+    """It is connected although it has no status yet, so its successor must not start at the same time."""
     stand.spark.linked.add(("c", 0))
     assert stand.stop(5)
     assert stand.spark.commands == [("c", 0, "stop")]
     assert stand.spark.cancelled == []
 
 
-def test_a_task_that_is_followed_by_others_is_told_so(stand: Stand) -> None:
-    """It leaves to them what they share; how it is waited for is the same."""
+def test_a_task_with_a_successor_receives_replace(stand: Stand) -> None:
+    """It leaves shared state to its successor; the wait for its end is the same."""
     stand.report(State.RUNNING)
     stand.run.begin_stop(is_followed=True)
     assert stand.run.await_stop(time.monotonic() + 5)
     assert stand.spark.commands == [("c", 0, "replace")]
 
 
-def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -> None:
-    """Spark calls a cancelled job over while its process still runs."""
+def test_a_killed_task_has_ended_only_when_its_link_closes(stand: Stand) -> None:
+    """Spark reports a cancelled job as ended while its process still runs."""
     stand.spark.is_deaf = True
     stand.report(State.RUNNING)
     assert not stand.stop()
@@ -264,8 +264,8 @@ def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -
     assert stand.spark.forgotten == [("c", 0)]
 
 
-def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> None:
-    """It is out of reach and may be running until it has noticed, so it keeps its registration until then."""
+def test_an_unreachable_run_is_cancelled_and_awaited(stand: Stand) -> None:
+    """It may run until it notices that it is unreachable, so it keeps its registration until then."""
     stand.report(State.RUNNING)
     stand.spark.lose_link(stand.spark.runs[0])
     stand.spark.is_silent = True
@@ -277,16 +277,16 @@ def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> Non
     assert stand.spark.forgotten == [("c", 0)]
 
 
-def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
-    """Not only after it was tried ten times."""
+def test_the_reason_of_a_loss_is_shown_at_once(stand: Stand) -> None:
+    """Not only after ten attempts."""
     stand.spark.end(stand.spark.runs[0], "could not reach its host at 10.0.0.1:1")
     assert (stand.state(), stand.trace) == (State.UNASSIGNED, "could not reach its host at 10.0.0.1:1")
     stand.report(State.RUNNING)
     assert stand.trace == ""
 
 
-def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
-    """Its host stops all tasks while a queue is about to launch one; nobody would stop that."""
+def test_a_stopped_task_is_not_launched(stand: Stand) -> None:
+    """The host stops all tasks while a queue is about to launch one, which nothing would stop."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
     run = SupervisedTask(
@@ -298,8 +298,8 @@ def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
     assert run.await_stop(time.monotonic() + 5)
 
 
-def test_a_task_that_moves_drains_and_goes_on_under_a_new_generation(stand: Stand) -> None:
-    """It is told once, and counts as no loss; what its run says of its end is no failure."""
+def test_a_moving_task_drains_and_continues_with_a_new_generation(stand: Stand) -> None:
+    """It gets one command, and counts as no loss; what its run reports about its end is no failure."""
     assert not stand.run.move(), "it has not begun"
     stand.report(State.RUNNING)
     stand.spark.is_deaf = True
@@ -317,15 +317,15 @@ def test_a_task_that_moves_drains_and_goes_on_under_a_new_generation(stand: Stan
 
 
 def test_a_task_that_has_failed_or_stops_does_not_move(stand: Stand) -> None:
-    """The one stays for somebody to look at, the other is not to go on anywhere."""
+    """A failed one stays for inspection, a stopping one continues nowhere."""
     stand.report(State.FAILED, "why")
     assert not stand.run.move()
     stand.spark.end(stand.spark.runs[0])
     assert len(stand.spark.runs) == 1
 
 
-def test_a_task_that_is_stopped_while_it_moves_stays_stopped(stand: Stand) -> None:
-    """Whichever end comes first."""
+def test_a_task_stopped_while_moving_stays_stopped(stand: Stand) -> None:
+    """Whichever comes first."""
     stand.report(State.RUNNING)
     stand.spark.is_deaf = True
     assert stand.run.move()
@@ -336,8 +336,8 @@ def test_a_task_that_is_stopped_while_it_moves_stays_stopped(stand: Stand) -> No
     assert not stand.run.move()
 
 
-def test_a_moving_run_that_is_lost_with_its_executor_goes_on_elsewhere_too(stand: Stand) -> None:
-    """The executor it was to leave may die before it has drained."""
+def test_a_moving_run_lost_with_its_executor_continues_elsewhere(stand: Stand) -> None:
+    """The executor may die before the run has drained."""
     stand.report(State.RUNNING)
     stand.spark.is_deaf = True
     assert stand.run.move()

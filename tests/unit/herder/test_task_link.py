@@ -66,7 +66,7 @@ def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Gu
 
     host.give = give
     assert guest.link.token("its own") == token
-    with pytest.raises(NoToken, match="no client of that task logs in by such tokens"):
+    with pytest.raises(NoToken, match="no client of that task uses such tokens"):
         guest.link.token("another's")
     assert asked == ["its own"]
     hangs = threading.Event()
@@ -389,7 +389,7 @@ def test_strangers_are_limited_and_tasks_get_in_all_the_same(
     guests[0].join(address).link.status("RUNNING")
     assert all(is_put_out(each) for each in crowd[:7])
     assert len(host.server._strangers) <= 5
-    assert "do not introduce themselves" in caplog.text
+    assert "are not authenticated" in caplog.text
     for each in crowd:
         each.close()
 
@@ -436,5 +436,5 @@ def test_host_that_ran_out_of_descriptors_takes_tasks_in_again() -> None:
     """It says so, waits, and goes on. Other tests have threads in this process, which would run out as well."""
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
         texts, state = alone.submit(run_out_of_descriptors).result(2 * TIMEOUT)
-    assert texts[0].startswith("tasks cannot link at the moment: [Errno 24] Too many open files")
+    assert texts[0].startswith("cannot accept task links at the moment: [Errno 24] Too many open files")
     assert state == "RUNNING"

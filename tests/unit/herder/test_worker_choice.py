@@ -1,4 +1,4 @@
-"""What connectors take of a worker configuration that they name, and what becomes of one that they cannot take."""
+"""Worker configurations: connectors that name one use its settings, and invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def provider(name: str, prefix: str) -> dict[str, str]:
-    """Return the settings of a provider whose values begin with a text."""
+    """Return the settings of a provider whose values start with a prefix."""
     return {f"config.providers.{name}.class": "Vault", f"config.providers.{name}.param.prefix": prefix}
 
 
 def create(bench: Bench, **properties: str) -> None:
-    """Make the configuration `mine`; underscores in keys stand for dots."""
+    """Create the worker configuration `mine`; underscores in keys stand for dots."""
     given = {key.replace("_", "."): value for key, value in properties.items()}
     bench.herder.worker_configurations.create(WorkerConfiguration("mine", "my own", {**TEXTS, **given}))
 
@@ -72,8 +72,8 @@ def converters(planned: TaskPlan) -> list[str]:
     return [planned.plugin(role).class_name for role in ("key.converter", "value.converter")]
 
 
-def test_tasks_take_what_their_connector_names(bench: Bench) -> None:
-    """Converters with their settings, settings of clients, and how often they commit."""
+def test_tasks_use_the_worker_configuration_of_their_connector(bench: Bench) -> None:
+    """Converters with their settings, client settings and the offset flush interval."""
     create(bench, offset_flush_interval_ms="250", producer_compression_type="gzip", consumer_max_poll_records="11")
     own, mine = plan(bench, SOURCE), plan(bench, SOURCE, **{CHOICE: "mine"})
     assert (converters(own), converters(mine)) == ([JSON, JSON], [STRINGS, STRINGS])
@@ -82,14 +82,14 @@ def test_tasks_take_what_their_connector_names(bench: Bench) -> None:
     assert mine.source is not None
     shown = [(each.producer["acks"], each.producer.get("compression.type")) for each in (own.source, mine.source)]
     assert shown == [("1", None), ("all", "gzip")]
-    assert {each.producer["linger.ms"] for each in (own.source, mine.source)} == {"7"}  # for the worker to say
+    assert {each.producer["linger.ms"] for each in (own.source, mine.source)} == {"7"}  # only the worker may set it
     sink = plan(bench, SINK, **{CHOICE: " mine "}).sink
     assert sink is not None
     assert sink.max_poll_records == 11
 
 
-def test_what_a_connector_says_itself_comes_first(bench: Bench) -> None:
-    """Before what it names, as before what its worker says."""
+def test_settings_of_a_connector_override_its_worker_configuration(bench: Bench) -> None:
+    """As they override the worker's own settings."""
     create(bench, producer_acks="0")
     mine = plan(bench, SOURCE, **{CHOICE: "mine", "value.converter": JSON, "producer.override.acks": "1"})
     assert converters(mine) == [STRINGS, JSON]
@@ -97,13 +97,13 @@ def test_what_a_connector_says_itself_comes_first(bench: Bench) -> None:
     assert mine.source.producer["acks"] == "1"
 
 
-def test_the_default_makes_texts_of_keys_and_values(bench: Bench) -> None:
-    """It is there without having been made."""
+def test_the_default_converts_keys_and_values_to_strings(bench: Bench) -> None:
+    """It exists without being created."""
     assert converters(plan(bench, SOURCE, **{CHOICE: "default"})) == [STRINGS, STRINGS]
 
 
-def test_a_connector_is_validated_with_what_it_names(bench: Bench) -> None:
-    """The answer has the converters that would be used, and no more keys than Kafka Connect's."""
+def test_validation_uses_the_worker_configuration_of_a_connector(bench: Bench) -> None:
+    """The response has its converters, and no more keys than Kafka Connect's."""
     create(bench)
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t"}
     own = bench.herder.validate(config).result(30)
@@ -127,16 +127,16 @@ def shown(result: Mapping[str, Any], name: str) -> Any:
         (
             "mine",
             "key.converter=K\nvalue.converter=V\nrest.port=1",
-            "rest.port may not be there: what begins with rest.",
+            "rest.port is not allowed: only the worker may set keys with the prefix rest.",
         ),
         ("mine", "key.converter=K", 'Missing required configuration "value.converter" which has no default value.'),
         ("mine", "key.converter=K\nvalue.converter=V\noffset.flush.interval.ms=soon", "Not a number of type LONG"),
     ],
 )
-def test_a_connector_that_names_what_cannot_be_taken_is_refused(
+def test_a_connector_that_names_an_invalid_worker_configuration_is_rejected(
     bench: Bench, tmp_path: Path, name: str, text: str, says: str
 ) -> None:
-    """With its own key, in the answer of a validation as in that of its creation."""
+    """At its own key, in validation and creation alike."""
     (tmp_path / "configurations" / "mine.properties").write_text(text)
     result = bench.herder.validate({"name": "c", "connector.class": SOURCE, "topic": "t", CHOICE: name}).result(30)
     (wrong,) = (each for each in result["configs"] if each["value"]["errors"])
@@ -147,8 +147,8 @@ def test_a_connector_that_names_what_cannot_be_taken_is_refused(
         bench.put("c", worker_configuration=name)
 
 
-def test_one_that_runs_goes_on_when_what_it_names_is_gone(bench: Bench, tmp_path: Path) -> None:
-    """Its restart is refused before anything of it has ended."""
+def test_a_running_connector_continues_after_its_worker_configuration_is_removed(bench: Bench, tmp_path: Path) -> None:
+    """Its restart is rejected before anything is stopped."""
     create(bench)
     bench.put("c", worker_configuration="mine")
     bench.await_task("c", State.RUNNING)
@@ -159,8 +159,8 @@ def test_one_that_runs_goes_on_when_what_it_names_is_gone(bench: Bench, tmp_path
     assert bench.connector("c")["tasks"][0]["state"] == "RUNNING"
 
 
-def test_one_that_is_named_is_not_deleted(bench: Bench) -> None:
-    """Until the connector is gone."""
+def test_a_worker_configuration_in_use_is_not_deleted(bench: Bench) -> None:
+    """Until the connector is deleted."""
     create(bench)
     bench.put("c", worker_configuration="mine")
     with pytest.raises(ConflictError, match="worker configuration 'mine' is that of c"):
@@ -175,11 +175,11 @@ def test_one_that_is_named_is_not_deleted(bench: Bench) -> None:
     [
         ("producer.acks", "7", "producer.acks"),
         ("value.converter", "JsonConvertor", "Class JsonConvertor could not be found."),
-        ("producer.linger.ms", "5", "producer.linger.ms may not be there"),
+        ("producer.linger.ms", "5", "producer.linger.ms is not allowed"),
         ("offset.flush.interval.ms", "x", "offset.flush.interval.ms"),
     ],
 )
-def test_what_no_task_could_take_is_not_made(bench: Bench, key: str, value: str, says: str) -> None:
+def test_an_invalid_worker_configuration_is_not_created(bench: Bench, key: str, value: str, says: str) -> None:
     """The error names the configuration, the key and the value."""
     with pytest.raises(ConfigError, match="worker configuration 'mine': ") as caught:
         create(bench, **{key.replace(".", "_"): value})
@@ -187,10 +187,8 @@ def test_what_no_task_could_take_is_not_made(bench: Bench, key: str, value: str,
     assert [each.name for each in bench.herder.worker_configurations.list()] == ["default"]
 
 
-def test_what_is_wrong_with_files_is_told_at_the_start(
-    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """And what has no effect; the host starts in any case, for not every connector needs them."""
+def test_errors_in_files_are_logged_at_startup(bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """So are settings without effect; the host starts anyway, because not every connector needs them."""
     texts = {"a": "group.id=g", "b": "key.converter=\\uzz", "c": "".join(f"{each}={STRINGS}\n" for each in TEXTS)}
     texts["c"] += "key.converter.encodin=UTF-16"
     for name, text in texts.items():
@@ -198,11 +196,11 @@ def test_what_is_wrong_with_files_is_told_at_the_start(
     with caplog.at_level(logging.WARNING):
         bench.herder.worker_configurations.check_all()
     told = [record.getMessage() for record in caplog.records]
-    assert told[0].startswith("worker configuration 'a': group.id may not be there")
+    assert told[0].startswith("worker configuration 'a': group.id is not allowed")
     assert "b.properties, line 1: malformed escape" in told[1]
     assert told[2:] == [
         "worker configuration 'c': spark.master has no effect there on this host",
-        "worker configuration 'c': key.converter.encodin: nobody declares this key, did you mean "
+        "worker configuration 'c': key.converter.encodin: no plugin declares this key, did you mean "
         "'key.converter.converter.encoding'?",
     ]
     assert [each.name for each in bench.herder.worker_configurations.list()] == ["default", "a", "b", "c"]
@@ -211,19 +209,19 @@ def test_what_is_wrong_with_files_is_told_at_the_start(
 class TestProviders:
     """A worker configuration may have config providers of its own."""
 
-    def test_variables_are_known_to_those_who_name_it(self, bench: Bench) -> None:
-        """Its providers go before the worker's of the same name; the others of the worker are there as well."""
+    def test_providers_resolve_variables_of_connectors_that_name_it(self, bench: Bench) -> None:
+        """Its providers override the worker's of the same name; the worker's others remain available."""
         create(bench, config_providers="p,m", **provider("p", "mine"), **provider("m", "mine"))
         given = {"a": "${w::k}", "b": "${p:x:k}", "c": "${m:x:k}"}
         variables = bench.herder._with.variables
         assert variables.of({}).resolve(given).config == {"a": "worker--k", "b": "worker-x-k", "c": "${m:x:k}"}
-        for _ in range(2):  # a second connector has the same ones
+        for _ in range(2):  # a second connector uses the same ones
             mine = variables.of({CHOICE: "mine"}).resolve(given).config
             assert mine == {"a": "worker--k", "b": "mine-x-k", "c": "mine-x-k"}
         assert len(Provider.opened) == 4
 
-    def test_a_connector_and_its_own_settings_have_their_values(self, bench: Bench) -> None:
-        """What is stored and shown is the variable, in a connector as in a worker configuration."""
+    def test_variables_are_resolved_in_connector_and_worker_configuration(self, bench: Bench) -> None:
+        """Stored and shown configurations keep the variables."""
         secret = {"value.converter.secret": "${p:converter:k}"}
         create(bench, config_providers="p", **provider("p", "mine"), **secret)
         bench.put("c", worker_configuration="mine", file="${p:connector:k}")
@@ -235,15 +233,15 @@ class TestProviders:
         found = bench.herder.worker_configurations.find("mine")
         assert found.properties["value.converter.secret"] == "${p:converter:k}"
 
-    def test_a_class_that_is_not_there_is_told_when_it_is_made(self, bench: Bench) -> None:
-        """With the key."""
+    def test_an_unknown_provider_class_is_rejected_on_creation(self, bench: Bench) -> None:
+        """The error names its key."""
         with pytest.raises(
             ConfigError, match=r"configuration 'mine': .* config\.providers\.p\.class: Class Vualt could"
         ):
             create(bench, config_providers="p", **{"config.providers.p.class": "Vualt"})
 
-    def test_one_that_does_not_open_is_told_at_the_connectors_key(self, bench: Bench) -> None:
-        """The connector is refused, and others are none the worse."""
+    def test_a_provider_that_fails_to_open_is_reported_at_the_connectors_key(self, bench: Bench) -> None:
+        """The connector is rejected; others are not affected."""
         create(bench, config_providers="p", **{"config.providers.p.class": "Vault"})
         with pytest.raises(ConfigError, match=f"configuration {CHOICE}: config.providers.p: there is no prefix"):
             bench.put("c", worker_configuration="mine")

@@ -1,4 +1,5 @@
-"""Plugins as the herder meets them: `directory` turns names and ranges of versions (`version`) into plugins and
-their environments. `stage` is a process beside the host in which they are asked, by one tenant or several; `pool` has
-one for each environment, and a `staged_connector` is an instance that lives there, or by itself if it does not behave.
-"""
+"""Resolves plugins for the herder, and runs them in child processes.
+
+`directory` resolves names and version ranges (`version`) to plugins and their environments.
+A `stage` is a child process in which one or several tenants call plugins; `pool` keeps one for each environment. A
+`staged_connector` is a connector instance in such a process, shared or its own."""

@@ -1,4 +1,4 @@
-"""From the names in a configuration to plugins and the environments they run in."""
+"""Resolves the names in a configuration to plugins and their environments."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CONNECTOR_TYPES = (PluginType.SOURCE, PluginType.SINK)
 
 
 class PluginNotFound(ConfigError):
-    """A configuration names a plugin that is not there; the wording is Kafka Connect's."""
+    """A configuration names a plugin that does not exist; the wording is Kafka Connect's."""
 
     code = "plugin.unknown"
 
 
 class VersionNotFound(ConfigError):
-    """A configuration asks for versions of a plugin that are not there; the wording is Kafka Connect's."""
+    """A configuration requests versions of a plugin that do not exist; the wording is Kafka Connect's."""
 
     code = "plugin.version"
 
@@ -42,53 +42,53 @@ class VersionNotFound(ConfigError):
 
 
 class PluginGone(ConflictError):
-    """A plugin was there once and is not any more: its class, where it was, and what is there now."""
+    """A plugin existed earlier and no longer does; its args are the class, its location and the reason."""
 
     code = "plugin.gone"
     hint = "put the bundle back"
 
     def __str__(self) -> str:
-        """Word the facts so that whoever upgrades a host knows what to do."""
+        """Return the message, which tells the operator what happened to the bundle."""
         class_name, location, reason = self.args
         return (
-            f"{class_name} was found in {location}, and cannot be had from there any more: {reason}. What runs goes on"
+            f"{class_name} was found in {location} and is no longer available: {reason}. "
+            "Running plugins are not affected"
         )
 
 
 class PluginDirectory:
     """All plugins of a host, by name and version, with the environments they run in.
 
-    plugin.path is looked through on first use, so that a host can begin to serve meanwhile, whenever ``look`` is
-    called, and when a plugin is asked for that is not known, or whose bundle has changed: bundles may come, be
-    replaced and go while the host runs. Whoever asks for a plugin that went away hears what became of it. Safe to call
-    from any thread.
+    plugin.path is scanned on first use, so that a host can start serving before that, whenever ``look`` is called, and
+    when a requested plugin is unknown or its bundle has changed: bundles may be added, replaced and removed while the
+    host runs. A request for a removed plugin raises the reason. Thread-safe.
     """
 
     def __init__(self, scanner: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
-        """``scanner`` returns what there is now; the same object as before where nothing has changed."""
+        """``scanner`` returns the current catalogue, the same object as before if nothing has changed."""
         self._scanner = scanner
         self._known: Catalogue | None = None
         self._lost: tuple[Plugin, ...] = ()
         self._refused: tuple[Rejected, ...] = ()
-        """What was turned away and is told once a look finds it unchanged: it may still be being copied."""
+        """Newly rejected bundles, logged once a second scan finds them unchanged: they may still be being copied."""
         self._lock = threading.Lock()
         self.environments = environments
         self._heard: Callable[[frozenset[str]], None] = lambda classes: None
 
     def subscribe(self, heard: Callable[[frozenset[str]], None]) -> None:
-        """Have the classes told, by whoever looks, of which there are other plugins than before; must not wait."""
+        """Set the callback for classes whose plugins changed; it runs on the scanning thread and must not block."""
         self._heard = heard
 
     @property
     def catalogue(self) -> Catalogue:
-        """Return the catalogue, waiting for it when it is not there yet."""
+        """Return the catalogue; the first call scans plugin.path."""
         if self._known is None:
             self.look()
             assert self._known is not None
         return self._known
 
     def look(self) -> None:
-        """Look through plugin.path, and tell who has subscribed where that brought something new."""
+        """Scan plugin.path, and notify the subscriber of changes."""
         with self._lock:
             found, before = self._scanner(), self._known
             self._known = found
@@ -111,7 +111,7 @@ class PluginDirectory:
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
         """Return the connector that a configuration names.
 
-        Raises PluginNotFound or VersionNotFound when there is none, PluginGone when there was one.
+        Raises PluginNotFound or VersionNotFound if it does not exist, PluginGone if it has been removed.
         """
         name = config.get(CONNECTOR_CLASS) or ""
         try:
@@ -120,10 +120,10 @@ class PluginDirectory:
             raise PluginNotFound(self._unknown_connector(name), hint=error.hint) from error
 
     def plugin(self, name: str, version: str | None, *types: PluginType) -> Plugin:
-        """Return the newest plugin of these types under a name in a range of versions.
+        """Return the newest plugin with a name and one of these types in a version range.
 
-        Raises NotFoundError for the name, VersionNotFound for the versions, ConfigError for a bad range, PluginGone
-        for one that was there once.
+        Raises NotFoundError for the name, VersionNotFound for the versions, ConfigError for an invalid range,
+        PluginGone for a plugin that has been removed.
         """
         with contextlib.suppress(NotFoundError, VersionNotFound):
             chosen = self._chosen(name, version, *types)
@@ -145,14 +145,14 @@ class PluginDirectory:
             return latest
         chosen = wanted.newest(self.versions(name, *types))
         if chosen is None:
-            # Kafka Connect shows a version once for each type that the class has.
+            # Kafka Connect lists a version once for each type of the class.
             every = [each.version for each in self.catalogue.plugins if each.class_name == latest.class_name]
             raise VersionNotFound(latest.class_name, wanted, sorted(every, key=version_key))
         same = [each for each in self.catalogue.of_type(*types) if each.class_name == latest.class_name]
         return next(each for each in reversed(same) if each.version == chosen)
 
     def versions(self, name: str, *types: PluginType) -> list[str]:
-        """Return the versions there are of a plugin, the newest last; none when there is no such plugin."""
+        """Return the available versions of a plugin, the newest last; empty if the plugin does not exist."""
         return sorted(self.catalogue.versions(name, *types), key=version_key)
 
     def class_names(self, type_: PluginType) -> list[str]:
@@ -160,11 +160,11 @@ class PluginDirectory:
         return list(dict.fromkeys(plugin.class_name for plugin in self.catalogue.of_type(type_)))
 
     def all_names(self) -> list[str]:
-        """Return the classes of all plugins, those of several types or versions more than once."""
+        """Return the classes of all plugins; those with several types or versions are repeated."""
         return [plugin.class_name for plugin in self.catalogue.plugins]
 
     def canonical(self, name: str) -> str:
-        """Return the class name behind a name or alias of any type; NotFoundError when there is none."""
+        """Return the class name of a name or alias of any type; raise NotFoundError if there is none."""
         return self.catalogue.find(name).class_name
 
     def is_type(self, class_name: str, type_: PluginType) -> bool:
@@ -172,7 +172,7 @@ class PluginDirectory:
         return any(plugin.class_name == class_name for plugin in self.catalogue.of_type(type_))
 
     def connector_type(self, config: Mapping[str, str | None] | None) -> str:
-        """Return `source` or `sink`, `unknown` when the configuration names no connector there is."""
+        """Return `source` or `sink`, or `unknown` if the configuration names no existing connector."""
         try:
             name = (config or {}).get(CONNECTOR_CLASS) or ""
             return str(self.catalogue.find(name, *CONNECTOR_TYPES).type)
@@ -180,9 +180,9 @@ class PluginDirectory:
             return "unknown"
 
     def environment(self, plugin: Plugin) -> Environment:
-        """Return the environment of a plugin, built first when it is the first time it is needed.
+        """Return the environment of a plugin, building it on first use.
 
-        Raises PluginGone where its bundle was taken away just now.
+        Raises PluginGone if its bundle has just been removed.
         """
         if plugin.bundle is None:
             return host_environment()
@@ -194,21 +194,21 @@ class PluginDirectory:
             raise self._gone(plugin) from error
 
     def _lost_one(self, name: str, version: str | None, *types: PluginType) -> Plugin | None:
-        """Return the newest plugin of a name, in a range of versions, of those that went away."""
+        """Return the newest removed plugin with a name in a version range."""
         lost, wanted = Catalogue(self._lost), VersionRange.parse(version)
         known = lost.known(name, *types)
         chosen = None if wanted is None else wanted.newest(lost.versions(name, *types))
         return next((each for each in reversed(known) if wanted is None or each.version == chosen), None)
 
     def _gone(self, plugin: Plugin) -> PluginGone:
-        """Return the error for a plugin that was there, with what is there now."""
+        """Return the error for a removed plugin, with what its location holds now."""
         refused = (each.reason for each in self.catalogue.rejected if each.location == plugin.location)
         found = read(Path(plugin.location))
-        reason = found.reason if isinstance(found, Rejected) else "it declares no such plugin now"
+        reason = found.reason if isinstance(found, Rejected) else "it no longer declares this plugin"
         return PluginGone(plugin.class_name, plugin.location, next(refused, reason))
 
     def _unknown_connector(self, name: str) -> str:
-        """Return Kafka Connect's sentence, and after it the names that resemble the one given."""
+        """Return Kafka Connect's message, followed by the most similar names."""
         known = ", ".join(_described(plugin) for plugin in self.catalogue.of_type(PluginType.SINK))
         known_sources = ", ".join(_described(plugin) for plugin in self.catalogue.of_type(PluginType.SOURCE))
         listed = ", ".join(filter(None, [known, known_sources]))
@@ -221,31 +221,33 @@ class PluginDirectory:
 
 
 def _identity(plugin: Plugin) -> Plugin:
-    """Return what makes it another plugin than one that was there."""
+    """Return a key that differs if the plugin or its bundle has changed."""
     return plugin if plugin.bundle is None else replace(plugin, bundle=plugin.bundle.identity)
 
 
 def _tell(before: Catalogue, found: Catalogue) -> None:
-    """Log which bundles came and went."""
+    """Log the bundles that were added, replaced or removed."""
     bundles = [
         {each.bundle.location: each.bundle.identity for each in catalogue.plugins if each.bundle is not None}
         for catalogue in (before, found)
     ]
     for location, bundle in bundles[1].items():
         if bundles[0].get(location) != bundle:
-            log.info("%s: %s %s is here", printable(str(location)), bundle.name, bundle.version)
+            log.info("%s: found %s %s", printable(str(location)), bundle.name, bundle.version)
     for location, bundle in bundles[0].items():
         if location not in bundles[1]:
-            log.info("%s: %s %s is gone; what runs goes on", printable(str(location)), bundle.name, bundle.version)
+            log.info(
+                "%s: %s %s was removed; running plugins stay", printable(str(location)), bundle.name, bundle.version
+            )
 
 
 def _warn(refused: Sequence[Rejected]) -> None:
     for each in refused:
-        log.warning("%s", printable(f"{each.location} is left out: {each.reason} ({each.hint})", keep=""))
+        log.warning("%s", printable(f"{each.location} is skipped: {each.reason} ({each.hint})", keep=""))
 
 
 def _described(plugin: Plugin) -> str:
-    """Return a plugin as Kafka Connect's messages show it."""
+    """Return a plugin in the format of Kafka Connect's messages."""
     return (
         f"PluginDesc{{klass=class {plugin.class_name}, "
         f"name='{plugin.class_name}', version='{plugin.version}', "

@@ -1,4 +1,4 @@
-"""A REST extension from plugin.path, in a process beside the host."""
+"""A REST extension from plugin.path, in a child process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hearth_stage.extension_call import (
 T = TypeVar("T")
 
 KINDS: dict[str, type[ConnectError]] = {"config": ConfigError, "not_found": NotFoundError}
-"""What an extension may raise that has a status of its own over REST."""
+"""Errors of an extension that have their own REST status."""
 
 
 class ExtensionStage(PluginStage):
@@ -52,12 +52,12 @@ class ExtensionStage(PluginStage):
             raise
 
     def judge(self, request: RestRequest) -> RestResponse | None:
-        """Show a request to the filters."""
+        """Pass a request through the filters; return the response of one that answers it."""
         found = self.call(JudgeRequest(_travelling(request)), self._seconds).response
         return None if found is None else _response(found)
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
-        """Let a resource answer a request; what it raises counts over REST as it would in the host."""
+        """Have a resource answer a request; its errors map to REST statuses as they would in the host."""
         try:
             return _response(self.call(ServeRequest(resource, _travelling(request)), self._seconds).response)
         except RemoteError as error:
@@ -74,9 +74,9 @@ class ExtensionStage(PluginStage):
 
 
 class IsolatedExtension:
-    """An extension whose process is begun anew where it has died or hung (Invariant 6).
+    """An extension whose process is restarted after it died or hung (Invariant 6).
 
-    A request that it does not answer for is an error: none passes a filter that did not see it.
+    A request that it does not answer fails: none passes a filter that has not seen it.
     """
 
     def __init__(self, new_stage: Callable[[], ExtensionStage]) -> None:
@@ -88,15 +88,15 @@ class IsolatedExtension:
         self.has_filters = self._stage.loaded.has_filters
 
     def judge(self, request: RestRequest) -> RestResponse | None:
-        """Show a request to the filters."""
+        """Pass a request through the filters; return the response of one that answers it."""
         return self._alive().judge(request)
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
-        """Let a resource answer a request."""
+        """Have a resource answer a request."""
         return self._alive().serve(resource, request)
 
     def close(self) -> None:
-        """End the process, in which the extension is closed."""
+        """End the process, which closes the extension."""
         self._stage.close()
 
     def _alive(self) -> ExtensionStage:

@@ -1,4 +1,4 @@
-"""A plugin's process that is kept for as long as the host lives, and started anew where it has ended."""
+"""A plugin's process that lives as long as the host and is restarted if it ends."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ T = TypeVar("T")
 
 
 class KeptStage(Generic[S]):
-    """The process of one configured plugin, so that it may keep what it has fetched; used from any thread.
+    """The long-lived process of one configured plugin, which can cache what it fetches. Thread-safe.
 
-    One that ended, or did not answer in time, is followed by another when the plugin is asked next.
+    After the process ends or misses a deadline, the next call starts another.
     """
 
     def __init__(self, begin: Callable[[], S]) -> None:
-        """``begin`` starts the process and has the plugin configured there."""
+        """``begin`` starts the process and configures the plugin in it."""
         self._begin = begin
         self._lock = threading.Lock()
         self._stage: S | None = None
 
     def ready(self) -> S:
-        """Return the process, after starting one where there is none."""
+        """Return the process; start one if none is alive."""
         with self._lock:
             if self._stage is None or not self._stage.is_alive:
                 self._stage = self._begin()
             return self._stage
 
     def ask(self, question: Callable[[S], T]) -> T:
-        """Return the plugin's answer; what it raises is raised, and the end of its process."""
+        """Return the plugin's answer; raise its error, or the reason why its process ended."""
         stage = self.ready()
         try:
             return question(stage)

@@ -1,4 +1,4 @@
-"""An override policy from plugin.path, in a process beside the host."""
+"""An override policy from plugin.path, in a child process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PolicyStage(PluginStage):
             raise
 
     def judge(self, request: ConnectorClientConfigRequest) -> list[ConfigValue] | None:
-        """Return what the policy makes of each setting; raises PluginError where it does not say."""
+        """Return the policy's verdict on each setting; raise PluginError if it gives none."""
         given = request.client_props
         properties = {name: each.value if isinstance(each, Password) else each for name, each in given.items()}
         call = JudgeOverrides(
@@ -43,9 +43,9 @@ class PolicyStage(PluginStage):
 
 
 class StagedPolicy(ConnectorClientConfigOverridePolicy):
-    """Asks a policy in its own process, which is begun anew where it has died or hung (Invariant 6).
+    """Calls a policy in its own process, which is restarted after it died or hung (Invariant 6).
 
-    What it does not answer for is not allowed: whoever asks hears of the PluginError.
+    Overrides on which the policy gives no verdict are rejected: the caller gets the PluginError.
     """
 
     def __init__(self, new_stage: Callable[[], PolicyStage]) -> None:
@@ -54,12 +54,12 @@ class StagedPolicy(ConnectorClientConfigOverridePolicy):
         self._stage: PolicyStage | None = None
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Start the process, which is told the worker's configuration; raises PluginError where it refuses."""
+        """Start the process with the worker's configuration; raise PluginError if the policy rejects it."""
         with self._lock:
             self._stage = self._new_stage()
 
     def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
-        """Ask it; one request at a time, for the process has one thread for them."""
+        """Call the policy, one request at a time, because its process has a single thread."""
         with self._lock:
             stage = self._stage
             if stage is None or not stage.is_alive:
@@ -71,14 +71,14 @@ class StagedPolicy(ConnectorClientConfigOverridePolicy):
                 raise
 
     def close(self) -> None:
-        """End the process, in which the policy is closed."""
+        """End the process, which closes the policy."""
         stage, self._stage = self._stage, None
         if stage is not None:
             stage.close()
 
 
 def _value(shown: Mapping[str, Any], given: Mapping[str, Any]) -> ConfigValue:
-    """Return a setting as the policy judged it, with the value it was asked about, which may be a password."""
+    """Return the policy's verdict on a setting with the original value, which may be a Password."""
     name = str(shown["name"])
     return ConfigValue(
         name,

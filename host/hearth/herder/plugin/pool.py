@@ -1,4 +1,4 @@
-"""The processes beside the host in which connectors live and plugins are asked: one for each environment, mostly."""
+"""The child processes in which connectors run and plugins are called, usually one for each environment."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from hearth.isolation.shared_stage import ProcessFull, SharedStages
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 10.0
-"""How long a process that nobody shares any more waits: who validates a configuration mostly starts its connector."""
+"""Idle time before an unused process ends; a connector is usually started soon after it was validated."""
 AGAIN_SECONDS = 25.0
-"""How long a question may take that is asked again: REST gives a request 90 seconds, and the first has had 60."""
+"""Time limit for a repeated question: REST allows a request 90 seconds, and the first attempt had 60."""
 
 T = TypeVar("T")
 
 
 class StagePool:
-    """Lets who asks plugins of an environment in where all do that, or into a process of his own."""
+    """Places callers of plugins in the shared process of an environment, or in one of their own."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._processes = SharedStages(lambda environment, name: PluginProcess(environment, name, idle_seconds))
         self._unsociable: set[tuple[Environment, str]] = set()
-        """Plugins that let down who had asked them alone: they are asked no other way from now on."""
+        """Plugins that broke a process of their own; from now on they are always called in one of their own."""
 
     def take(
         self, plugin: Plugin, environment: Environment, seconds: float, sharing_history: SharingHistory
     ) -> StagedConnector:
-        """Return a new instance of a connector, each call of which may take so long."""
+        """Return a new instance of a connector; ``seconds`` limits each of its calls."""
 
         def enter(is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:
             return self._enter(environment, plugin.class_name, is_apart, *heard)
@@ -51,9 +51,9 @@ class StagePool:
         question: Callable[[PluginStage, float], T],
         is_apart: bool = False,
     ) -> T:
-        """Return what a plugin answers within so many seconds, its question asked in a process and then gone.
+        """Return a plugin's answer to one question within ``seconds``.
 
-        Where a process that others share lets the question down, it is asked once more in one of its own.
+        If a shared process fails the question, it is asked once more in a process of its own.
         """
         name = environment, plugin.class_name
         is_apart = is_apart or name in self._unsociable
@@ -66,13 +66,13 @@ class StagePool:
                 self._unsociable.add(name)
             if is_apart or is_interrupted():
                 raise
-            log.warning("%s is asked once more, in a process of its own: it had no answer", plugin.class_name)
+            log.warning("%s gave no answer: asking it again in its own process", plugin.class_name)
         finally:
             stage.close()
         return self.ask(plugin, environment, min(seconds, AGAIN_SECONDS), question, is_apart=True)
 
     def close(self) -> None:
-        """End all processes, also one whose connector hangs in a call."""
+        """End all processes, even those whose connector hangs in a call."""
         self._processes.close()
 
     def _enter(self, environment: Environment, name: str, is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:

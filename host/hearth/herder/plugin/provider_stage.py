@@ -1,4 +1,4 @@
-"""The config providers of a worker: what its configuration names, loaded and ready to be asked."""
+"""Loads the config providers that a worker's configuration names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PROVIDERS = "config.providers"
 
 
 def open_variables(worker: Mapping[str, str], directory: PluginDirectory) -> Variables:
-    """Return what resolves the variables that the providers of a worker's configuration know."""
+    """Return the variables that the providers of a worker's configuration resolve."""
     return Variables(open_providers(worker, directory))
 
 
 def open_providers(worker: Mapping[str, str], directory: PluginDirectory) -> dict[str, ConfigProvider]:
-    """Return the providers that settings of a worker name, ready to be asked.
+    """Return the config providers that a worker's settings name, configured.
 
-    Raises ConfigError for a class that is not there, and what a provider raises that does not take its settings.
+    Raises ConfigError for an unknown class, and the error of a provider that rejects its settings.
     """
     opened: dict[str, ConfigProvider] = {}
     try:
@@ -43,9 +43,9 @@ def open_providers(worker: Mapping[str, str], directory: PluginDirectory) -> dic
 
 
 def provider_plugins(worker: Mapping[str, str], directory: PluginDirectory) -> dict[str, Plugin]:
-    """Return the plugins behind the names of providers; raises ConfigError for a class that is not there.
+    """Return the provider plugins by name; raise ConfigError for an unknown class.
 
-    A name without a class stands for nothing, as in Kafka Connect.
+    A name without a class is ignored, as in Kafka Connect.
     """
     names = parse_type(PROVIDERS, worker.get(PROVIDERS, ""), ConfigType.LIST)
     keys = {name: f"{PROVIDERS}.{name}.class" for name in dict.fromkeys(names)}
@@ -83,7 +83,7 @@ class ProviderStage(PluginStage):
             raise _as_said(error) from error
 
     def look_up(self, path: str, keys: Collection[str]) -> LookedUp:
-        """Return what the provider finds; raises ConfigError with its own words, PluginError where it has none."""
+        """Return the provider's values; raise ConfigError if it rejects the request, PluginError if it fails."""
         try:
             return self.call(LookUp(path, sorted(keys)), ANSWER_SECONDS)
         except RemoteError as error:
@@ -91,7 +91,7 @@ class ProviderStage(PluginStage):
 
 
 class StagedProvider(ConfigProvider):
-    """Asks a provider of a bundle in its own process (Invariant 6)."""
+    """Calls a provider of a bundle in its own process (Invariant 6)."""
 
     def __init__(self, plugin: Plugin, directory: PluginDirectory) -> None:
         self._plugin = plugin
@@ -100,12 +100,12 @@ class StagedProvider(ConfigProvider):
         self._stage = KeptStage(self._begin)
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Start the process, and have the provider configured there."""
+        """Start the process and configure the provider in it."""
         self._configs = dict(configs)
         self._stage.ready()
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Ask the provider for the values of keys."""
+        """Return the provider's values for the keys."""
         answer = self._stage.ask(lambda stage: stage.look_up(path, keys or ()))
         return ConfigData(answer.data, answer.ttl)
 
@@ -118,7 +118,7 @@ class StagedProvider(ConfigProvider):
 
 
 def _as_said(error: PluginError) -> ConnectError:
-    """Return the error for what a provider refuses in its own words; any other stays what it is."""
+    """Return a provider's configuration error as a ConfigError with its message; return others unchanged."""
     if isinstance(error, RemoteError) and error.info.kind == "config":
         return ConfigError(error.info.message)
     return error

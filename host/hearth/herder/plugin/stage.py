@@ -1,4 +1,4 @@
-"""Plugins in processes beside the host, every call with a deadline: who asks them is a tenant of such a process."""
+"""Plugins in child processes: a caller is a tenant of a process, and every call has a deadline."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from hearth_stage.connector_call import AlterOffsets, AskExactlyOnce, LoadConnec
 from hearth_stage.plugin_call import Describe, KeyInfo, Validate, Validated
 
 ANSWER_SECONDS = 60.0
-"""Longest time that whoever asks a plugin waits for its answer; REST gives a request 90 seconds."""
+"""Longest wait for a plugin's answer; REST allows a request 90 seconds."""
 FRAME_BYTES = 64 << 20
-"""Longest frame that is taken here, where no records travel: the host is everybody's."""
+"""Longest frame accepted from a plugin's process, which sends no records; protects the host's memory."""
 LET_DOWN = (StageBroken, StageDied, StageTimeout)
-"""What whoever asks hears where it may be another's doing, if they share the process."""
+"""Errors that another tenant of a shared process may have caused."""
 
 R = TypeVar("R")
 Hear = Callable[[Message], Any]
-"""Answers what a plugin asks or tells, on the process's own thread: it must return at once."""
+"""Handles requests and notifications of a plugin on the process's own thread; it must not block."""
 OnEnd = Callable[["PluginStage", PluginError, bool], None]
-"""Hears why the process of a tenant ended, and whether it is known who was asked something then."""
+"""Receives the error with which a tenant's process ended, and whether the tenant with the pending call is known."""
 
 
 def answer_seconds(worker: WorkerConfig, config: Mapping[str, Any]) -> float:
-    """Return how long a plugin may take to answer a question about a configuration.
+    """Return the time limit of a plugin for a question about a configuration.
 
-    A limit that cannot be read is no answer to the question: the connector is refused for it when it starts.
+    An invalid limit falls back to the worker's: the connector is rejected for it when it starts.
     """
     try:
         limit = worker.call_seconds(config)
@@ -49,7 +49,7 @@ def answer_seconds(worker: WorkerConfig, config: Mapping[str, Any]) -> float:
 
 
 def wants_apart(worker: WorkerConfig, config: Mapping[str, Any]) -> bool:
-    """Return whether questions about a configuration are asked in a process of their own; likewise of what is read."""
+    """Return whether questions about a configuration need their own process, by default as the worker says."""
     try:
         return worker.is_apart(config)
     except ConfigError:
@@ -57,7 +57,7 @@ def wants_apart(worker: WorkerConfig, config: Mapping[str, Any]) -> bool:
 
 
 def confinement_of(worker: WorkerConfig, config: Mapping[str, Any]) -> Confinement:
-    """Return what plugins may see that are asked about a configuration; what it may not say goes for none of them."""
+    """Return the confinement of plugins for a configuration; an invalid setting falls back to the worker's."""
     try:
         return worker.confinement(config)
     except ConfigError:
@@ -65,16 +65,16 @@ def confinement_of(worker: WorkerConfig, config: Mapping[str, Any]) -> Confineme
 
 
 class PluginProcess(SharedStage):
-    """A process beside the host, in which several may ask plugins, or one alone."""
+    """A child process in which one or several tenants call plugins."""
 
     def __init__(self, environment: Environment, name: str, idle_seconds: float | None = None) -> None:
         super().__init__(environment, name, idle_seconds, FRAME_BYTES)
 
 
 class PluginStage:
-    """What a tenant has of such a process: its calls run in their order, and wait for those of no other tenant.
+    """A tenant's access to a process: its own calls run in order, independent of those of other tenants.
 
-    Who shares the process with others leaves it with `close`; who has it alone ends it.
+    `close` leaves a shared process, or ends a process of its own.
     """
 
     def __init__(self, process: SharedStage, hear: Hear | None = None, on_end: OnEnd | None = None) -> None:
@@ -90,51 +90,51 @@ class PluginStage:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether plugins can still be called here."""
+        """Return whether plugins can still be called."""
         return not self._is_closed and self._process.is_alive
 
     @property
     def is_shared(self) -> bool:
-        """Return whether others may live in its process."""
+        """Return whether other tenants may use the process."""
         return self._process.is_shared
 
     @property
     def is_at_work(self) -> bool:
-        """Return whether somebody waits for an answer, or did when the process ended."""
+        """Return whether a call is pending, or was when the process ended."""
         return self._under_way > 0
 
     def definitions(self, plugin: Plugin, seconds: float) -> list[KeyInfo]:
-        """Return the key definitions of any plugin of the environment, none where it says nothing of them."""
+        """Return the key definitions of any plugin of the environment; empty if it declares none."""
         return self.call(Describe(plugin.reference, plugin.type.value), seconds).config
 
     def validate(self, plugin: Plugin, config: Mapping[str, Any], seconds: float, prefix: str = "") -> Validated:
-        """Let any plugin of the environment check the settings whose names begin with a prefix."""
+        """Have any plugin of the environment validate the settings with a prefix."""
         return self.call(Validate(plugin.reference, dict(config), plugin.type.value, prefix), seconds)
 
     def alter_offsets(
         self, plugin: Plugin, config: Mapping[str, str], offsets: list[Any], seconds: float
     ) -> bool | None:
-        """Return whether a connector, which is not started, saw to other offsets; None where it allows none."""
+        """Return whether a connector that is not started handled new offsets; None if it does not support that."""
         self.call(LoadConnector(plugin.reference), seconds)
         return self.call(AlterOffsets(dict(config), offsets), seconds).is_seen_to
 
     def exactly_once(
         self, plugin: Plugin, config: Mapping[str, Any], seconds: float, *, boundaries: bool
     ) -> str | None:
-        """Return what a connector, which is not started, says of transactions; None where it does not know."""
+        """Return the transaction support of a connector that is not started; None if it does not say."""
         self.call(LoadConnector(plugin.reference), seconds)
         return self.call(AskExactlyOnce(dict(config), boundaries), seconds).support
 
     def call(self, call: Call[R], seconds: float) -> R:
-        """Return the answer; who waits for it is interrupted where somebody impatient waits behind him."""
+        """Return the answer; the call is interrupted if an impatient job waits for this one."""
         began = time.monotonic()
         with interruptible(lambda: self._give_up(call.op, began)):
             return self.insist(call, seconds)
 
     def insist(self, call: Call[R], seconds: float) -> R:
-        """Return the answer to what has to be tried, whoever waits."""
+        """Return the answer to a call that must not be interrupted."""
         if (label := current_label()) is not None:
-            self._stage.connection.labels[self._number] = label  # whoever asks is whom the plugin works for
+            self._stage.connection.labels[self._number] = label  # log lines of the plugin carry the caller's label
         answer = self._stage.begin(call)
         with self._lock:
             self._under_way += 1
@@ -147,7 +147,7 @@ class PluginStage:
             raise
 
     def close(self) -> None:
-        """Be gone: stop what still runs, unless it hangs. Whoever waits for a plugin hears of it."""
+        """Leave the process: stop what still runs, unless it hangs. Pending calls fail."""
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
         if self._number == 0:
@@ -157,22 +157,22 @@ class PluginStage:
             self._process.dismiss(self._number, hangs=self._is_hung)
 
     def take(self, request: Request) -> None:
-        """Answer what a plugin asks, or take what it tells."""
+        """Handle a request or notification of a plugin."""
         request.answer(self.hear)
 
     def hear(self, message: Message) -> Any:
-        """Answer what a plugin asks."""
+        """Return the answer to a plugin's request."""
         if self._hear is None or self._is_closed:
-            raise ConnectError(f"nothing runs here, so {message.op!r} has no meaning")
+            raise ConnectError(f"no plugin is running, so {message.op!r} cannot be answered")
         return self._hear(message)
 
     def on_end(self, error: PluginError, is_known: bool) -> None:
-        """Hear that the process has ended."""
+        """Handle the end of the process."""
         if self._on_end is not None and not self._is_closed:
             self._on_end(self, error, is_known)
 
     def _note_answer(self, answer: Future[Any]) -> None:
-        """Count an answer that came, or note that none will: before anybody else hears that the process has ended."""
+        """Count a completed call, or record one left pending by the process's end before that is reported."""
         if isinstance(answer.exception(), ChannelClosed):
             self._process.was_at_work = True
         else:
@@ -180,7 +180,7 @@ class PluginStage:
                 self._under_way -= 1
 
     def _give_up(self, op: str, began: float) -> None:
-        """End a call before its time, and be gone; the error tells what it was doing."""
+        """Abort a call and leave the process; the error names the call."""
         self._is_hung = True
         self._let_go(self._stage.timed_out(op, round(time.monotonic() - began, 1)))
         self.close()

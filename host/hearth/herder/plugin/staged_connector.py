@@ -1,4 +1,4 @@
-"""An instance of a connector in a process beside the host: shared with others, as long as all behave."""
+"""A connector instance in a child process, which is shared unless a tenant misbehaves."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 
 R = TypeVar("R")
 Enter = Callable[[bool, Hear, OnEnd], PluginStage]
-"""Makes a tenant of a process, of one of its own where the first argument says so."""
+"""Returns a tenant of a process, which is its own if the first argument is true."""
 
 
 class StageListener(Protocol):
-    """Hears what a running connector says by itself, on the stage's own thread: it must return at once."""
+    """Receives the notifications of a running connector, on the stage's own thread; must not block."""
 
     def on_task_reconfiguration(self) -> None:
-        """The connector wants to be asked for its task configurations again."""
+        """Handle a request of the connector for task reconfiguration."""
 
     def on_error(self, trace: str) -> None:
-        """The connector cannot go on, or the process has ended that it had to itself."""
+        """Handle an error of the connector, or the end of the process that it had to itself."""
 
     def on_loss(self) -> None:
-        """The process has ended that the connector shared with others, who may have ended it."""
+        """Handle the end of a shared process, which another tenant may have caused."""
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets of source partitions."""
 
 
 class StagedConnector:
-    """An instance of a connector class; not running until it is started, and again after it is stopped.
+    """An instance of a connector class, which can be stopped and started again.
 
-    A call that a shared process lets down, because it ends or the answer does not come in time, may be the victim of a
-    neighbour or the culprit: it is made once more, in a process of the instance's own. What the connector raises is
-    its answer, and its next instance lives by itself.
+    When a shared process ends or misses a deadline, the instance may be the culprit or the victim of another tenant,
+    so the call is repeated in a process of its own. An error that the connector raises is its answer; its next
+    instance gets its own process.
     """
 
     def __init__(self, plugin: Plugin, seconds: float, sharing_history: SharingHistory, enter: Enter) -> None:
-        """``seconds`` is how long one call of it may take."""
+        """``seconds`` limits each call."""
         self.plugin = plugin
         self.version: str | None = None
         self._seconds = seconds
@@ -64,7 +64,7 @@ class StagedConnector:
         self._enter = enter
         self._listener: StageListener | None = None
         self._started: dict[str, str] | None = None
-        """What it was started with, successfully."""
+        """The configuration with which it was started successfully."""
         self._may_run = False
         self._lock = threading.Lock()
         self._is_closed = False
@@ -77,41 +77,41 @@ class StagedConnector:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it can still be called."""
+        """Return whether the instance can still be called."""
         stage = self._stage
         return stage is not None and stage.is_alive
 
     def start(self, config: Mapping[str, str], listener: StageListener) -> None:
-        """Start the connector; from now on its listener hears what it says."""
+        """Start the connector; ``listener`` receives its notifications from now on."""
         self._listener = listener
-        self._may_run = True  # also one that fails half-way is stopped
+        self._may_run = True  # a connector that fails halfway is stopped, too
         self._ask(StartConnector(dict(config)))
         self._started = dict(config)
 
     def task_configs(self, maximum: int) -> TaskConfigs:
-        """Return the configurations of the connector's tasks and the name of their class."""
+        """Return the task configurations and the name of the task class."""
         return self._ask(AskTaskConfigs(maximum))
 
     def stop(self) -> None:
-        """Stop the connector, if it is started, and keep the instance."""
+        """Stop the connector if it is started, and keep the instance."""
         self._listener = self._started = None
         stage, may_run = self._stage, self._may_run
         self._may_run = False
         if stage is None or not may_run or not stage.is_alive:
             return
         try:
-            # Not to be interrupted: it takes no longer than anybody has patience, and has to be tried (Invariant 8).
+            # Not interruptible: it must be tried, and its limit is short enough for every caller (Invariant 8).
             stage.insist(StopConnector(), STOP_SECONDS)
-        except (StageBroken, StageDied):  # nothing of it runs any more, whoever ended the process
+        except (StageBroken, StageDied):  # nothing of it runs any more, whatever ended the process
             if not stage.is_shared:
                 raise
-            self._sharing_history.set_apart("the process that it shared has ended when it was to stop")
+            self._sharing_history.set_apart("the process that it shared ended before it could stop")
         except PluginError:
-            self._sharing_history.set_apart("it has not stopped as it should")
+            self._sharing_history.set_apart("it did not stop cleanly")
             raise
 
     def end(self) -> None:
-        """Stop the connector and end the instance; PluginError tells what went wrong with the first of the two."""
+        """Stop the connector and end the instance; raise PluginError for the first of the two that fails."""
         try:
             self.stop()
         finally:
@@ -133,20 +133,20 @@ class StagedConnector:
         try:
             return act(self._stage or self._live())
         except RemoteError:
-            self._sharing_history.set_apart("it has raised an error")
+            self._sharing_history.set_apart("it raised an error")
             raise
         except LET_DOWN:
             stage = self._stage
             if stage is None or not stage.is_shared:
                 raise
-            self._sharing_history.set_apart("the process that it shared has ended, or did not answer in time")
+            self._sharing_history.set_apart("the process that it shared ended or did not answer in time")
             if is_interrupted():
                 raise
             stage.close()
             return act(self._live())
 
     def _live(self) -> PluginStage:
-        """Make the instance, in the place of one before it, and start it where that was."""
+        """Return the process; create a new instance if it has ended, and start it if the old one was started."""
         stage = self._enter(self._sharing_history.is_apart, self._hear, self._on_end)
         with self._lock:
             self._stage = stage
@@ -162,7 +162,7 @@ class StagedConnector:
     def _hear(self, message: Message) -> StoredOffsets | None:
         listener = self._listener
         if listener is None:
-            raise ConnectError(f"the connector is not running, so {message.op!r} has no meaning")
+            raise ConnectError(f"the connector is not running, so {message.op!r} cannot be answered")
         if isinstance(message, RequestReconfiguration):
             listener.on_task_reconfiguration()
         elif isinstance(message, RaiseError):

@@ -1,4 +1,4 @@
-"""Keeps a token of a provider, and has the next one before it ends."""
+"""Caches a provider's token and renews it before it expires."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from hearth_stage.token_call import GivenToken
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 30.0
-"""How long a client waits for a token, and a provider in a process of its own may take for one."""
+"""Longest wait for a token, for a client and for a provider in its own process."""
 RENEW_AT = 0.75
-"""The part of a token's life after which the next one is asked for: librdkafka asks after four fifths."""
+"""Fraction of a token's lifetime after which it is renewed; librdkafka asks after four fifths."""
 IDLE_SECONDS = 60.0
 _LEAST_SECONDS, _MOST_SECONDS = 1.0, 30.0
-"""Between two calls of a provider that fails."""
+"""Bounds of the delay between two calls of a failing provider."""
 
 
 class TokenKeeper:
-    """Asks one provider, on a thread of its own, while clients ask for its tokens; safe to use from any thread.
+    """Calls one provider on its own thread, and hands its tokens to clients. Thread-safe.
 
-    A provider that fails or hangs holds up nobody who has a token yet: that one is given out until it ends. A token
-    that nobody has asked for since it came is followed by no other, until somebody does; when it has ended by then,
-    the provider is let go.
+    A provider that fails or hangs does not affect clients while the current token is valid. A token that was not
+    requested since it was issued is not renewed until the next request; if it has expired by then, the provider is
+    released.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class TokenKeeper:
         let_go: Callable[[], None] = lambda: None,
         idle: float = IDLE_SECONDS,
     ) -> None:
-        """``name`` is what messages call the provider, ``ask`` returns a token of it.
+        """``name`` identifies the provider in messages, ``ask`` returns one of its tokens.
 
-        ``let_go`` ends what it keeps running, ``idle`` seconds after a token ended that nobody wants any more.
+        ``let_go`` releases the provider, ``idle`` seconds after the expiry of a token that is no longer requested.
         """
         self._name = name
         self._ask = ask
@@ -60,7 +60,7 @@ class TokenKeeper:
         self._thread: threading.Thread | None = None
 
     def token(self) -> GivenToken:
-        """Return a token that is valid; raises ConnectError where there is none, and none comes in time."""
+        """Return a valid token; raise ConnectError if none is available in time."""
         with self._changed:
             self._is_wanted = True
             self._changed.notify_all()
@@ -77,7 +77,7 @@ class TokenKeeper:
             raise self._reason()
 
     def close(self) -> None:
-        """Ask no more; whoever waits for a token is told."""
+        """Stop calling the provider; pending requests fail."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -91,15 +91,15 @@ class TokenKeeper:
         return self._token is not None and self._clock() * 1000 < self._token.lifetime_ms
 
     def _reason(self) -> ConnectError:
-        """Return why there is no token, anew each time: who raises an error adds to its trace."""
+        """Return a new error with the reason why there is no token; each caller needs its own traceback."""
         if self._is_closed:
-            return NoToken(f"{self._name} is asked for no more tokens: the host stops")
-        if self._error is None or self._clock() >= self._renew_at:  # it is being asked
+            return NoToken(f"{self._name} provides no more tokens: the host is stopping")
+        if self._error is None or self._clock() >= self._renew_at:  # a call is in progress
             return NoToken(
-                f"{self._name} gave no token within {self._timeout:g} s",
-                hint="look whether what it asks for tokens is reached from this host",
+                f"{self._name} provided no token within {self._timeout:g} s",
+                hint="check that this host can reach the provider's token endpoint",
             )
-        return NoToken(f"{self._name} gives no token: {self._error}", hint=self._error.hint)
+        return NoToken(f"{self._name} provides no token: {self._error}", hint=self._error.hint)
 
     def _run(self) -> None:
         while self._await_need():
@@ -113,7 +113,7 @@ class TokenKeeper:
                 self._note(token)
 
     def _await_need(self) -> bool:
-        """Wait until the provider is to be asked; returns whether it is, neither closed nor of no use any more."""
+        """Wait until the provider has to be called; return whether it does, being neither closed nor unused."""
         with self._changed:
             while not self._is_closed:
                 left = self._renew_at - self._clock()
@@ -123,19 +123,19 @@ class TokenKeeper:
                     self._changed.wait(left)
                 elif not self._changed.wait_for(lambda: self._is_wanted or self._is_closed, self._seconds_of_use()):
                     self._thread = None
-                    self._let_go()  # who asks meanwhile waits for it, and for another beginning
+                    self._let_go()  # a concurrent request waits for this and then reopens the provider
                     return False
             return False
 
     def _seconds_of_use(self) -> float:
-        """Return for how long somebody may still ask who uses the token that there is: clients do before it ends."""
+        """Return how long clients may still request the current token; they do so before it expires."""
         ends = 0.0 if self._token is None else self._token.lifetime_ms / 1000 - self._clock()
         return max(0.0, ends) + self._idle
 
     def _note(self, token: GivenToken) -> None:
         with self._changed:
             if self._failures:
-                log.info("%s gives tokens again", self._name)
+                log.info("%s provides tokens again", self._name)
             now = self._clock()
             self._token, self._renew_at = token, now + max(0.0, RENEW_AT * (token.lifetime_ms / 1000 - now))
             self._error, self._failures, self._is_wanted = None, 0, False
@@ -148,8 +148,8 @@ class TokenKeeper:
             pause = min(_MOST_SECONDS, self._least * 2 ** min(self._failures - 1, 10))
             self._renew_at = self._clock() + pause
             if self._error is None or str(self._error) != str(error):
-                log.warning("%s gives no token, and is asked again: %s", self._name, error)
+                log.warning("%s provides no token and is called again: %s", self._name, error)
             self._error = error
-            self._is_wanted = self._is_valid()  # who has none asks again
+            self._is_wanted = self._is_valid()  # a client without a valid token requests again
             self._answers += 1
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The token providers of a host: what its clients and those of its tasks name, loaded when a token is wanted."""
+"""The token providers that clients of a host and its tasks name, loaded on first use."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hearth_stage.token_call import AskToken, GivenToken, LoadTokenProvider
 
 
 class TokenProviders:
-    """Gives the tokens of sources, each from a provider of its own, which begins with the first; used by any thread.
+    """Provides the tokens of each source from its own provider, which the first request loads. Thread-safe.
 
-    A provider of the host is asked in its process, one of a bundle in one of its own (Invariant 6).
+    A provider installed with the host runs in the host's process, one of a bundle in its own (Invariant 6).
     """
 
     def __init__(self, directory: PluginDirectory) -> None:
@@ -32,11 +32,11 @@ class TokenProviders:
         self._is_closed = False
 
     def token(self, source: str) -> GivenToken:
-        """Return a token; raises ConfigError where there is no such provider, ConnectError where it gives none."""
+        """Return a token; raise ConfigError for an unknown provider, ConnectError if it provides none."""
         return self._of(source).keeper.token()
 
     def close(self) -> None:
-        """Ask no provider any more, and close those that were."""
+        """Stop calling providers, and close them."""
         with self._lock:
             opened, self._opened, self._is_closed = self._opened, {}, True
         for each in opened.values():
@@ -51,14 +51,14 @@ class TokenProviders:
         opened = _open(_plugin(wanted, self._directory), wanted, self._directory)
         with self._lock:
             if self._is_closed:
-                raise ConnectError("the host stops and gives no more tokens", code="client.token")
+                raise ConnectError("the host is stopping and provides no more tokens", code="client.token")
             return self._opened.setdefault(source, opened)
 
 
 def find_token_provider(
     settings: Mapping[str, str], directory: PluginDirectory, name: Callable[[str], str] = str
 ) -> None:
-    """Raise ConfigError where a client's settings name a provider that is not there.
+    """Raise ConfigError if a client's settings name an unknown token provider.
 
     ``name`` returns a key as the user wrote it.
     """
@@ -72,14 +72,14 @@ def _plugin(source: TokenSource, directory: PluginDirectory, name: Callable[[str
     except NotFoundError as error:
         key = next((each for each in HANDLERS if each in source.configs), HANDLERS[0])
         raise ConfigError(
-            f"{name(key)}: no token provider is called {source.class_name!r}",
+            f"{name(key)}: no token provider is named {source.class_name!r}",
             code="client.unsupported",
-            hint=f"put the bundle that has it on plugin.path; {error.hint}",
+            hint=f"put its bundle on plugin.path; {error.hint}",
         ) from error
 
 
 class _Opened:
-    """A provider, which is loaded and configured by the thread that asks it first."""
+    """A provider that the thread of its first call loads and configures."""
 
     def __init__(self, name: str, ask: Callable[[], GivenToken], end: Callable[[], None]) -> None:
         self.keeper = TokenKeeper(name, ask, let_go=end)
@@ -96,7 +96,7 @@ def _open(plugin: Plugin, source: TokenSource, directory: PluginDirectory) -> _O
 
 
 class _ProviderInside:
-    """A provider of the host's own packages."""
+    """A provider from the host's own packages."""
 
     def __init__(self, plugin: Plugin, source: TokenSource) -> None:
         self._plugin = plugin
@@ -104,7 +104,7 @@ class _ProviderInside:
         self._provider: TokenProvider | None = None
 
     def token(self) -> GivenToken:
-        """Return a token; the provider begins with the first."""
+        """Return a token; the first call loads the provider."""
         if self._provider is None:
             provider: TokenProvider = load_class(self._plugin.reference)()
             provider.configure(self._source.configs, self._source.options)
@@ -112,7 +112,7 @@ class _ProviderInside:
         return GivenToken.of(self._provider)
 
     def close(self) -> None:
-        """Close the provider; another token begins with another."""
+        """Close the provider; the next token loads it again."""
         provider, self._provider = self._provider, None
         if provider is not None:
             provider.close()
@@ -132,5 +132,5 @@ class TokenStage(PluginStage):
             raise
 
     def token(self) -> GivenToken:
-        """Return a token; raises PluginError with the provider's own words, or where its process lets it down."""
+        """Return a token; raise PluginError with the provider's message, or if its process fails."""
         return self.insist(AskToken(), ANSWER_SECONDS)

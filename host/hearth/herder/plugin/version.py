@@ -1,4 +1,4 @@
-"""Which versions of a plugin a configuration accepts: Maven's version ranges (KIP-891), or Python's (PEP 440)."""
+"""Version ranges of plugins in a configuration: Maven's syntax (KIP-891) or Python's (PEP 440)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hearth_api import ConfigError
 
 LATEST = "latest"
 _OPERATORS = tuple("<>=!~")
-"""What a range of PEP 440 begins with, and no version and no range of Maven's."""
+"""First characters of a PEP 440 range, with which no version and no Maven range starts."""
 _END = re.compile(r"[\])]")
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """One stretch of versions; None leaves a side open."""
+    """An interval of versions; None leaves a side open."""
 
     lower: str | None
     is_lower_in: bool
@@ -27,29 +27,29 @@ class Bounds:
     is_upper_in: bool
 
     def holds(self, version: str) -> bool:
-        """Return whether a version lies between the bounds."""
+        """Return whether the interval contains a version."""
         if self.lower is not None and compare(version, self.lower) < (0 if self.is_lower_in else 1):
             return False
         return self.upper is None or compare(version, self.upper) <= (0 if self.is_upper_in else -1)
 
     def __str__(self) -> str:
-        """Return the bounds as Maven writes them."""
+        """Return the interval in Maven's syntax."""
         inner = f"{self.lower or ''},{self.upper or ''}"
         return f"{'[' if self.is_lower_in else '('}{inner}{']' if self.is_upper_in else ')'}"
 
 
 @dataclass(frozen=True)
 class Specifiers:
-    """Versions as Python's packages name them: ``>=1.2,<2``, ``~=1.2``, ``==1.*``; in PEP 440's order."""
+    """PEP 440 version specifiers such as ``>=1.2,<2``, ``~=1.2`` and ``==1.*``, in PEP 440's order."""
 
     wanted: SpecifierSet
 
     def holds(self, version: str) -> bool:
-        """Return whether a version is one of them; a pre-release is if one is named."""
+        """Return whether the specifiers accept a version; they accept pre-releases only if they name one."""
         return self.wanted.contains(version)
 
     def __str__(self) -> str:
-        """Return them as PEP 440 writes them."""
+        """Return the specifiers in PEP 440's syntax."""
         return str(self.wanted)
 
 
@@ -61,10 +61,10 @@ class VersionRange:
 
     @classmethod
     def parse(cls, text: str | None) -> VersionRange | None:
-        """Return the range that a text describes, None for the newest version whatever it is.
+        """Return the range for a text, or None for the newest version.
 
-        A bare version means exactly that one, and a blank text none, as in Kafka Connect, though it is shown as if it
-        were all. Raises ConfigError, for a range of Maven's in Maven's words.
+        As in Kafka Connect, a bare version means exactly that one, and a blank text matches no version although it is
+        shown as all. Raises ConfigError, with Maven's message for a Maven range.
         """
         if text is None or text == LATEST:
             return None
@@ -76,12 +76,12 @@ class VersionRange:
         return cls(tuple(_sets(spec if spec.startswith(("[", "(")) else f"[{spec}]")))
 
     def newest(self, versions: Iterable[str]) -> str | None:
-        """Return the newest of the versions that lie in the range; `versions` has the newest last."""
+        """Return the newest accepted version; `versions` has the newest last."""
         fitting = [version for version in versions if any(each.holds(version) for each in self.sets)]
         return fitting[-1] if fitting else None
 
     def __str__(self) -> str:
-        """Return the range as it is written where it comes from."""
+        """Return the range in its original syntax."""
         return ",".join(str(each) for each in self.sets) or "[,]"
 
 
@@ -93,7 +93,7 @@ def _specifiers(spec: str) -> Specifiers:
 
 
 def _sets(spec: str) -> Iterator[Bounds]:
-    """Yield the sets of versions that follow each other, with a comma between them or without."""
+    """Yield the sets of versions, which need no comma between them."""
     rest, upper = spec, None
     while rest.startswith(("[", "(")):
         end = _END.search(rest)

@@ -1,4 +1,4 @@
-"""Looking at plugin.path now and then, so that what is dropped there is seen though nobody asks for it."""
+"""Scans plugin.path periodically, so that new bundles are found before anything requests them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 SECONDS = 1.0
-"""How long after a look the next one takes place: a file system tells nobody of what others do on another machine."""
+"""Seconds between two scans: file systems do not report changes that another machine makes."""
 REST = 4
-"""So many times as long as a look took there is none, be it that a huge directory is read in vain each time."""
+"""The pause lasts at least this multiple of the last scan, which may be slow in a huge directory."""
 
 
 class PluginWatch:
-    """Looks again and again on a thread of its own, until it is closed."""
+    """Scans repeatedly on its own thread until it is closed."""
 
     def __init__(self, look: Callable[[], object], seconds: float = SECONDS) -> None:
         self._look = look
@@ -25,11 +25,11 @@ class PluginWatch:
         self._thread = threading.Thread(target=self._run, name="plugin watch", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first look is over a while later."""
+        """Start the thread; the first scan follows after a delay."""
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more; returns when a look that has begun is over."""
+        """Stop scanning; wait for a scan in progress."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -41,5 +41,5 @@ class PluginWatch:
             try:
                 self._look()
             except Exception:
-                log.exception("plugin.path could not be looked through, which is tried again")
+                log.exception("plugin.path could not be scanned; retrying")
             pause = max(self._seconds, REST * (time.monotonic() - begun))

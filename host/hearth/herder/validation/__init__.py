@@ -1,7 +1,7 @@
-"""Checking configurations: what is wrong with one, in the order, with the messages and in the form of Kafka Connect.
+"""Validates configurations with the order, the messages and the format of Kafka Connect.
 
-`connector_validator` is the door. `framework_definition` makes the framework's keys and `alias_key` those that
-transformations and predicates add; `plugin_definition` knows the keys of plugins that are no connectors and
-`plugin_validator` lets them check their values; `override` judges client settings and `result` puts the outcome into
-the form of REST.
+`connector_validator` is the entry point. `framework_definition` defines the framework's keys, and `alias_key` those
+that transformations and predicates add. `plugin_definition` provides the keys of plugins other than connectors, and
+`plugin_validator` validates their values. `override` applies the override policy to client settings, and `result`
+formats the outcome for REST.
 """

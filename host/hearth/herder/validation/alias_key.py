@@ -27,7 +27,7 @@ from hearth_api.java import parse_type
 
 @dataclass(frozen=True)
 class Kind:
-    """What sets transformations and predicates apart: where they are listed and what they are."""
+    """The differences between transformations and predicates: the key that lists them and the plugin type."""
 
     listed_in: str
     group: str
@@ -35,7 +35,7 @@ class Kind:
 
     @property
     def interface(self) -> str:
-        """Return Kafka's name of what such a plugin implements."""
+        """Return Kafka's name of the interface of such plugins."""
         return INTERFACES[self.type]
 
 
@@ -46,7 +46,7 @@ KINDS = (
 
 
 class AliasKeys:
-    """Adds keys for every alias one configuration lists: its class, its version and what that class has."""
+    """Adds the keys of every alias in a configuration: its class, its version and the class's own keys."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class AliasKeys:
         self._config = config
 
     def add_to(self, definition: ConfigDef) -> dict[str, ConfigValue]:
-        """Add the keys of all transformations and predicates, and return the values that were checked elsewhere."""
+        """Add the keys of all transformations and predicates; return the values that their plugins validated."""
         told: dict[str, ConfigValue] = {}
         for kind in KINDS:
             aliases = parse_type(kind.listed_in, self._config.get(kind.listed_in), ConfigType.LIST) or []
@@ -114,16 +114,16 @@ class AliasKeys:
 
     def _version_parts(self, name: str | None, type_: PluginType) -> dict[str, Any]:
         parts = self._maker.version_parts(name, type_, name)
-        # Kafka Connect shows this key in any case, unlike those of the converters.
+        # Kafka Connect always shows this key, unlike those of the converters.
         return {**parts, "recommender": parts["recommender"].shown()}
 
     def _validated(self, kind: Kind, prefix: str, class_name: str | None) -> ValidatedPlugin | ConfigError | None:
-        """Return what a class says of its settings, or why it does not; None for a class that is not there."""
+        """Return a class's validation of its settings, or its error; None for an unknown class."""
         try:
             version = self._config.get(prefix + "plugin.version")
             plugin = self._directory.plugin(class_name or "", version, kind.type)
         except (ConfigError, NotFoundError):
-            return None  # the check of the class or version key says why
+            return None  # the check of the class or version key reports it
         try:
             return self._plugins.validate(plugin, self._config, prefix)
         except ConnectError as error:
@@ -132,7 +132,7 @@ class AliasKeys:
 
 
 def _shared_keys(kind: Kind) -> ConfigDef:
-    """Return the keys that all plugins of a kind have."""
+    """Return the keys that all plugins of a kind share."""
     keys = ConfigDef()
     if kind.type is PluginType.TRANSFORMATION:
         keys.define("predicate", ConfigType.STRING, None, doc=_PREDICATE_DOC)
@@ -145,7 +145,7 @@ _NEGATE_DOC = "Whether only records the predicate does not accept are transforme
 
 
 def _check(prefix: str, config: Mapping[str, str | None], validated: ValidatedPlugin | ConfigError | None) -> None:
-    """Object, at the key of a class, to a negation of nothing, and to a class that does not say what keys it has."""
+    """Report a negation without a predicate, and a class that failed to define its keys, at the class key."""
     if prefix + "negate" in config and prefix + "predicate" not in config:
         raise ConfigError(
             f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "

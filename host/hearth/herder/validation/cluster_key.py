@@ -1,4 +1,4 @@
-"""What a cluster checks of a connector's configuration beyond what one host alone does, in Kafka Connect's words."""
+"""Checks that only a cluster makes on a connector's configuration, with Kafka Connect's messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from hearth_api import (
 log = logging.getLogger(__name__)
 
 Support = Callable[[bool], "str | None"]
-"""Asks the connector: with true whether its tasks may define boundaries, else whether it delivers exactly once."""
+"""Asks the connector whether its tasks may define transaction boundaries (true) or whether it delivers exactly once.
+"""
 
 _GROUP = "consumer.override.group.id"
 _REQUESTED, _REQUIRED = "requested", "required"
@@ -34,7 +35,7 @@ def check_cluster_keys(
     values: dict[str, ConfigValue],
     support: Support,
 ) -> None:
-    """Add to ``values`` what a cluster has against them, as ``DistributedHerder`` does."""
+    """Add the cluster's errors to ``values``, as ``DistributedHerder`` does."""
     if plugin.type is PluginType.SINK:
         _check_group(worker, config, values)
         return
@@ -48,11 +49,11 @@ def check_cluster_keys(
 
 
 def _check(value: ConfigValue, ask: Callable[[], str | None], against: Callable[[str | None], str | None]) -> None:
-    """Add what speaks against a value; a connector that cannot say is told of as well."""
+    """Add the errors of a value, including the failure of a connector to answer."""
     try:
         message = against(ask())
     except ConnectError as error:
-        log.error("the connector does not say whether %s may be %r: %s", value.name, value.value, error)
+        log.error("the connector did not answer whether %s may be %r: %s", value.name, value.value, error)
         told = getattr(error, "info", error)
         text = str(getattr(told, "message", told)).strip()
         message = "An unexpected error occurred during validation"
@@ -93,7 +94,7 @@ def _against_boundaries(told: str | None) -> str | None:
 
 
 def _check_group(worker: DistributedConfig, config: Mapping[str, Any], values: dict[str, ConfigValue]) -> None:
-    """A sink whose consumers joined the group of the hosts would be taken for one of them."""
+    """Report a sink whose consumer group is the workers' group: its consumers would be taken for workers."""
     if _GROUP in config:
         group = values.setdefault(_GROUP, ConfigValue(_GROUP, config[_GROUP]))
         if config[_GROUP] == worker.group_id:

@@ -1,4 +1,4 @@
-"""What a configuration says that has no effect, or another than it seems: nothing that anybody is refused for."""
+"""Warnings about settings that have no effect, or not the apparent one; nothing is rejected for them."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from hearth_api.worker import ClientType
 
 _OF_WORKER = ("plugin.call.timeout.ms", "plugin.isolation", "plugin.upgrade", "task.isolation")
 OWN_KEYS = (*_OF_WORKER, CHOICE, *TaskRestartConfig.definition().names)
-"""What a connector may have although no definition shows it: those are Kafka Connect's to the letter."""
+"""Valid keys of connectors that no definition shows, because the definitions match Kafka Connect's exactly."""
 _DEAD_LETTERS = DEAD_LETTER_TOPIC.removesuffix("topic.name")
 _OTHERS = {
-    PluginType.SOURCE: (SinkConnectorConfig, "sinks have this key, and this is a source"),
-    PluginType.SINK: (SourceConnectorConfig, "sources have this key, and this is a sink"),
+    PluginType.SOURCE: (SinkConnectorConfig, "this key is for sinks, and the connector is a source"),
+    PluginType.SINK: (SourceConnectorConfig, "this key is for sources, and the connector is a sink"),
 }
 _ALIASED = ("transforms.", "predicates.")
 _KEY_AND_TEXT = re.compile(r"(?:([a-z.]+)(?:=|: ))?(.*)", re.DOTALL)
-"""What is said of a key of a client, and perhaps of its value."""
+"""Splits a client warning into its key and text; the value is optional."""
 _ACCESS_SECONDS = 3.0
-"""How long brokers may take that a connector's clients go to, and its host's do not."""
+"""Time that brokers of a connector's clients have to answer if they differ from the host's."""
 
 
 @dataclass(frozen=True)
 class ConfigWarning:
-    """A key of a configuration, and what is to be said of it."""
+    """A key of a configuration and the warning about it."""
 
     name: str
     message: str
     is_help: bool = False
-    """Whether it helps with an error that the validation has found."""
+    """Whether it explains an error of the validation."""
     is_of_client: bool = False
-    """Whether it is of a setting for a Kafka client."""
+    """Whether its key is a setting of a Kafka client."""
 
 
 class ConfigWarnings:
-    """Looks through one configuration that was validated."""
+    """Finds warnings in one validated configuration."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ConfigWarnings:
         config: Mapping[str, Any],
         result: Mapping[str, Any],
     ) -> None:
-        """``result`` is the ConfigInfos of the configuration: the keys that somebody declares, and what is wrong."""
+        """``result`` is the ConfigInfos of the configuration, with the declared keys and the errors."""
         self._plugin = plugin
         self._directory = directory
         self._worker = worker
@@ -76,13 +76,13 @@ class ConfigWarnings:
         }
 
     def of_keys(self) -> list[ConfigWarning]:
-        """Return what is to be said of each key in turn."""
+        """Return the warnings of all keys, in order."""
         return [
             ConfigWarning(name, text, is_help=name in self._wrong) for name in self._config for text in self._of(name)
         ]
 
     def of_clients(self) -> list[ConfigWarning]:
-        """Return which overrides the clients of the connector's tasks cannot honour; its start logs the same."""
+        """Return the client overrides that have no effect; the start of the tasks logs the same."""
         found: list[ConfigWarning] = []
         worker, name = self._worker.originals, self._config.get(NAME, "")
         for client in used_clients(self._plugin, self._config, self._worker):
@@ -103,11 +103,11 @@ class ConfigWarnings:
         return found
 
     def _written(self, prefix: str) -> Callable[[str], str]:
-        """Return what tells how the configuration has a key of a client."""
+        """Return a function that returns a client's key as the configuration spells it."""
         return lambda key: prefix + key if prefix + key in self._config else key
 
     def _of(self, name: str) -> Iterator[str]:
-        """Yield what is to be said of a key."""
+        """Yield the warnings about a key."""
         client = next((each for each in ClientType if name.startswith(override_prefix(each))), None)
         if client is not None:
             if client not in used_clients(self._plugin, self._config, self._worker):
@@ -120,7 +120,7 @@ class ConfigWarnings:
     def _of_known(self, name: str) -> Iterator[str]:
         value = self._config[name].strip()
         if name == EXACTLY_ONCE and value.lower() == "required":
-            yield "this host delivers at least once, whatever is required"
+            yield "this host delivers at least once regardless of this key"
         if name.startswith(_DEAD_LETTERS) and not self._config.get(DEAD_LETTER_TOPIC, "").strip():
             yield f"it has no effect without {DEAD_LETTER_TOPIC}"
         if name.startswith("transforms.") and name.endswith(".predicate"):
@@ -134,16 +134,16 @@ class ConfigWarnings:
                 yield f"nearest names: {', '.join(near)}"
 
     def _of_unknown(self, name: str) -> str | None:
-        """Return what is to be said of a key that nobody declares."""
+        """Return the warning about an undeclared key."""
         above, others, is_open = self._surroundings(name)
         if above is not None and above in self._wrong:
-            return None  # who knows what it would declare
+            return None  # the missing plugin might declare it
         if others is not None:
             return f"it has no effect: {others}"
-        return None if is_open else f"nobody declares this key{did_you_mean(name, self._known)}"
+        return None if is_open else f"no plugin declares this key{did_you_mean(name, self._known)}"
 
     def _surroundings(self, name: str) -> tuple[str | None, str | None, bool]:
-        """Return the key that names a key's plugin, why the key has no effect, and whether any key may be there."""
+        """Return the key that names a key's plugin, why the key has no effect, and whether any key is allowed."""
         for listed in ("transforms", "predicates"):
             if name.startswith(f"{listed}."):
                 alias = name.split(".")[1]
@@ -174,11 +174,11 @@ def _translated(client: ClientType, worker: Mapping[str, str], config: Mapping[s
 
 
 def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[ConfigWarning]:
-    """Yield why brokers do not let in a client that goes to others than its host does, or as somebody else.
+    """Yield why a client with other brokers or credentials than its host's cannot connect.
 
-    The key is that of the connector, whoever said it: there it can be said otherwise.
+    Reported at the connector's key, because there it can be overridden, even if the worker set it.
     """
-    from hearth.kafka.access_attempt import find_access_mistake  # with confluent-kafka's own clients: 6 MB
+    from hearth.kafka.access_attempt import find_access_mistake  # loads confluent-kafka's own clients: 6 MB
 
     if (mistake := find_access_mistake(access_of(config), _ACCESS_SECONDS)) is not None:
         key, text = _KEY_AND_TEXT.fullmatch(str(mistake)).groups()  # type: ignore[union-attr]

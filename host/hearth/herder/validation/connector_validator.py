@@ -1,4 +1,4 @@
-"""Validation of a connector's configuration, in the order and with the messages of Kafka Connect."""
+"""Validates a connector's configuration in the order and with the messages of Kafka Connect."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClie
 
 T = TypeVar("T")
 Config = Mapping[str, Any]
-"""A connector's configuration as users send it: texts, and now and then a null."""
+"""A connector's configuration as submitted: strings, and sometimes a null."""
 
 CONVERTER_WORDS = {"header.converter": "header", "key.converter": "key", "value.converter": "value"}
-"""The converters in the order in which their sections are shown, and what each is told of its use."""
+"""Converters in the order of their sections, with the usage that each is configured for."""
 DESCRIBED_TYPES = (
     *CONNECTOR_TYPES,
     PluginType.CONVERTER,
@@ -49,13 +49,13 @@ DESCRIBED_TYPES = (
 
 
 class ValidationFailed(ConnectError):
-    """A configuration that cannot even be looked at; Kafka Connect counts that as the server's error."""
+    """A configuration that cannot be validated at all; Kafka Connect reports it as a server error."""
 
     code = "connector.unchecked"
 
 
 class ConnectorValidator:
-    """Checks configurations; one instance serves all threads."""
+    """Validates configurations. Thread-safe."""
 
     def __init__(
         self,
@@ -75,16 +75,16 @@ class ConnectorValidator:
         self._plain = DefinitionMaker(directory, None)
 
     def validate(self, config: Config) -> dict[str, Any]:
-        """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there.
+        """Return a ConfigInfos; raise ConfigError if the connector class is missing or unknown.
 
-        What is checked are the values of variables; what is shown are the variables.
+        Validates the values of variables, and shows the variables.
         """
         return self._shown(self._resolved(config))
 
     def examine(self, config: Config) -> tuple[dict[str, Any], list[ConfigWarning]]:
-        """Return what `validate` does, and what the configuration says in vain, of which that says nothing.
+        """Return the result of `validate` with warnings about settings that have no effect.
 
-        Of client settings nothing is said where the rest has errors.
+        Client settings are checked only if the rest is valid.
         """
         settings = self._resolved(config)
         result = self._shown(settings)
@@ -103,7 +103,7 @@ class ConnectorValidator:
             raise ValidationFailed(str(error), hint=error.hint) from error
 
     def _variables_of(self, config: Config) -> Variables:
-        """Return the variables that go for a connector; what is wrong with its choice is told with its key."""
+        """Return the variables for a connector; an error in its worker configuration is reported at its key."""
         try:
             return self._variables.of(config)
         except UnusableConfiguration:
@@ -140,12 +140,12 @@ class ConnectorValidator:
         maker.check_versions(config, values)
         if isinstance(worker, DistributedConfig):
             check_cluster_keys(worker, plugin, config, values, self._transactions(plugin, config))
-        converters = self._converters(config, values, plugins)  # may find fault with the keys that name them
+        converters = self._converters(config, values, plugins)  # may add errors to the keys that name them
         connector = connector_section(definition, values, *said)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
 
     def plugin_keys(self, name: str, version: str | None) -> list[dict[str, Any]]:
-        """Return a plugin's own key definitions and, for a connector, the framework's after them."""
+        """Return a plugin's key definitions, followed by the framework's for a connector."""
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
             return config_def_to_json(self._describer.definition(plugin).listed())
@@ -172,14 +172,14 @@ class ConnectorValidator:
         return self._directory.plugin(name, version)
 
     def _governing(self, config: Config) -> tuple[WorkerConfig, dict[str, ConfigValue]]:
-        """Return the worker's settings as they go for a connector, and what is wrong with its choice of them."""
+        """Return the worker settings for a connector, and the error in its worker configuration."""
         try:
             return worker_for(self._worker, config, self._variables), {}
         except UnusableConfiguration as error:
             return self._worker, {CHOICE: ConfigValue(CHOICE, config[CHOICE], error_messages=[str(error)])}
 
     def _without_version(self, config: Config, message: str) -> Section:
-        """Return the section for a version that is not there: nothing of the connector can be asked."""
+        """Return the section for a missing version, without the connector's own keys."""
         definition = self._plain.definition(None, config)
         values = definition.validate_all(config)
         for name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
@@ -201,25 +201,25 @@ class ConnectorValidator:
         return answer.definitions, answer.values
 
     def _transactions(self, plugin: Plugin, config: Config) -> Support:
-        """Return what asks a connector whether it delivers exactly once, or may say where transactions end."""
+        """Return the function that asks a connector about exactly-once support and transaction boundaries."""
         return lambda boundaries: self._ask(
             plugin, config, lambda stage, seconds: stage.exactly_once(plugin, config, seconds, boundaries=boundaries)
         )
 
     def _ask(self, plugin: Plugin, config: Config, question: Callable[[PluginStage, float], T]) -> T:
-        """Ask an instance of a connector that is not running."""
+        """Ask an instance of a connector without starting it."""
         environment = self._directory.environment(plugin).confined(confinement_of(self._worker, config))
         seconds = answer_seconds(self._worker, config)
         return self._pool.ask(plugin, environment, seconds, question, wants_apart(self._worker, config))
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
-        """Return the sections of the clients that the connector's tasks use."""
+        """Return the sections of the Kafka clients that the connector's tasks use."""
         return [self._client_section(request) for request in override_requests(plugin, config, self._worker)]
 
     def _client_section(self, request: ConnectorClientConfigRequest) -> Section:
-        """Return the section of what a connector overrides of a client; the client's own checks are not asked.
+        """Return the section of a connector's overrides of a client, without the client's own checks.
 
-        Raises ValidationFailed for a value that is not of its key's type, as Kafka Connect does.
+        Raises ValidationFailed for a value of the wrong type, as Kafka Connect does.
         """
         given = request.client_props
         definition = client_definition(str(request.client_type), given) if given else ConfigDef()
@@ -234,14 +234,14 @@ class ConnectorValidator:
     def _converters(
         self, config: Config, values: Mapping[str, ConfigValue], plugins: PluginValidator
     ) -> list[Section]:
-        """Return the sections of the converters the connector has of its own, those with errors left out."""
+        """Return the sections of the connector's own converters, without those that have errors."""
         sections = []
         for role, use in CONVERTER_WORDS.items():
             if config.get(role) is None or any(values[key].error_messages for key in (role, role + VERSION_SUFFIX)):
                 continue
             if config[role] != values[role].value and config[role].strip() == values[role].value:
                 message = (
-                    f"Failed to load class {config[role]}: {config[role]}"  # Java's, whose loader takes no blanks
+                    f"Failed to load class {config[role]}: {config[role]}"  # Java's class loader does not strip blanks
                 )
                 values[role].add_error_message(message)
                 continue
@@ -258,21 +258,21 @@ class ConnectorValidator:
 
 
 def _complaints(worker: WorkerConfig, config: Config) -> dict[str, ConfigValue]:
-    """Return what the configuration says of what its plugins may see that it may not say."""
+    """Return the errors in settings that restrict what the connector's plugins may access."""
     found = refused(worker, config)
     return {name: ConfigValue(name, config[name], error_messages=[str(error)]) for name, error in found.items()}
 
 
 def _check_kept(worker: WorkerConfig, config: Config) -> None:
-    """Object to a limit that this machine does not keep: nothing of the connector could be asked."""
+    """Report a limit that this machine cannot enforce: without it no plugin could be asked."""
     for name, why in unkept(confinement_of(worker, config).limits).items():
-        raise ConfigError(name, config.get(name, worker.parsed[name]), why, hint="`hearth limits` tries each of them")
+        raise ConfigError(name, config.get(name, worker.parsed[name]), why, hint="`hearth limits` tests each limit")
 
 
 def _framework_values(
     plugin: Plugin, definition: ConfigDef, config: Config, told: Mapping[str, ConfigValue]
 ) -> dict[str, ConfigValue]:
-    """Return the values of the framework's keys with what is wrong with each and between them."""
+    """Return the values of the framework's keys with their errors, including those between keys."""
     values = {**definition.validate_all(config), **told}
     if plugin.type is PluginType.SINK:
         check_topics(config, values)
@@ -280,12 +280,12 @@ def _framework_values(
 
 
 def _without_nulls(config: Config, values: dict[str, ConfigValue]) -> dict[str, ConfigValue]:
-    """Object to every null there is, and return the values in the order of Kafka Connect's HashMap.
+    """Report every null, and return the values in the order of Kafka Connect's HashMap.
 
-    In that order those are shown that no key is defined for.
+    This is the order of the values without a definition.
     """
     nulls = [name for name, value in _hashed(config).items() if value is None]
-    # Java's computeIfAbsent puts what is new before what is in the same bucket.
+    # Java's computeIfAbsent puts a new entry at the front of its bucket.
     values = {name: ConfigValue(name) for name in reversed(nulls) if name not in values} | values
     for name in nulls:
         values[name].add_error_message("Null value can not be supplied as the configuration value.")
@@ -293,11 +293,11 @@ def _without_nulls(config: Config, values: dict[str, ConfigValue]) -> dict[str, 
 
 
 def _hashed(config: Config) -> dict[str, Any]:
-    """Return a configuration in the order in which Kafka Connect has it once variables are resolved."""
+    """Return a configuration in the order that Kafka Connect's resolution of variables gives it."""
     return hash_ordered(config, copied=len(config))
 
 
 def _below(config: Config, prefix: str) -> dict[str, Any]:
-    """Return what stands below a prefix, without it; the prefix alone is no key."""
+    """Return the settings with a prefix, without it; the bare prefix is not a key."""
     below = {name[len(prefix) :]: value for name, value in _hashed(config).items() if name.startswith(prefix)}
     return {name: value for name, value in below.items() if name}

@@ -1,4 +1,4 @@
-"""The definition of a connector's configuration: the framework's keys, with what the host's plugins add to them."""
+"""Defines a connector's framework keys, with defaults and recommended values from the host's plugins."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SETTINGS = {PluginType.SOURCE: SourceConnectorConfig, PluginType.SINK: SinkConne
 
 
 class Suggestions(Recommender):
-    """Suggests fixed values."""
+    """Recommends fixed values."""
 
     def __init__(self, values: Sequence[str], is_visible: bool = True) -> None:
         self._values = list(values)
         self._is_visible = is_visible
 
     def shown(self) -> Suggestions:
-        """Return the same suggestions for a key that is shown in any case."""
+        """Return the same recommendations for a key that is always visible."""
         return Suggestions(self._values)
 
     def valid_values(self, name: str, parsed_config: Mapping[str, Any]) -> list[Any]:
@@ -44,7 +44,7 @@ class Suggestions(Recommender):
 
 
 class VersionOf(Recommender):
-    """Shows the version of a class that was found, as Kafka Connect's ``ConverterPluginVersionRecommender``."""
+    """Shows a version key if its class was found, as Kafka Connect's ``ConverterPluginVersionRecommender``."""
 
     def __init__(self, role: str) -> None:
         self._role = role
@@ -59,20 +59,20 @@ class VersionOf(Recommender):
 
 
 def base_definition(type_: PluginType | None) -> ConfigDef:
-    """Return the framework's keys of a type of connector, of any connector without a type."""
+    """Return the framework's keys for a type of connector, or those that all types share."""
     return (SETTINGS[type_] if type_ is not None else ConnectorConfig).definition()
 
 
 class DefinitionMaker:
-    """Fits the framework's keys to one host: its converters, its plugins and their versions."""
+    """Adapts the framework's keys to one host: its converters, its plugins and their versions."""
 
     def __init__(self, directory: PluginDirectory, worker: WorkerConfig | None) -> None:
-        """Keep what is known; without a worker there are no defaults for converters."""
+        """Keep the directory and worker; without a worker, converters have no defaults."""
         self._directory = directory
         self._worker = worker
 
     def definition(self, type_: PluginType | None, config: Mapping[str, str | None]) -> ConfigDef:
-        """Return the framework's keys as they stand for a configuration."""
+        """Return the framework's keys for a configuration."""
         definition = ConfigDef()
         for key in base_definition(type_).keys.values():
             definition.add(self._fitted(key, config))
@@ -82,7 +82,7 @@ class DefinitionMaker:
         return definition
 
     def class_parts(self, type_: PluginType, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """Return the parts of a key that names a plugin: how it is resolved, checked and suggested."""
+        """Return the parser, check and recommender of a key that names a plugin."""
 
         def ensure_valid(name: str, value: Any) -> None:
             check()
@@ -100,9 +100,9 @@ class DefinitionMaker:
         }
 
     def version_parts(self, name: str | None, type_: PluginType, shown: str | None) -> dict[str, Any]:
-        """Return the parts of a key that selects versions of a plugin: the newest by default, all suggested.
+        """Return the default, check and recommender of a version key: the newest by default, all recommended.
 
-        Kafka Connect looks up the default by the name as it was given, and the suggestions by the class it ``shown``.
+        Kafka Connect looks up the default by the name as given, and the recommendations by the class it ``shown``.
         """
         versions = self._directory.versions(self.resolved(name) or "", type_)
         shown = self.resolved(shown and shown.strip())
@@ -113,9 +113,9 @@ class DefinitionMaker:
         }
 
     def check_versions(self, config: Mapping[str, Any], values: Mapping[str, ConfigValue]) -> None:
-        """Object, at the class and at the version, to versions of a class that are not there, and to what is none.
+        """Report missing versions and invalid version ranges, at the class key and at the version key.
 
-        The class of a transformation or predicate hears of it unless something is wrong with it already.
+        The class key of a transformation or predicate is not reported if it has an error already.
         """
         for name, value in values.items():
             if not name.endswith(VERSION_SUFFIX) or name == CONNECTOR_VERSION or config.get(name) is None:
@@ -132,17 +132,17 @@ class DefinitionMaker:
                 if is_heard and config.get(named.name) is not None:
                     named.add_error_message(str(error))
             except NotFoundError:
-                continue  # the check of the class says so
+                continue  # the check of the class reports it
 
     def resolved(self, name: str | None) -> str | None:
-        """Return the class behind a name, None when there is none."""
+        """Return the class of a name, None if there is none."""
         try:
             return None if name is None else self._directory.canonical(name)
         except NotFoundError:
             return None
 
     def _named(self, name: str) -> str:
-        """Return the class behind a name, also that of an abstract class that has plugins nested in it."""
+        """Return the class of a name, or that of an abstract class with nested plugins."""
         try:
             return self._directory.canonical(name)
         except NotFoundError:
@@ -151,7 +151,7 @@ class DefinitionMaker:
             raise
 
     def _nested(self, name: str) -> list[str]:
-        """Return the plugins that are nested in a class of a name, `Cast$Key` in `Cast`."""
+        """Return the plugins nested in a class, such as `Cast$Key` in `Cast`."""
         return list(dict.fromkeys(each for each in self._directory.all_names() if each.startswith(f"{name}$")))
 
     def _fitted(self, key: ConfigKey, config: Mapping[str, str | None]) -> ConfigKey:
@@ -177,7 +177,7 @@ class DefinitionMaker:
 
 
 def type_of(role: str) -> PluginType:
-    """Return the type of the plugin in a role such as `key.converter` or `transforms.ALIAS`."""
+    """Return the plugin type of a role such as `key.converter` or `transforms.ALIAS`."""
     if role in CONVERTER_KEYS:
         return PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
     return PluginType.TRANSFORMATION if role.startswith("transforms.") else PluginType.PREDICATE

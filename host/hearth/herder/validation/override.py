@@ -1,4 +1,4 @@
-"""Which settings of Kafka clients a connector may override (KIP-458): Kafka Connect's own policies, and plugins."""
+"""Policies for the Kafka client settings that a connector may override (KIP-458): Kafka Connect's own, and plugins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SUFFIX = PluginType.OVERRIDE_POLICY.suffix
 
 
 class AllowlistConfig(Settings):
-    """What the policy Allowlist reads of the worker's settings."""
+    """The worker setting of the Allowlist policy."""
 
     allowlist: list[str] = key(
         "connector.client.config.override.allowlist",
@@ -37,17 +37,17 @@ class AllowlistConfig(Settings):
 
 
 class KeyPolicy(ConnectorClientConfigOverridePolicy):
-    """A policy of Kafka Connect's own, which goes by the key alone."""
+    """One of Kafka Connect's own policies, which depends only on the key."""
 
     def __init__(self, name: str, is_allowed: Callable[[str], bool]) -> None:
         self.name = name
         self._is_allowed = is_allowed
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Do nothing: it was made of the worker's keys."""
+        """Do nothing: the policy was created from the worker's settings."""
 
     def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
-        """Return a value for each key, with Kafka Connect's words where it is not allowed."""
+        """Return a value for each key, with Kafka Connect's message if it is not allowed."""
         return [self._value(name, value) for name, value in request.client_props.items()]
 
     def _value(self, name: str, value: Any) -> ConfigValue:
@@ -60,7 +60,7 @@ class KeyPolicy(ConnectorClientConfigOverridePolicy):
 
 
 ALL = KeyPolicy("All", lambda name: True)
-"""Lets connectors override whatever they like, which is Kafka Connect's default."""
+"""Allows all overrides; Kafka Connect's default."""
 
 
 _OWN: Mapping[str, Callable[[WorkerConfig], ConnectorClientConfigOverridePolicy]] = {
@@ -69,11 +69,11 @@ _OWN: Mapping[str, Callable[[WorkerConfig], ConnectorClientConfigOverridePolicy]
     "Principal": lambda worker: KeyPolicy("Principal", _PRINCIPAL_KEYS.__contains__),
     "Allowlist": lambda worker: KeyPolicy("Allowlist", AllowlistConfig(worker.originals).allowlist.__contains__),
 }
-"""Kafka Connect's own policies by the shortest of their names."""
+"""Kafka Connect's own policies by their shortest name."""
 
 
 def new_policy(worker: WorkerConfig, directory: PluginDirectory) -> ConnectorClientConfigOverridePolicy:
-    """Return the policy a worker names, configured; raises ConfigError for one that is not there."""
+    """Return the configured policy that a worker names; raise ConfigError if it does not exist."""
     given = worker.override_policy
     for name, new in _OWN.items():
         if given in (name, name + _SUFFIX, _PACKAGE + name + _SUFFIX):
@@ -82,9 +82,9 @@ def new_policy(worker: WorkerConfig, directory: PluginDirectory) -> ConnectorCli
         plugin = directory.plugin(given, None, PluginType.OVERRIDE_POLICY)
     except NotFoundError as error:
         raise ConfigError(
-            f"{POLICY}={given!r} is not known here",
+            f"{POLICY}={given!r} is unknown",
             code="policy.unknown",
-            hint=f"use one of {', '.join(_OWN)}, or put the bundle that has it on plugin.path",
+            hint=f"use one of {', '.join(_OWN)}, or put its bundle on plugin.path",
         ) from error
     policy = _plugin_policy(plugin, worker, directory)
     policy.configure(worker.originals)
@@ -94,7 +94,7 @@ def new_policy(worker: WorkerConfig, directory: PluginDirectory) -> ConnectorCli
 def _plugin_policy(
     plugin: Plugin, worker: WorkerConfig, directory: PluginDirectory
 ) -> ConnectorClientConfigOverridePolicy:
-    from hearth.herder.plugin.policy_stage import PolicyStage, StagedPolicy  # few workers name one
+    from hearth.herder.plugin.policy_stage import PolicyStage, StagedPolicy  # few workers use one
     from hearth.herder.plugin.stage import answer_seconds
 
     seconds = answer_seconds(worker, {})
@@ -104,15 +104,15 @@ def _plugin_policy(
 def override_requests(
     connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig
 ) -> Iterator[ConnectorClientConfigRequest]:
-    """Yield what a connector wants to override, for each of the clients that its tasks use, in Kafka Connect's order.
+    """Yield a connector's overrides for each client that its tasks use, in Kafka Connect's order.
 
-    The keys stand in the order of Java's maps.
+    The keys are in the order of Java's maps.
     """
     for client in used_clients(connector, config, worker):
         prefix = override_prefix(client)
         entries = hash_ordered(config, copied=len(config)).items()
         given = {name.removeprefix(prefix): value for name, value in entries if name.startswith(prefix)}
-        given.pop("", None)  # the prefix alone is no key
+        given.pop("", None)  # the bare prefix is not a key
         yield ConnectorClientConfigRequest(
             config.get("name") or "",
             ConnectorType(str(connector.type)),
@@ -123,7 +123,7 @@ def override_requests(
 
 
 def used_clients(connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig) -> list[ClientType]:
-    """Return the clients that the tasks of a connector have, in Kafka Connect's order."""
+    """Return the clients that a connector's tasks use, in Kafka Connect's order."""
     is_source = connector.type is PluginType.SOURCE
     has_dead_letters = not is_source and bool((config.get(DEAD_LETTER_TOPIC) or "").strip())
     creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
@@ -137,14 +137,14 @@ def used_clients(connector: Plugin, config: Mapping[str, Any], worker: WorkerCon
 
 
 def override_prefix(client: ClientType) -> str:
-    """Return what the keys begin with by which a connector overrides settings of a client."""
+    """Return the prefix of a connector's overrides for a client."""
     return f"{client}.override."
 
 
 def refuse_overrides(
     policy: ConnectorClientConfigOverridePolicy, connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig
 ) -> None:
-    """Raise ConnectError where a policy does not allow, any more, what the clients of a connector would be told."""
+    """Raise ConnectError if a policy no longer allows the overrides of a connector's clients."""
     for request in override_requests(connector, config, worker):
         messages = [message for value in policy.validate(request) for message in value.error_messages]
         if messages:

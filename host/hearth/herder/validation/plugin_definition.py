@@ -1,4 +1,4 @@
-"""The key definitions of plugins that are no connectors: read from the bundle, or asked of the plugin once."""
+"""Key definitions of plugins other than connectors, from the bundle or from the plugin itself."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hearth_execution.load import load_class
 
 
 class Describer:
-    """Answers which keys a plugin has.
+    """Provides the key definitions of plugins.
 
-    A plugin that is installed with the host is asked here. One from plugin.path is not (Invariant 6): its
-    definition was packed with its bundle, or it is asked once in a process of its own environment; then its
-    keys are known by type and default, while its own checks take place in such a process (`plugin_validator`).
+    A plugin installed with the host is loaded here. One from plugin.path is not (Invariant 6): its definition was
+    packed with its bundle, or is read once in a process of its environment. Such a definition has types and defaults
+    but no checks; those run in the plugin's process (`plugin_validator`).
     """
 
     def __init__(self, directory: PluginDirectory) -> None:
@@ -27,7 +27,7 @@ class Describer:
         self._lock = threading.Lock()
 
     def definition(self, plugin: Plugin) -> ConfigDef:
-        """Return the definition of a plugin's own keys; raises ConnectError when it cannot be had."""
+        """Return the definition of a plugin's own keys; raise ConnectError if it is unavailable."""
         with self._lock:
             known = self._known.get(plugin)
         if known is None:
@@ -42,7 +42,7 @@ class Describer:
             return definition
         if plugin.definitions is not None:
             return definition_from_json(plugin.definitions)
-        from hearth.packaging.description import DescriptionStore  # few hosts ever need it
+        from hearth.packaging.description import DescriptionStore  # rarely needed
 
         environment = self._directory.environment(plugin)
         store = DescriptionStore(cache_directory("descriptions"))
@@ -50,7 +50,7 @@ class Describer:
 
 
 def definition_from_json(keys: Iterable[Mapping[str, Any]]) -> ConfigDef:
-    """Return a definition without checks from what REST shows of its keys."""
+    """Return a definition without checks from the REST format of its keys."""
     definition = ConfigDef()
     for key in keys:
         default = NO_DEFAULT if key["required"] else key["default_value"]

@@ -1,4 +1,4 @@
-"""What plugins that are no connectors say of the settings that a configuration has for them."""
+"""Validates the settings of plugins other than connectors."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from hearth_execution.failure import summary_of
 log = logging.getLogger(__name__)
 
 LEAST_SECONDS = 1.0
-"""How long a plugin may take though those before it have used up the time."""
+"""Least time for a plugin when earlier plugins have used up the time."""
 
 
 @dataclass(frozen=True)
 class ValidatedPlugin:
-    """The keys of a plugin, and where its own checks cannot take place here, what they had to say."""
+    """The keys of a plugin, and its results if its checks ran in another process."""
 
     definition: ConfigDef
     told: Mapping[str, ConfigValue] = field(default_factory=dict)
 
     def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
-        """Return what is wrong with the settings that were validated, given under the plugin's own names.
+        """Return the values of the settings with their errors, under the plugin's own key names.
 
-        The order is Kafka Connect's, which keeps the outcomes in a HashMap.
+        The order is Kafka Connect's, which keeps the results in a HashMap.
         """
         return list(hash_ordered(self.told or self.definition.validate_all(config)).values())
 
 
 class PluginValidator:
-    """Asks plugins during one validation.
+    """Asks plugins to validate their settings during one validation.
 
-    A plugin that is installed with the host is checked here, by its definition. One from plugin.path is not
-    (Invariant 6): a process of its environment checks the settings and tells the outcome. A call has the limit of
-    all plugins' calls, `plugin.call.timeout.ms`, and all of them together may take no longer than a connector's:
-    whoever waits for the validation is to hear of the plugin that hangs.
+    A plugin installed with the host is validated here by its definition. One from plugin.path is not (Invariant 6): a
+    process of its environment validates the settings. Each call is limited by `plugin.call.timeout.ms`, and all calls
+    together by the limit of one connector's call, so that the client of the validation gets the error of a plugin that
+    hangs.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class PluginValidator:
         self._until = time.monotonic() + ANSWER_SECONDS
 
     def validate(self, plugin: Plugin, config: Mapping[str, Any], prefix: str = "") -> ValidatedPlugin:
-        """Validate the settings whose names begin with a prefix; ConnectError when the plugin does not answer."""
+        """Validate the settings with a prefix; raise ConnectError if the plugin does not answer."""
         if plugin.bundle is None:
             return ValidatedPlugin(self._describer.definition(plugin))
         own = {name: value for name, value in config.items() if name.startswith(prefix)}
         try:
             keys, values = self._ask(plugin, own, prefix)
         except ConnectError as error:
-            log.warning("%s does not check its settings: %s", plugin.class_name, summary_of(error))
+            log.warning("%s did not validate its settings: %s", plugin.class_name, summary_of(error))
             raise
         definition = definition_from_json(keys)
         return ValidatedPlugin(definition, _told(prefix, definition, values))
@@ -91,14 +91,14 @@ class PluginValidator:
 
 
 def _told(prefix: str, definition: ConfigDef, values: list[Any]) -> dict[str, ConfigValue]:
-    """Return the values of a reply by name: those of keys in the order of the definition, then any others."""
+    """Return the values of a reply by name: those with a definition in its order, then the others."""
     by_name = {str(value["name"]): value for value in values}
     names = dict.fromkeys([*(prefix + name for name in definition.names), *by_name])
     return {name: _value(definition.keys.get(name[len(prefix) :]), by_name[name]) for name in names}
 
 
 def _value(key: ConfigKey | None, shown: Mapping[str, Any]) -> ConfigValue:
-    """Return a value from what REST shows of it; where no key is defined for it, it is text."""
+    """Return a value from its REST format; without a definition it is a string."""
     kind = ConfigType.STRING if key is None else key.type
     item_kind = ConfigType.STRING if kind is ConfigType.LIST else kind
     name = str(shown["name"])

@@ -1,4 +1,4 @@
-"""The outcome of a validation in the form of the REST API: Kafka Connect's ConfigInfos."""
+"""Builds Kafka Connect's ConfigInfos, the REST format of a validation result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_api.java import config_key_to_json, config_value_to_json
 
 @dataclass
 class Section:
-    """Some keys of a configuration: definition and value of each, and the groups they form."""
+    """Some keys of a configuration with their definitions, values and groups."""
 
     groups: list[str] = field(default_factory=list)
     configs: list[dict[str, Any]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Section:
 
 
 def merge(class_name: str, sections: Iterable[Section]) -> dict[str, Any]:
-    """Return the ConfigInfos of all sections in their order."""
+    """Return the ConfigInfos of all sections, in order."""
     parts = list(sections)
     return {
         "name": class_name,
@@ -41,8 +41,8 @@ def connector_section(
 ) -> Section:
     """Return the section of the framework's and the connector's keys.
 
-    A key that both define keeps the framework's place and shows the connector's definition; of two values the
-    connector's counts. Values that no key is defined for come first. Every message counts as an error.
+    A key that both define keeps the framework's position and has the connector's definition and value. Values without
+    a definition come first. Every message counts as an error.
     """
     kinds = {name: key.type for name, key in framework.keys.items()}
     values = [config_value_to_json(value, kinds.get(name)) for name, value in framework_values.items()]
@@ -59,7 +59,7 @@ def connector_section(
 
 
 def prefixed_section(prefix: str, definition: ConfigDef, values: Iterable[ConfigValue]) -> Section:
-    """Return the section of keys below a prefix; every key with complaints counts as one error."""
+    """Return the section of keys with a prefix; every key with messages counts as one error."""
     section = Section()
     for value in values:
         key = definition.keys.get(value.name)
@@ -75,7 +75,7 @@ def prefixed_section(prefix: str, definition: ConfigDef, values: Iterable[Config
 
 
 def disguise(result: dict[str, Any], settings: Resolved) -> dict[str, Any]:
-    """Return a ConfigInfos with variables in the place of their values, passwords as hidden as ever."""
+    """Return a ConfigInfos that shows variables instead of their values; passwords stay hidden."""
     if not settings.has_values:
         return result
     result["name"] = settings.hidden(result["name"], CONNECTOR_CLASS)
@@ -88,7 +88,7 @@ def disguise(result: dict[str, Any], settings: Resolved) -> dict[str, Any]:
 
 
 def complaint(result: Mapping[str, Any]) -> str | None:
-    """Return what REST says of a configuration with errors, None for one without."""
+    """Return the REST message for a configuration with errors, None for a valid one."""
     if not result["error_count"]:
         return None
     messages = [message for config in result["configs"] for message in (config["value"] or {}).get("errors", ())]

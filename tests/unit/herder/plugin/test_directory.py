@@ -125,7 +125,7 @@ def test_a_bundle_that_holds_something_else_is_looked_into_each_time(tmp_path: P
     bundles = Bundles(tmp_path, one="1.0")
     bundles.put("one", "1.0", "a.OtherConnector")
     for _ in range(2):
-        with pytest.raises(PluginGone, match="it declares no such plugin now"):
+        with pytest.raises(PluginGone, match="it no longer declares this plugin"):
             bundles.version()
     assert bundles.directory.connector({"connector.class": "Other"}).version == "1.0"
     bundles.put("one", "2.0")
@@ -166,16 +166,16 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
         for length in (2, 5, 8):  # it is being copied
             bundles.path("two").write_bytes(b"no wheel"[:length])
             bundles.directory.look()
-        assert "left out" not in caplog.text
+        assert "skipped" not in caplog.text
         bundles.directory.look()
         bundles.directory.look()
     assert bundles.changed == [{"a.OtherConnector"}, {"a.OtherConnector", "a.DemoConnector"}]
     told = [record.getMessage().replace(str(bundles.folder), "") for record in caplog.records]
     assert told == [
-        "/two.whl: demo 1.0 is here",
-        "/one.whl: demo 1.0 is gone; what runs goes on",
-        "/two.whl: demo 1.0 is gone; what runs goes on",
-        "/two.whl is left out: two.whl: it is truncated or not a zip file (a place before the beginning) "
+        "/two.whl: found demo 1.0",
+        "/one.whl: demo 1.0 was removed; running plugins stay",
+        "/two.whl: demo 1.0 was removed; running plugins stay",
+        "/two.whl is skipped: two.whl: it is truncated or not a zip file (a place before the beginning) "
         "(copy or download it again)",
     ]
 

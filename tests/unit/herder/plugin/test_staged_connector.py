@@ -286,7 +286,7 @@ def test_one_that_raises_is_by_itself_next_time(moody: Moody, call: str, log: Lo
     assert moody.lives(moody.start("bad"))["pid"] != here
     assert listener.said.empty()
     told = [text for _, text in log.lines]
-    assert "the connector has a process of its own from now on: it has raised an error" in told
+    assert "the connector runs in its own process from now on: it raised an error" in told
     assert not [each for each in told if "does not work today" in each]
 
 

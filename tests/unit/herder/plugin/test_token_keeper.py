@@ -111,13 +111,13 @@ def test_a_provider_that_fails_is_asked_again(
             assert keeper.token().value == "token 1"
             time.sleep(0.02)
         assert eventually(lambda: _fails(keeper), TIMEOUT)
-        with pytest.raises(ConnectError, match="the provider gives no token: the vault is sealed") as caught:
+        with pytest.raises(ConnectError, match="the provider provides no token: the vault is sealed") as caught:
             keeper.token()
         assert caught.value.hint == "unseal it"
         provider.error = None
         assert eventually(lambda: not _fails(keeper), TIMEOUT)
     assert caplog.text.count("the vault is sealed") == 1
-    assert "gives tokens again" in caplog.text
+    assert "provides tokens again" in caplog.text
 
 
 def _fails(keeper: TokenKeeper) -> bool:
@@ -150,7 +150,7 @@ def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keep
         assert time.monotonic() - before < 0.2
         time.sleep(0.05)
     time.sleep(0.2)
-    with pytest.raises(ConnectError, match=r"the provider gave no token within 0\.3 s"):
+    with pytest.raises(ConnectError, match=r"the provider provided no token within 0\.3 s"):
         keeper.token()
     provider.free.set()
     assert eventually(lambda: not _fails(keeper), TIMEOUT)
@@ -169,6 +169,6 @@ def test_who_waits_as_the_host_stops_is_told(provider: Provider) -> None:
     provider.free.clear()
     threading.Timer(0.2, keeper.close).start()
     began = time.monotonic()
-    with pytest.raises(ConnectError, match="the host stops"):
+    with pytest.raises(ConnectError, match="the host is stopping"):
         keeper.token()
     assert time.monotonic() - began < TIMEOUT / 2

@@ -94,7 +94,7 @@ def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault) -> Non
     assert vault.said().count("configured") == 1
     vault.providers.close()
     assert vault.said()[-1] == "closed"
-    with pytest.raises(ConnectError, match="the host stops"):
+    with pytest.raises(ConnectError, match="the host is stopping"):
         vault.providers.token(source)
 
 
@@ -122,7 +122,7 @@ def test_a_process_that_ended_is_followed_by_another(vault: Vault) -> None:
 def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureFixture) -> None:
     """In its own words, without what it was told; other clients have tokens all the same."""
     with caplog.at_level(logging.DEBUG):
-        with pytest.raises(ConnectError, match=r"VaultTokenProvider gives no token: .*there is no key"):
+        with pytest.raises(ConnectError, match=r"VaultTokenProvider provides no token: .*there is no key"):
             vault.providers.token(vault.source(other="geheim"))
         with pytest.raises(ConnectError, match="RuntimeError: no vault there"):
             vault.providers.token(vault.source(key="broken"))
@@ -133,7 +133,7 @@ def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureF
 def test_a_provider_that_is_not_there_is_told_with_the_nearest_names(vault: Vault) -> None:
     """Before anybody waits for a token of it."""
     for ask in (vault.providers.token, lambda source: find_token_provider({SOURCE: source}, vault.directory)):
-        with pytest.raises(ConfigError, match=r"^sasl\S+\.class: no token provider is called 'org\.exam") as caught:
+        with pytest.raises(ConfigError, match=r"^sasl\S+\.class: no token provider is named 'org\.exam") as caught:
             ask(vault.source("org.example.Valt"))
         assert "Vault" in str(caught.value.hint)
     find_token_provider({SOURCE: vault.source()}, vault.directory)

@@ -17,9 +17,9 @@ from tests.unit.herder.catalogue import CONNECT, WORKER, directory
 SOURCE = {"name": "n", "connector.class": "FileStreamSource", "topic": "t"}
 SINK = {"name": "n", "connector.class": "FileStreamSink", "topics": "t"}
 HOIST = {"transforms": "h", "transforms.h.type": CONNECT + "transforms.HoistField$Value", "transforms.h.field": "f"}
-DECLARES = "nobody declares this key"
-SINKS = "it has no effect: sinks have this key, and this is a source"
-SOURCES = "it has no effect: sources have this key, and this is a sink"
+DECLARES = "no plugin declares this key"
+SINKS = "it has no effect: this key is for sinks, and the connector is a source"
+SOURCES = "it has no effect: this key is for sources, and the connector is a sink"
 
 
 class Env(ConfigProvider):
@@ -63,7 +63,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             SOURCE,
             {"exactly.once.support": "required"},
             "exactly.once.support",
-            "this host delivers at least once, whatever is required",
+            "this host delivers at least once regardless of this key",
         ),
         (
             SOURCE,
@@ -134,7 +134,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
                 "producer.override.sasl.login.callback.handler.class": "com.example.Vault",
             },
             "producer.override.sasl.login.callback.handler.class",
-            "no token provider is called 'com.example.Vault'",
+            "no token provider is named 'com.example.Vault'",
         ),
         (SOURCE, {"producer.override.acks": "7"}, "producer.override.", "String must be one of: all, -1, 0, 1"),
         (
@@ -143,7 +143,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             "consumer.override.interceptor.classes",
             "is not honoured, no Java class runs here; use a transformation",
         ),
-        (SOURCE, {"file": "${fiel:/x:y}"}, "file", "no config provider is called 'fiel', there is 'env'"),
+        (SOURCE, {"file": "${fiel:/x:y}"}, "file", "no config provider is named 'fiel', there is 'env'"),
         (SOURCE, {"predicates": "p", "predicates.p.type": "X${env:SECRET}"}, "predicates.p.type", ""),
     ],
 )

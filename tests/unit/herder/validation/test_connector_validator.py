@@ -205,7 +205,7 @@ def test_a_limit_that_this_machine_does_not_keep_is_refused_with_what_to_allow(
     with pytest.raises(ConfigError) as told:
         validator.validate({**config, "plugin.processes": "own"})
     assert str(told.value) == "Invalid value own for configuration plugin.processes: allow namespaces"
-    assert told.value.hint == "`hearth limits` tries each of them"
+    assert told.value.hint == "`hearth limits` tests each limit"
     limit_probe._known_refusal.cache_clear()
 
 
