@@ -1,13 +1,13 @@
-"""What the host remembers: configurations, statuses and source offsets, each behind an interface.
+"""Stores of configurations, statuses and source offsets, each with an interface.
 
-`interface` says what a store promises. `memory` keeps everything in the process, as Kafka Connect's
-standalone mode does for configurations and statuses; `file` keeps source offsets in one file that is replaced
-as a whole, and with them the number that a host's generations begin with; `configuration_folder` reads and writes
-worker configurations, which are files of their own. `topic_store` keeps all three in Kafka topics, byte for byte as
-Kafka Connect's distributed mode does: `config_topic`, `status_topic` and `offset_topic` are the stores, each with the
-form of its records beside it, `internal_topic` makes and checks the topics, and `fenced_producer` is the right to
-write them, which one host at a time has. The herder and the task link know the interfaces only, so that a mode with
-shared stores differs in nothing but the store it is given.
+`interface` defines what a store guarantees. `memory` keeps everything in the process, as Kafka Connect's standalone
+mode does for configurations and statuses. `file` keeps source offsets, and the number of the host's last term, in one
+file that is replaced as a whole. `configuration_folder` reads and writes worker configurations, one file each.
+`topic_store` keeps all three in Kafka topics, byte for byte as Kafka Connect's distributed mode does: `config_topic`,
+`status_topic` and `offset_topic` are the stores, with their record formats in `config_record`, `status_record` and
+`offset_record`; `internal_topic` creates and checks the topics; `fenced_producer` is the exclusive right to write
+them. The herder and the task link use only the interfaces, so standalone and distributed mode differ only in their
+stores.
 """
 
 from hearth.storage.configuration_folder import ConfigurationFolder

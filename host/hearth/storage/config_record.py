@@ -1,4 +1,4 @@
-"""Records of a topic of configurations, as Kafka Connect writes them."""
+"""Records of the config topic, as Kafka Connect writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api.java import hash_ordered
 TARGET, CONNECTOR, TASK, COMMIT = "target-state-", "connector-", "task-", "commit-"
 RESTART, TASK_COUNT, SESSION_KEY, LOGGER = "restart-connector-", "tasks-fencing-", "session-key", "logger-cluster-"
 _PAUSED_TO_OLD = {TargetState.STOPPED: TargetState.PAUSED}
-"""What workers of before Kafka 3.5 do with connectors they do not know to be stopped."""
+"""The target state written for workers older than Kafka 3.5, which do not know STOPPED."""
 
 
 def config_value(config: Mapping[str, str]) -> bytes:
@@ -23,12 +23,12 @@ def config_value(config: Mapping[str, str]) -> bytes:
 
 
 def task_value(config: Mapping[str, str]) -> bytes:
-    """Return the value of a task's record; Java copies its members to a HashMap before it writes them."""
+    """Return the value of a task's record; Java copies its members to a HashMap before writing."""
     return to_bytes({"properties": hash_ordered(config, copied=len(config))})
 
 
 def commit_value(tasks: int) -> bytes:
-    """Return the value of a record that makes so many tasks count."""
+    """Return the value of a commit record for a number of tasks."""
     return to_bytes({"tasks": tasks})
 
 
@@ -43,7 +43,7 @@ def restart_value(request: RestartRequest) -> bytes:
 
 
 def task_count_value(count: int) -> bytes:
-    """Return the value of a record that says for how many tasks others were fenced."""
+    """Return the value of a fencing record with the number of tasks."""
     return to_bytes({"task-count": count})
 
 
@@ -59,9 +59,9 @@ def level_value(level: str) -> bytes:
 
 
 def parse_properties(value: Any) -> dict[str, str]:
-    """Return the configuration of a connector or a task, in the order of the HashMap that Java reads it to.
+    """Return the configuration of a connector or a task, in the order of the HashMap in which Java reads it.
 
-    Raises ValueError, as all readers here, for what is none.
+    Like all parsers here, raises ValueError for an invalid value.
     """
     properties = _member(value, "properties", dict)
     if not all(text is None or isinstance(text, str) for text in properties.values()):
@@ -70,7 +70,7 @@ def parse_properties(value: Any) -> dict[str, str]:
 
 
 def parse_target(value: Any) -> TargetState:
-    """Return a target, the newer member before the older one."""
+    """Return a target state; the newer field takes precedence over the older one."""
     if not isinstance(value, dict):
         raise ValueError(f"a map is expected, not {type(value).__name__}")
     newer = value.get("state.v2")
@@ -86,7 +86,7 @@ def parse_count(value: Any, member: str) -> int:
 
 
 def parse_restart(connector: str, value: Any) -> RestartRequest:
-    """Return a restart; what is no truth counts as false, as in Kafka Connect."""
+    """Return a restart request; a value that is not a boolean counts as false, as in Kafka Connect."""
     if not isinstance(value, dict):
         raise ValueError(f"a map is expected, not {type(value).__name__}")
     return RestartRequest(connector, value.get("only-failed") is True, value.get("include-tasks") is True)
@@ -108,10 +108,10 @@ def parse_level(value: Any) -> str:
 
 
 def parse_task(name: str) -> tuple[str, int]:
-    """Return connector and number of a task by what follows its prefix; raises ValueError where there is no number."""
+    """Return connector and task number from a key without its prefix; raise ValueError if there is no number."""
     connector, hyphen, number = name.rpartition("-")
     if not hyphen:
-        raise ValueError("it names no task")
+        raise ValueError("it does not name a task")
     return connector, int(number)
 
 

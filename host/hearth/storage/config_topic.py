@@ -1,4 +1,4 @@
-"""Configurations in a Kafka topic of one partition: every host of a cluster reads it, the one that leads writes."""
+"""The config store in a Kafka topic with one partition, which every host reads and the leader writes."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ log = logging.getLogger(__name__)
 
 
 class TopicConfigStore(ConfigStore):
-    """Keeps in memory what the topic says, and writes to it: a write is seen here before its call returns.
+    """Keeps the content of the topic in memory; a write is visible here before its call returns.
 
-    The task configurations of a connector count from the record on that commits them. Where some of them are missing,
-    which compaction may bring about, the connector has none, and none that it was made from, so that they are made
-    anew. Tasks and their commit are written in one transaction, as is a configuration with its target.
+    The task configurations of a connector take effect with the record that commits them. If some are missing, which
+    compaction can cause, the connector has no tasks and no applied configuration, so new tasks are generated. Tasks
+    and their commit are written in one transaction, as are a configuration and its target.
     """
 
     def __init__(self, topic: str, reader: TopicReader, producer: FencedProducer, writer: TopicWriter) -> None:
@@ -73,7 +73,7 @@ class TopicConfigStore(ConfigStore):
         self._pending_fencing: set[str] = set()
         self._session_key: SessionKey | None = None
         self.key_offset = 0
-        """The offset behind the present session key, 0 where there is none: it has grown when another host leads."""
+        """The offset after the present session key, 0 without one; it grows when another host becomes leader."""
         self._offset = -1
         self._listener = ConfigListener()
         self._is_live = False
@@ -87,10 +87,10 @@ class TopicConfigStore(ConfigStore):
             (SESSION_KEY, self._take_session_key),
             (LOGGER, self._take_level),
         )
-        """By what a key begins with, in the order Kafka Connect looks; each returns what the listener is told."""
+        """Key prefixes in the order Kafka Connect checks them, with handlers that return the notification."""
 
     def start(self) -> None:
-        """Tell the listener of what is read from now on; what came before is in the snapshot."""
+        """Notify the listener of what is read from now on; the snapshot has everything before."""
         self._is_live = True
 
     def snapshot(self) -> ConfigState:
@@ -105,16 +105,16 @@ class TopicConfigStore(ConfigStore):
             )
 
     def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
-        """Write the target, if there is one, and the configuration."""
+        """Write the target, if given, and the configuration."""
         first = [] if target is None else [self._record(TARGET + connector, target_value(target))]
         self._write([*first, self._record(CONNECTOR + connector, config_value(config))])
 
     def remove_connector(self, connector: str) -> None:
-        """Write that configuration and target are gone; tasks go with them, and their records stay."""
+        """Write tombstones for configuration and target; the tasks go with them, although their records remain."""
         self._write([self._record(CONNECTOR + connector, None), self._record(TARGET + connector, None)])
 
     def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Write all tasks and that they count."""
+        """Write all tasks and their commit."""
         self._known(connector)
         tasks = [
             self._record(f"{TASK}{connector}-{number}", task_value(config)) for number, config in enumerate(configs)
@@ -122,7 +122,7 @@ class TopicConfigStore(ConfigStore):
         self._write([*tasks, self._record(COMMIT + connector, commit_value(len(configs)))])
 
     def remove_tasks(self, connector: str) -> None:
-        """Write that no task counts."""
+        """Write a commit of no tasks."""
         self.put_tasks(connector, ())
 
     def put_target(self, connector: str, target: TargetState) -> None:
@@ -135,11 +135,11 @@ class TopicConfigStore(ConfigStore):
         self._write([self._record(RESTART + request.connector, restart_value(request))])
 
     def put_session_key(self, key: SessionKey) -> int:
-        """Write the key by which hosts sign, and return the offset behind it."""
+        """Write the session key, and return the offset after it."""
         return self._write([self._record(SESSION_KEY, session_key_value(key))])
 
     def put_task_count(self, connector: str, count: int) -> None:
-        """Write for how many tasks of a connector the producers of earlier generations were fenced (KIP-618)."""
+        """Write the number of tasks for which the producers of earlier generations were fenced (KIP-618)."""
         self._write([self._record(TASK_COUNT + connector, task_count_value(count))])
 
     def put_logger_level(self, namespace: str, level: str) -> None:
@@ -157,7 +157,7 @@ class TopicConfigStore(ConfigStore):
                 f"the level of {namespace} is not written to topic {self._topic!r}: "
                 f"{outcomes[0].error if outcomes else f'no answer within {WRITE_SECONDS:g} s'}",
                 code="topics.unwritten",
-                hint="look whether the brokers are there",
+                hint="check that the brokers are running",
             )
 
     def refresh(self, timeout: float) -> None:
@@ -168,18 +168,18 @@ class TopicConfigStore(ConfigStore):
             raise TimeoutError(str(error)) from error
 
     def wait_for(self, offset: int, timeout: float) -> None:
-        """Wait until this host sees what another had seen whose snapshot has this offset; TimeoutError otherwise."""
+        """Wait until this host has read up to another host's snapshot offset; raise TimeoutError otherwise."""
         try:
             self._reader.wait_for({(self._topic, 0): offset}, timeout)
         except RetriableError as error:
             raise TimeoutError(str(error)) from error
 
     def subscribe(self, listener: ConfigListener) -> None:
-        """Remember the listener."""
+        """Set the listener."""
         self._listener = listener
 
     def take(self, record: StoredRecord) -> None:
-        """Note what a record says, and tell the listener; what says nothing is logged and passed over."""
+        """Apply a record and notify the listener; an invalid record is logged and skipped."""
         key = "" if record.key is None else record.key.decode(errors="replace")
         tell = None
         try:
@@ -199,7 +199,7 @@ class TopicConfigStore(ConfigStore):
         raise ValueError("no such key is known")
 
     def _take_target(self, connector: str, value: Any, _revision: int) -> Callable[[], None] | None:
-        """Note a target; one that is gone is told with its connector, one that comes before it as well."""
+        """Apply a target; if its connector is deleted or not yet known, only the connector is notified."""
         target = TargetState.STARTED if value is None else parse_target(value)
         if value is None:
             self._targets.pop(connector, None)
@@ -227,7 +227,7 @@ class TopicConfigStore(ConfigStore):
         self._uncommitted.setdefault(connector, {})[number] = parse_properties(value)
 
     def _take_commit(self, connector: str, value: Any, revision: int) -> Callable[[], None] | None:
-        """Let tasks count, if all are there; those of a connector that is gone are forgotten."""
+        """Make the tasks effective if all exist; remove those of a deleted connector."""
         entry = self._entries.get(connector)
         if entry is None:
             self._forget(connector)
@@ -269,7 +269,7 @@ class TopicConfigStore(ConfigStore):
         return Record(self._topic, key.encode(), value)
 
     def _write(self, records: Sequence[Record]) -> int:
-        """Write records and wait until they are seen here; returns the offset behind them."""
+        """Write records and wait until they have been read back; return the offset after them."""
         deadline = time.monotonic() + WRITE_SECONDS
         written = self._producer.write(records)
         self._reader.wait_for(written, max(1.0, deadline - time.monotonic()))

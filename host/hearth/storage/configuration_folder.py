@@ -1,4 +1,4 @@
-"""The worker configurations of a folder: one properties file each, whose name is theirs."""
+"""A folder of worker configurations: one properties file each, named after the configuration."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from hearth_api import ConfigError, ConflictError
 KEY = "worker.configuration.path"
 SUFFIX = ".properties"
 _PRIVATE = 0o600
-"""Settings of converters and config providers may be secret."""
+"""Settings of converters and config providers may contain secrets."""
 
 
 class ConfigurationFolder:
-    """Reads the files anew each time: whoever writes one need tell nobody. Without a path there is the default alone.
+    """Reads its files on every call, so edits need no notification. Without a path, only the default exists.
 
-    Files with other names are left alone; one that has the default's name does not take its place.
+    Other files are ignored, as is one with the default's name.
     """
 
     def __init__(self, path: str | None) -> None:
         self._path = None if path is None else Path(path).absolute()
 
     def check(self) -> None:
-        """Raise ConfigError where the folder is none."""
+        """Raise ConfigError if the folder does not exist."""
         if self._path is not None and not self._path.is_dir():
             raise ConfigError(
-                f"{KEY}={str(self._path)!r} is no directory",
+                f"{KEY}={str(self._path)!r} is not a directory",
                 code="worker_configuration.folder",
-                hint="make it, or name one that is there",
+                hint="create it, or name an existing one",
             )
 
     def names(self) -> list[str]:
-        """Return the names of all, the default's first."""
+        """Return all names, the default's first."""
         found = [] if self._path is None else [each.stem for each in self._path.glob(f"*{SUFFIX}")]
         return [DEFAULT.name, *sorted(name for name in found if NAME.fullmatch(name) and name != DEFAULT.name)]
 
     def find(self, name: str) -> WorkerConfiguration:
-        """Return one; raises NotFoundError where there is none, ConfigError where its file cannot be read."""
+        """Return one; raise NotFoundError if it does not exist, ConfigError if its file is invalid."""
         if name not in (known := self.names()):
             raise WorkerConfigurationNotFound(name, known)
         if name == DEFAULT.name:
@@ -55,26 +55,28 @@ class ConfigurationFolder:
         return WorkerConfiguration(name, properties.pop(DESCRIPTION, ""), properties)
 
     def create(self, configuration: WorkerConfiguration) -> None:
-        """Keep a new one; durable when this returns. Raises ConflictError where there is one of that name."""
+        """Store a new one durably; raise ConflictError if its name exists."""
         if not NAME.fullmatch(configuration.name):
             raise ConfigError(
                 "name", configuration.name,
-                "a worker configuration is called by letters, digits, '.', '_' and '-', 128 of them at most",
+                "a name has at most 128 characters: letters, digits, '.', '_' and '-'",
             )  # fmt: skip
         if configuration.name in self.names():
             raise ConflictError(
-                f"worker configuration {configuration.name!r} exists already", code="worker_configuration.exists"
+                f"worker configuration {configuration.name!r} already exists", code="worker_configuration.exists"
             )
         described = {DESCRIPTION: configuration.description} if configuration.description else {}
         text = render({**described, **configuration.properties})
         replace_durably(self._file(configuration.name), text.encode("ascii"), _PRIVATE)
 
     def delete(self, name: str) -> None:
-        """Forget one; raises NotFoundError where there is none."""
+        """Delete one; raise NotFoundError if it does not exist."""
         if name not in (known := self.names()):
             raise WorkerConfigurationNotFound(name, known)
         if name == DEFAULT.name:
-            raise ConflictError(f"worker configuration {name!r} is always there", code="worker_configuration.default")
+            raise ConflictError(
+                f"worker configuration {name!r} cannot be deleted", code="worker_configuration.default"
+            )
         os.unlink(self._file(name))
 
     def _file(self, name: str) -> Path:

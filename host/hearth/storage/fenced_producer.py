@@ -1,7 +1,7 @@
-"""Writes that one host at a time may do: who claims the right takes it from every other, for certain.
+"""A transactional producer with an exclusive right to write: a host that claims it fences every other.
 
-The broker itself keeps it: each claim of a transactional id gives it a new epoch, and what comes with an older one is
-refused, however late it comes.
+The broker enforces this: each claim of a transactional id gets a new epoch, and writes with an older one are rejected,
+however late they arrive.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from hearth_api import ConnectError, RetriableError
 log = logging.getLogger(__name__)
 
 WRITE_SECONDS = 30.0
-"""How long a write may take, as ``READ_WRITE_TOTAL_TIMEOUT_MS`` of Kafka Connect's config store."""
+"""Time limit of a write, as ``READ_WRITE_TOTAL_TIMEOUT_MS`` of Kafka Connect's config store."""
 _MOST = 10_000
-"""Most records of one transaction: the producer's queue takes ten times as many."""
+"""Maximum number of records per transaction; the producer's queue holds ten times as many."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is to be written, where Java's producer would put a record with this key; None is a tombstone."""
+    """A record to write, in the partition that Java's producer would choose for its key; None is a tombstone."""
 
     topic: str
     key: bytes
@@ -40,7 +40,7 @@ class Record:
 
 @dataclass
 class _Write:
-    """Records that one caller wants written, and what became of them: their places, or why there are none."""
+    """The records of one caller, with their offsets or the error once they are written."""
 
     records: Sequence[Record]
     offsets: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -49,37 +49,37 @@ class _Write:
     is_done: bool = False
 
     def note(self, error: KafkaError | None, message: Message) -> None:
-        """Note where a record was written, the offset behind it counts, or that it was refused for its own sake."""
+        """Record the offset after a written record, or its own rejection."""
         if error is None:
             self.offsets[message.topic(), message.partition()] = message.offset() + 1
         elif error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             self.refusal = error
 
     def too_large(self) -> ConnectError:
-        """Return what is said of a record that no broker takes."""
+        """Return the error for a record that is too large for the broker."""
         record = max(self.records, key=lambda each: len(each.value or b""))
         return ConnectError(
             f"the record {record.key.decode(errors='replace')!r} is not written to topic {record.topic!r}: it has "
             f"{len(record.key) + len(record.value or b'')} bytes, which is too large",
             code="topics.too_large",
-            hint="max.message.bytes of the topic and max.request.size of this host say how large a record may be",
+            hint="raise max.message.bytes of the topic and max.request.size of this host",
         )
 
 
 Fault = Callable[[], ConnectError]
-"""Makes what a caller is told whose records are not written: everybody has an object of his own."""
+"""Returns a new error for a caller whose records were not written; each caller gets its own object."""
 
 
 class FencedProducer:
-    """A producer whose right to write is taken from it as soon as another host claims the same transactional id.
+    """A producer that is fenced as soon as another host claims the same transactional id.
 
-    Used from any thread. What is written while a transaction is under way goes together in the next one, which one of
-    the waiting threads sees to. Raises ``NotLeading`` from the moment the right is gone, and never takes it again by
-    itself: that may only a host that its group has chosen.
+    Thread-safe. Writes that arrive during a transaction are written together in the next, by one of the waiting
+    threads. Raises ``NotLeading`` once the right is lost, and never claims it again by itself: only the host that the
+    group has chosen may do that.
     """
 
     def __init__(self, config: Mapping[str, Any], on_fenced: Callable[[], None] = lambda: None) -> None:
-        """``config`` names the transactional id; ``on_fenced`` is called once when the right is lost by a write."""
+        """``config`` contains the transactional id; ``on_fenced`` is called once when a write loses the right."""
         self._config = {**config, "logger": logging.getLogger(CLIENT)}
         self._on_fenced = on_fenced
         self._changed = threading.Condition()
@@ -91,11 +91,11 @@ class FencedProducer:
 
     @property
     def has_right(self) -> bool:
-        """Return whether nobody is known to have taken the right to write from this host."""
+        """Return whether this host holds the right to write, as far as it knows."""
         return self._producer is not None
 
     def claim(self, timeout: float = WRITE_SECONDS) -> None:
-        """Take the right to write from whoever has it; raises ``ConnectError`` where the broker does not give it."""
+        """Claim the right to write; raise ``ConnectError`` if the broker does not grant it."""
         self.relinquish()
         try:
             producer = Producer(authorized(self._config))
@@ -107,16 +107,16 @@ class FencedProducer:
             self._producer = producer
 
     def relinquish(self) -> None:
-        """Write nothing any more; what is under way ends first, one way or the other."""
+        """Stop writing; a transaction in progress is completed or aborted first."""
         with self._alone():
             self._producer = None
             self._reason = "this host does not lead its cluster"
 
     def write(self, records: Sequence[Record], timeout: float = WRITE_SECONDS) -> dict[tuple[str, int], int]:
-        """Write records, all of them or none; they are durable when this returns.
+        """Write all records or none; they are durable when this returns.
 
-        Returns for each topic and partition the offset behind the last of them. Raises ``RetriableError`` where it is
-        not known in time whether they were written, ``NotLeading`` where they were not.
+        Returns for each topic and partition the offset after its last record. Raises ``RetriableError`` if it is not
+        known in time whether they were written, ``NotLeading`` if they were not.
         """
         if not records:
             return {}
@@ -128,13 +128,13 @@ class FencedProducer:
                 self._write_waiting(time.monotonic() + timeout)
         if mine.error is not None:
             raise mine.error
-        if not mine.is_done:  # who saw to it was interrupted by what no broker says (Invariant 1)
-            raise _unwritten("whoever wrote it was interrupted")
+        if not mine.is_done:  # the writing thread was interrupted by an error that is not the broker's (Invariant 1)
+            raise _unwritten("the write was interrupted")
         return mine.offsets
 
     @contextmanager
     def _alone(self, unless: Callable[[], bool] = lambda: False) -> Iterator[bool]:
-        """Be the one who works with the producer, or find that somebody else has done what was to be done."""
+        """Hold the producer exclusively, unless the condition shows that another thread has done the work."""
         with self._changed:
             self._changed.wait_for(lambda: unless() or not self._is_busy)
             is_mine = not unless()
@@ -148,7 +148,7 @@ class FencedProducer:
                     self._changed.notify_all()
 
     def _write_waiting(self, deadline: float) -> None:
-        """Write what is waiting, in as many transactions as it needs."""
+        """Write what is waiting, in as many transactions as needed."""
         with self._changed:
             waiting, self._waiting = self._waiting, []
         while waiting:
@@ -160,11 +160,11 @@ class FencedProducer:
             self._write_together(part, deadline)
 
     def _write_together(self, writes: Sequence[_Write], deadline: float) -> None:
-        """Write in one transaction, or one by one where a record is refused that the others did not write."""
+        """Write in one transaction, or one by one if a record is rejected that the others did not write."""
         fault = self._transact(writes, deadline)
         is_refused = any(write.refusal for write in writes)
         if fault is not None and not is_refused and self._is_free and time.monotonic() < deadline:
-            fault = self._transact(writes, deadline)  # an abort mends what a refused record has left, its numbers
+            fault = self._transact(writes, deadline)  # an abort resets the sequence numbers after a rejected record
             is_refused = any(write.refusal for write in writes)
         for write in writes:
             if fault is not None and is_refused and len(writes) > 1:
@@ -176,7 +176,7 @@ class FencedProducer:
             write.is_done = True
 
     def _transact(self, writes: Sequence[_Write], deadline: float) -> Fault | None:
-        """Write in one transaction; returns why nothing is written."""
+        """Write in one transaction; return the error if nothing is written."""
         producer, reason = self._producer, self._reason
         if producer is None:
             return lambda: NotLeading(reason)
@@ -194,7 +194,7 @@ class FencedProducer:
 
     @property
     def _is_free(self) -> bool:
-        """Return whether another transaction may begin, so that nothing of the last is written."""
+        """Return whether a transaction may start: the last one is complete or nothing of it was written."""
         return self._producer is not None and self._unfinished is None
 
     def _send(self, producer: Producer, write: _Write) -> None:
@@ -208,13 +208,13 @@ class FencedProducer:
             raise
 
     def _finish(self, producer: Producer, deadline: float) -> None:
-        """Bring the last transaction to its end, by what was begun to: the other is not allowed any more."""
+        """Complete the last transaction the way it was started: committing cannot become aborting."""
         if self._unfinished is not None:
             self._unfinished(_left(deadline))
             self._unfinished = None
 
     def _fail(self, producer: Producer, error: KafkaException | BufferError, deadline: float) -> Fault:
-        """Bring a transaction that went wrong to its end; the right is gone where there can be no other."""
+        """End a failed transaction; give up the right if no other transaction can start."""
         cause: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
         text = str(error) if cause is None else cause.str()
         if cause is not None and cause.txn_requires_abort():
@@ -230,7 +230,7 @@ class FencedProducer:
 
     def _lose(self, cause: KafkaError) -> Fault:
         self._producer, self._unfinished = None, None
-        self._reason = f"this host does not lead its cluster any more: {cause.str()}"
+        self._reason = f"this host no longer leads its cluster: {cause.str()}"
         log.warning("%s", self._reason)
         self._on_fenced()
         reason = self._reason
@@ -241,7 +241,7 @@ def _unwritten(reason: str) -> RetriableError:
     return RetriableError(
         f"not written to the topics of the cluster: {reason}",
         code="topics.unwritten",
-        hint="look whether the brokers are there; the same may succeed later",
+        hint="check that the brokers are running, then retry",
     )
 
 
@@ -250,12 +250,12 @@ def _left(deadline: float) -> float:
 
 
 def _unclaimed(error: KafkaError, transactional_id: str) -> ConnectError:
-    """Return what is said where the right to write cannot be had."""
-    text = f"the right to write to the topics of the cluster, transactional id {transactional_id!r}, cannot be had"
+    """Return the error for a claim that the broker does not grant."""
+    text = f"the right to write to the topics of the cluster, transactional id {transactional_id!r}, was not granted"
     hints = {
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "allow the host's principal WRITE and DESCRIBE on that id",
         KafkaError.CLUSTER_AUTHORIZATION_FAILED: "allow the host's principal IDEMPOTENT_WRITE on the cluster",
     }
-    usual = "look whether transaction.state.log.replication.factor of the brokers fits their number"
+    usual = "check that the brokers' transaction.state.log.replication.factor does not exceed their number"
     kind = RetriableError if error.retriable() else ConnectError
     return kind(f"{text}: {error.str()}", code="leadership.unclaimed", hint=hints.get(error.code(), usual))

@@ -21,26 +21,26 @@ JAVA_SERIALIZATION_MAGIC = b"\xac\xed"
 
 
 class OffsetsClaimed(ConnectError):
-    """Another host works with the offset file."""
+    """Another host uses the offset file."""
 
     code = "environment.offsets"
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(
-            f"{KEY}={str(path)!r} belongs to a host that is running: {holder}",
-            hint="stop that host, or name another file: each would write its own offsets over the other's",
+            f"{KEY}={str(path)!r} is in use by a running host: {holder}",
+            hint="stop that host, or name another file: the hosts would overwrite each other's offsets",
         )
 
 
 class OffsetClaim:
-    """The right of one host to an offset file, for as long as it lives; whoever only reads needs none.
+    """A host's exclusive claim to an offset file for its lifetime; readers need none.
 
-    It is a lock of the operating system, so that of a host that was killed is gone with it. The file beside the
-    offsets that it is held on stays, and says who holds it or was the last to do so.
+    It is an operating system lock, so that of a killed host is released. The lock file next to the offset file
+    remains; it names the present or last holder.
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Claim the file; raises OffsetsClaimed when another host has it, ConfigError when it cannot be there."""
+        """Claim the file; raise OffsetsClaimed if another host has it, ConfigError if it cannot be locked."""
         path = Path(path).absolute()
         _check_directory(path)
         place = Path(os.path.realpath(path))
@@ -53,34 +53,34 @@ class OffsetClaim:
             raise OffsetsClaimed(path, _first_line(self.path)) from None
         except OSError as error:
             raise ConfigError(
-                f"{KEY}={str(path)!r} cannot be kept from other hosts by {str(self.path)!r}: {error.strerror}",
+                f"{KEY}={str(path)!r} cannot be locked by {str(self.path)!r}: {error.strerror}",
                 code="offsets.unlocked",
-                hint="let the host write that file, or name an offset file on a disk that knows locks",
+                hint="make that file writable, or name an offset file on a file system that supports locks",
             ) from error
 
     def release(self) -> None:
-        """Let the next host have the file."""
+        """Release the file."""
         self._lock.release()
 
 
 class FileOffsetStore(MemoryOffsetStore):
-    """Keeps the offsets of a standalone host in one JSON file, and with them how many terms there were.
+    """Keeps the offsets of a standalone host, and the number of its last term, in one JSON file.
 
-    A write goes to a second file, is forced to the disk, takes the place of the first and the directory is
-    forced to the disk as well (Invariant 5): whenever the process or the machine stops, the file holds the
-    offsets of before or of after, and what `put` has returned for is there.
+    A write creates a second file, syncs it, renames it over the first and syncs the directory (Invariant 5): whenever
+    the process or the machine stops, the file holds either the old or the new offsets, and those for which `put` has
+    returned are durable.
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Read the file; one that is missing or empty holds no offsets."""
+        """Read the file; a missing or empty one holds no offsets."""
         self.path = Path(path).absolute()
         stored, self._term = _parse(self.path, _read(self.path))
         super().__init__(stored)
 
     def begin_term(self) -> int:
-        """Return a number greater than every one that this file has ever given; durable when this returns.
+        """Return a durable number greater than all earlier ones of this file.
 
-        It begins the generations of a host: a run of an earlier one, which may still be there, is always the older.
+        The generations of a host start with it, so a surviving run of an earlier host is always older.
         """
         with self._lock:
             self._replace(self._stored, self._term + 1)
@@ -112,7 +112,7 @@ def _check_directory(path: Path) -> None:
         raise ConfigError(
             f"{KEY}={str(path)!r}: the directory {str(path.parent)!r} is not writable",
             code="offsets.unwritable",
-            hint="give the host the right to write there or name a file elsewhere",
+            hint="make it writable for the host or name a file elsewhere",
         )
 
 
@@ -126,15 +126,15 @@ def _read(path: Path) -> bytes:
         raise ConfigError(
             f"{KEY}={str(path)!r} is not readable: {error.strerror}",
             code="offsets.unreadable",
-            hint="name a regular file the host may read and write",
+            hint="name a regular file that the host can read and write",
         ) from error
 
 
 def _parse(path: Path, data: bytes) -> tuple[OffsetMap, int]:
-    """Return the offsets and the number of the last term; files of before there were terms lack it."""
+    """Return the offsets and the number of the last term, which older files lack."""
     if data.startswith(JAVA_SERIALIZATION_MAGIC):
         raise ConfigError(
-            f"{KEY}={str(path)!r} is an offset file of Kafka Connect for Java, which is not read yet",
+            f"{KEY}={str(path)!r} is an offset file of Kafka Connect for Java, which is not supported yet",
             code="offsets.java",
             hint="name another file; source connectors then start from the beginning",
         )
@@ -151,7 +151,7 @@ def _parse(path: Path, data: bytes) -> tuple[OffsetMap, int]:
         return offsets, _term(document.get("term", 0))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigError(
-            f"{KEY}={str(path)!r} is not an offset file of this program: {error}",
+            f"{KEY}={str(path)!r} is not a Hearth offset file: {error}",
             code="offsets.invalid",
             hint="restore the file from a backup, or name another one and start from the beginning",
         ) from error
@@ -175,7 +175,7 @@ def _instructive(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RetriableError(
-            f"offsets not written to {str(path)!r} ({KEY}): {error.strerror}; those of before still stand",
+            f"offsets not written to {str(path)!r} ({KEY}): {error.strerror}; the earlier offsets are kept",
             code="offsets.unwritable",
-            hint="make room on that disk or let the host write there; the next commit tries again",
+            hint="free disk space or make the file writable; the next commit tries again",
         ) from error

@@ -1,4 +1,4 @@
-"""The promises of the three stores, and the values they hold."""
+"""Interfaces of the three stores, and the values they hold."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hearth_api import ConflictError
 
 
 class NotLeading(ConflictError):
-    """Another host decides what runs, so this one does not change it."""
+    """This host is not the leader, so it cannot make changes."""
 
     code = "host.not_leading"
-    hint = "ask the host that leads, or this one again when it does"
+    hint = "send the request to the leading host"
 
 
 class State(str, Enum):
-    """The state of a connector or a task as statuses report it; the texts are Kafka Connect's."""
+    """The state of a connector or a task in a status; the values are Kafka Connect's."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -30,25 +30,25 @@ class State(str, Enum):
     DESTROYED = "DESTROYED"
 
     def __str__(self) -> str:
-        """Return the bare text."""
+        """Return the value."""
         return self.value
 
 
 class TargetState(str, Enum):
-    """What a user wants of a connector: that it runs, rests with its tasks, or rests without them."""
+    """The state a user requests for a connector: running, paused with its tasks, or stopped without tasks."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
     STOPPED = "STOPPED"
 
     def __str__(self) -> str:
-        """Return the bare text."""
+        """Return the value."""
         return self.value
 
 
 @dataclass(frozen=True)
 class ConnectorStatus:
-    """The last reported state of a connector; `version` is None when the plugin states none."""
+    """The last reported state of a connector; `version` is None if the plugin has none."""
 
     connector: str
     state: State
@@ -72,19 +72,19 @@ class TaskStatus:
 
 
 class Store:
-    """What all stores have in common; one that holds nothing beyond the process has nothing to do here."""
+    """What all stores share; the defaults suit a store without external resources."""
 
     def start(self) -> None:
-        """Read what is stored, before anything else is called."""
+        """Read what is stored; called before anything else."""
 
     def close(self) -> None:
-        """Release what the store holds; nothing is unwritten at this point."""
+        """Release resources; all writes have completed."""
 
 
 class StatusStore(Store, ABC):
-    """Keeps the last status of every connector and task, and the topics each connector has touched.
+    """Keeps the last status of every connector and task, and the topics that each connector has used.
 
-    Safe to call from any thread. A status with the state DESTROYED removes what it names.
+    Thread-safe. A status with the state DESTROYED removes the entry.
     """
 
     @abstractmethod
@@ -97,32 +97,32 @@ class StatusStore(Store, ABC):
 
     @abstractmethod
     def connector(self, connector: str) -> ConnectorStatus | None:
-        """Return the status of a connector, None when it has none."""
+        """Return the status of a connector, or None."""
 
     @abstractmethod
     def task(self, connector: str, task: int) -> TaskStatus | None:
-        """Return the status of a task, None when it has none."""
+        """Return the status of a task, or None."""
 
     @abstractmethod
     def tasks(self, connector: str) -> list[TaskStatus]:
-        """Return the statuses of a connector's tasks in the order of their numbers."""
+        """Return the statuses of a connector's tasks, ordered by number."""
 
     @abstractmethod
     def add_topic(self, connector: str, topic: str) -> None:
-        """Remember that a connector wrote to or read from a topic; saying it again changes nothing."""
+        """Record that a connector wrote to or read from a topic; idempotent."""
 
     @abstractmethod
     def topics(self, connector: str) -> list[str]:
-        """Return the remembered topics of a connector in the order they were first seen."""
+        """Return the recorded topics of a connector in the order they were first seen."""
 
     @abstractmethod
     def reset_topics(self, connector: str) -> None:
-        """Forget the topics of a connector."""
+        """Remove the recorded topics of a connector."""
 
 
 @dataclass(frozen=True)
 class RestartRequest:
-    """A user's request to restart a connector, its tasks, or only what failed of them."""
+    """A user's request to restart a connector, its tasks, or only the failed ones."""
 
     connector: str
     only_failed: bool = False
@@ -139,22 +139,22 @@ class RestartRequest:
 
 @dataclass(frozen=True)
 class ConfiguredConnector:
-    """What the config store holds of one connector: raw texts, variables not yet resolved."""
+    """The config store's entry of one connector: raw strings with unresolved variables."""
 
     config: Mapping[str, str]
     target: TargetState = TargetState.STARTED
     tasks: tuple[Mapping[str, str], ...] = ()
     applied: Mapping[str, str] | None = None
-    """The connector configuration the present tasks were made from; None when there are none, or have to be made."""
+    """The configuration from which the present tasks were generated; None if there are none or they are outdated."""
     revision: int = 0
-    """Which write of the store the configuration is, also one of the same texts: later writes have greater numbers."""
+    """Revision of the configuration; every write has a greater one, even if it changes nothing."""
     tasks_revision: int = 0
-    """Which write of the store the tasks are; 0 when there never were any."""
+    """Revision of the tasks; 0 if there have never been any."""
 
 
 @dataclass(frozen=True)
 class SessionKey:
-    """The key by which the hosts of a cluster sign what they ask of each other, and when it was made."""
+    """The key with which the hosts of a cluster sign internal requests, and its creation time."""
 
     key: bytes = field(repr=False)
     algorithm: str
@@ -163,124 +163,120 @@ class SessionKey:
 
 @dataclass(frozen=True)
 class ConfigState:
-    """One consistent view of the config store; what only hosts of a cluster share has no content elsewhere."""
+    """A consistent snapshot of the config store; fields that only clusters need are empty elsewhere."""
 
     entries: Mapping[str, ConfiguredConnector] = field(default_factory=dict)
     offset: int = -1
-    """How far the topic was read that holds all this: a view with a greater number is a later one."""
+    """The topic offset up to which this was read; greater means later."""
     session_key: SessionKey | None = None
     task_counts: Mapping[str, int] = field(default_factory=dict)
-    """For how many tasks of a connector the producers of earlier generations were fenced the last time (KIP-618)."""
+    """Number of tasks of each connector for which earlier producers were last fenced (KIP-618)."""
     pending_fencing: frozenset[str] = frozenset()
-    """Connectors whose tasks were made anew since then."""
+    """Connectors with new tasks since that fencing."""
 
     def connectors(self) -> list[str]:
-        """Return the names of all connectors in the order they were created."""
+        """Return the names of all connectors in order of creation."""
         return list(self.entries)
 
     def find(self, connector: str) -> ConfiguredConnector | None:
-        """Return what is configured under a name, None when nothing is."""
+        """Return the entry of a connector, or None."""
         return self.entries.get(connector)
 
 
 class ConfigListener:
-    """Hears of changes of the config store, its own writer's as well as other hosts'.
+    """Receives the changes of the config store, whether made by this host or another.
 
-    Called on the thread that writes (memory) or reads (shared stores): an implementation only notes the
-    change and returns. When it is called, `snapshot` already shows the change.
+    Called on the writing (memory) or reading (topic) thread, so it must only record the change and return. `snapshot`
+    already shows the change.
     """
 
     def on_change(self, connector: str) -> None:
-        """What the store says of a connector is new: its configuration, its tasks, its target, or that it is gone."""
+        """A connector's configuration, tasks or target have changed, or it was deleted."""
 
     def on_restart(self, request: RestartRequest) -> None:
-        """A user asks for a restart, perhaps at another host; it is told once and is no part of the content."""
+        """A user requests a restart, possibly on another host; an event, not part of the content."""
 
     def on_session_key(self, key: SessionKey) -> None:
-        """Hosts sign by another key from now on."""
+        """Hosts sign with another key from now on."""
 
     def on_logger_level(self, namespace: str, level: str) -> None:
-        """A user asks for a log level on every host; it is told once and is no part of the content."""
+        """A user requests a log level on every host; an event, not part of the content."""
 
 
 class ConfigStore(Store, ABC):
     """Keeps connector configurations, task configurations and target states.
 
-    Safe to call from any thread. Every write is visible in `snapshot`, and the listener has heard of it, once the call
-    returns.
+    Thread-safe. When a write returns, `snapshot` shows it and the listener has been notified.
     """
 
     @abstractmethod
     def snapshot(self) -> ConfigState:
-        """Return the present content; later writes do not change it."""
+        """Return the present content as an immutable snapshot."""
 
     @abstractmethod
     def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
-        """Create or replace a configuration; the default target is STARTED, or what it was.
+        """Create or replace a configuration; the target defaults to the present one, or STARTED.
 
-        The target is stored before the configuration, so that no task of a connector created STOPPED ever
-        starts.
+        The target is stored first, so that no task of a connector created as STOPPED ever starts.
         """
 
     @abstractmethod
     def remove_connector(self, connector: str) -> None:
-        """Forget a connector and its tasks; source offsets are none of this store's business and stay."""
+        """Remove a connector and its tasks; source offsets, which are in another store, remain."""
 
     @abstractmethod
     def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Replace all task configurations and note the connector configuration they were made from.
+        """Replace all task configurations and record the connector configuration they were generated from.
 
-        Raises NotFoundError when there is no connector of this name, as do the other methods on tasks and
-        targets.
+        Like the other methods on tasks and targets, raises NotFoundError if the connector does not exist.
         """
 
     @abstractmethod
     def remove_tasks(self, connector: str) -> None:
-        """Forget the task configurations."""
+        """Remove the task configurations."""
 
     @abstractmethod
     def put_task_count(self, connector: str, count: int) -> None:
-        """Note that producers with transactions may begin for the present tasks, and for how many (KIP-618).
+        """Record that transactional producers of the present tasks may start, and the number of tasks (KIP-618).
 
-        It outlasts the connector: what one of the same name has left is fenced as well.
+        The number outlives the connector, so the producers of a deleted connector of the same name are fenced as well.
         """
 
     @abstractmethod
     def put_target(self, connector: str, target: TargetState) -> None:
-        """Say what is wanted of a connector; the listener hears of it when that is something new."""
+        """Set the target state of a connector; the listener is notified if it changes."""
 
     @abstractmethod
     def put_restart(self, request: RestartRequest) -> None:
-        """Pass a restart on to the listener of every host that shares this store."""
+        """Send a restart request to the listeners of all hosts that share this store."""
 
     @abstractmethod
     def subscribe(self, listener: ConfigListener) -> None:
-        """Tell `listener` of changes from now on; there is one listener."""
+        """Set the listener for changes from now on; there is one."""
 
     @abstractmethod
     def refresh(self, timeout: float) -> None:
-        """Catch up with what other hosts wrote; TimeoutError when that takes more than `timeout` seconds."""
+        """Read what other hosts wrote; raise TimeoutError after ``timeout`` seconds."""
 
 
 class OffsetStore(Store, ABC):
     """Keeps the committed source offsets of every connector by source partition.
 
-    Safe to call from any thread. Partitions and offsets are maps of JSON values; two partitions are the same
-    when the maps are equal, in whatever order their keys stand. Invariant 5: a write takes place as a whole
-    or not at all.
+    Thread-safe. Partitions and offsets are maps of JSON values; partitions are the same if their maps are equal,
+    regardless of key order. Invariant 5: writes are atomic.
     """
 
     @abstractmethod
     def get(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Return the offset of each partition, None where none was committed."""
+        """Return the offset of each partition, or None."""
 
     @abstractmethod
     def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
-        """Store offsets; they are durable when this returns. None forgets a partition.
+        """Store offsets durably; None removes a partition.
 
-        Raises RetriableError, and keeps what was stored before, when the offsets could not be made durable.
+        Raises RetriableError, and keeps the old offsets, if the new ones could not be made durable.
         """
 
     @abstractmethod
     def partitions(self, connector: str) -> list[dict[str, Any]]:
-        """Return every partition of a connector that has an offset."""
+        """Return all partitions of a connector with an offset."""

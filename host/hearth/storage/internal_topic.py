@@ -1,4 +1,4 @@
-"""The topics in which a cluster keeps what it knows: made where they are missing, refused where they would lose it."""
+"""The internal topics of a cluster: created if missing, rejected if their settings could lose data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ log = logging.getLogger(__name__)
 
 COMPACT = {"cleanup.policy": "compact"}
 RETRIED = ("INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT")
-"""What passes when the brokers of a cluster that starts have all come, as in Java's ``createTopicsWithRetry``."""
+"""Errors that pass once all brokers of a starting cluster have joined, as in Java's ``createTopicsWithRetry``."""
 KNOWN_SECONDS = 30.0
-"""How long a topic may take to be known to the brokers, as ``CREATE_TOPIC_TIMEOUT_NS`` of Java's."""
+"""Time for a topic to become known to the brokers, as Java's ``CREATE_TOPIC_TIMEOUT_NS``."""
 _PAUSE_SECONDS = 0.5
 _PROGRESS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic of the cluster: its name, the key that names it, what it keeps, and how it is made."""
+    """An internal topic: its name, the key that sets it, its purpose and its creation settings."""
 
     name: str
     key: str
@@ -36,10 +36,10 @@ class InternalTopic:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self, admin: TopicAdmin, timeout: float = CREATE_SECONDS) -> int:
-        """Make the topic unless it is there, and return how many partitions it has.
+        """Create the topic unless it exists, and return its number of partitions.
 
-        Raises ConfigError where it is not compacted, or has partitions beside the only one it may have; ConnectError
-        where it cannot be made within ``timeout`` seconds. Whoever may not make topics works with the one there is.
+        Raises ConfigError if it is not compacted or must have one partition and has more, ConnectError if it cannot be
+        created within ``timeout`` seconds. A host that may not create topics uses the existing one.
         """
         if self._make(admin, timeout):
             return len(self._look(admin, timeout))
@@ -49,7 +49,7 @@ class InternalTopic:
         return len(found)
 
     def _make(self, admin: TopicAdmin, timeout: float) -> bool:
-        """Return whether the topic is a new one."""
+        """Return whether the topic was created."""
         deadline, told = time.monotonic() + timeout, 0.0
         wanted = {**self.settings, **COMPACT}
         while True:
@@ -63,15 +63,15 @@ class InternalTopic:
                 if code not in RETRIED or time.monotonic() > deadline:
                     raise self._unmade(error) from error
                 if time.monotonic() - told > _PROGRESS_SECONDS:
-                    log.info("topic %r cannot be made yet: %s", self.name, error.args[0].str())
+                    log.info("topic %r cannot be created yet: %s", self.name, error.args[0].str())
                     told = time.monotonic()
             time.sleep(_PAUSE_SECONDS)
 
     def _unmade(self, error: KafkaException) -> ConnectError:
-        hint = "make the topic yourself, compacted, or correct the keys that say how it is made"
+        hint = "create the topic yourself, compacted, or correct the keys with its settings"
         if code_of(error) == "INVALID_REPLICATION_FACTOR":
             prefix = self.key.removesuffix("topic")
-            hint = f"{prefix}replication.factor={self.replication} asks for more brokers than there are: 1, or -1"
+            hint = f"{prefix}replication.factor={self.replication} exceeds the number of brokers: use 1 or -1"
         return ConnectError(
             f"Error while attempting to create/find topic(s) '{self.name}' ({self.key}): {error.args[0].str()}",
             code="topics.unmade",
@@ -84,9 +84,9 @@ class InternalTopic:
         except KafkaException as error:
             if code_of(error) != "UNKNOWN_TOPIC_OR_PART":
                 raise self._unknown(error) from error
-            return  # which is told when its partitions are counted
+            return  # reported when its partitions are read
         if policies is None:
-            log.info("nobody here may see whether topic %r is compacted", self.name)
+            log.info("this host is not authorized to check whether topic %r is compacted", self.name)
         elif policies != {"compact"}:
             found = ",".join(sorted(policies))
             raise ConfigError(
@@ -99,17 +99,17 @@ class InternalTopic:
             )
 
     def _compare(self, partitions: int, replication: int) -> None:
-        """Warn where a topic that was there has less than it would be made with: it stays as it is, as in Java."""
+        """Warn if an existing topic has fewer partitions or replicas than configured; as in Java, it is used."""
         found = {"partitions": (partitions, self.partitions), "replication.factor": (replication, self.replication)}
         for setting, (has, wanted) in found.items():
             if has < wanted:
                 key = f"{self.key.removesuffix('topic')}{setting}"
                 log.warning(
-                    "topic %r has %d, and not %s=%d: it was there, and is used as it is", self.name, has, key, wanted
+                    "topic %r has %d, not %s=%d: the existing topic is used unchanged", self.name, has, key, wanted
                 )
 
     def _look(self, admin: TopicAdmin, timeout: float) -> list[Any]:
-        """Return the partitions, once the brokers know the topic: a new one is known a moment later."""
+        """Return the number of partitions once the brokers know the topic."""
         deadline = time.monotonic() + min(timeout, KNOWN_SECONDS)
         while True:
             answer: Any = admin.look(self.name)
@@ -124,6 +124,6 @@ class InternalTopic:
         return ConnectError(
             f"Could not look up partition metadata for topic '{self.name}' ({self.key}): {error.args[0].str()}",
             code="topics.unknown",
-            hint=f"make the topic, compacted and with {self.partitions} partitions, or let this host do so; it also "
-            "has to describe, read and write it",
+            hint=f"create the topic, compacted and with {self.partitions} partitions, or authorize this host "
+            "to create, describe, read and write it",
         )

@@ -1,4 +1,4 @@
-"""JSON as records of a cluster's topics hold it: to the byte what Jackson writes for Kafka Connect's JsonConverter."""
+"""JSON in the records of a cluster's topics, byte for byte as Jackson writes it for Kafka Connect's JsonConverter."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _ESCAPED = re.compile("\\\\(?:u([0-9a-f]{4})|.)|[\U00010000-\U0010ffff]|[\ud800-
 
 
 def to_bytes(value: object) -> bytes:
-    """Return a value of maps, lists, texts, whole numbers and truths as JSON."""
+    """Return a value of maps, lists, strings, integers and booleans as JSON."""
     return _as_jackson(_encode(value))
 
 
 def offset_bytes(offset: Mapping[str, Any]) -> bytes:
-    """Return a source offset as JSON; its fractions are written as Java does."""
+    """Return a source offset as JSON, with fractions formatted as in Java."""
     return _as_jackson(offset_to_json(offset))
 
 
 def _as_jackson(text: str) -> bytes:
-    """Return JSON text of Python's in UTF-8: control characters escape in capitals, what Java has as two in two."""
+    """Return Python's JSON text as Jackson writes it in UTF-8, with escapes in upper case."""
     return _ESCAPED.sub(_escape, text).encode()
 
 
 def from_bytes(data: bytes) -> Any:
-    """Return what a record holds; raises ValueError where it is no JSON."""
+    """Return the content of a record; raise ValueError if it is not JSON."""
     try:
         return json.loads(data)
     except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+        raise ValueError("it is nested too deeply") from error
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -43,6 +43,6 @@ def _escape(match: re.Match[str]) -> str:
     if len(text) == 2:
         return text
     if ord(text) < 0x10000:
-        return "?"  # half a character, which has no bytes in UTF-8
+        return "?"  # a lone surrogate has no UTF-8 encoding
     high, low = divmod(ord(text) - 0x10000, 0x400)
     return f"\\u{0xD800 + high:04X}\\u{0xDC00 + low:04X}"

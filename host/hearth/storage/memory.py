@@ -1,4 +1,4 @@
-"""Stores that live as long as the process."""
+"""Stores in memory."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from hearth.storage.interface import (
 from hearth_api import NotFoundError
 
 OffsetMap = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""Connector, then canonical text of the partition, to the partition and its offset."""
+"""Connector to the canonical text of each partition to the partition and its offset."""
 
 
 def partition_key(partition: Mapping[str, Any]) -> str:
-    """Return a text that is the same for equal partitions."""
+    """Return a text that is equal for equal partitions."""
     return json.dumps(partition, sort_keys=True, separators=(",", ":"))
 
 
 def with_offsets(
     stored: OffsetMap, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
 ) -> OffsetMap:
-    """Return a new map with these offsets put in; the old one stays as it is."""
+    """Return a copy of the map with these offsets."""
     mine = dict(stored.get(connector, {}))
     for partition, offset in offsets:
         key = partition_key(partition)
@@ -48,7 +48,7 @@ def with_offsets(
 
 
 class MemoryOffsetStore(OffsetStore):
-    """Offsets that are forgotten when the process ends."""
+    """Keeps offsets until the process ends."""
 
     def __init__(self, stored: OffsetMap | None = None) -> None:
         self._lock = threading.Lock()
@@ -61,9 +61,9 @@ class MemoryOffsetStore(OffsetStore):
         return [None if each is None else dict(each[1]) for each in found]
 
     def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
-        """Make the new map, make it durable, and only then let readers see it.
+        """Build the new map, make it durable, and only then publish it.
 
-        The order is the promise (Invariant 5): when writing fails, readers still see what is stored.
+        Because of this order (Invariant 5), readers still see what is stored if writing fails.
         """
         with self._lock:
             changed = with_offsets(self._stored, connector, offsets)
@@ -75,11 +75,11 @@ class MemoryOffsetStore(OffsetStore):
         return [dict(partition) for partition, _ in self._stored.get(connector, {}).values()]
 
     def _write(self, changed: OffsetMap) -> None:
-        """Make a map durable; memory needs nothing."""
+        """Make a map durable; does nothing in memory."""
 
 
 class MemoryStatusStore(StatusStore):
-    """Statuses that are forgotten when the process ends."""
+    """Keeps statuses until the process ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class MemoryStatusStore(StatusStore):
         self._topics: dict[str, dict[str, None]] = {}
 
     def put_connector(self, status: ConnectorStatus) -> None:
-        """Replace, or remove when DESTROYED."""
+        """Replace the status, or remove it if DESTROYED."""
         with self._lock:
             if status.state is State.DESTROYED:
                 self._connectors.pop(status.connector, None)
@@ -97,7 +97,7 @@ class MemoryStatusStore(StatusStore):
                 self._connectors[status.connector] = status
 
     def put_task(self, status: TaskStatus) -> None:
-        """Replace, or remove when DESTROYED."""
+        """Replace the status, or remove it if DESTROYED."""
         with self._lock:
             mine = self._tasks.setdefault(status.connector, {})
             if status.state is State.DESTROYED:
@@ -137,7 +137,7 @@ class MemoryStatusStore(StatusStore):
 
 
 class MemoryConfigStore(ConfigStore):
-    """Configurations that are forgotten when the process ends, as in Kafka Connect's standalone mode."""
+    """Keeps configurations until the process ends, as in Kafka Connect's standalone mode."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -157,7 +157,7 @@ class MemoryConfigStore(ConfigStore):
             )
 
     def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
-        """Keep target and configuration in one step."""
+        """Store target and configuration in one step."""
         with self._lock:
             old = self._entries.get(connector, ConfiguredConnector({}))
             self._entries[connector] = replace(
@@ -166,13 +166,13 @@ class MemoryConfigStore(ConfigStore):
         self._listener.on_change(connector)
 
     def remove_connector(self, connector: str) -> None:
-        """Drop everything under the name."""
+        """Remove everything of the connector."""
         with self._lock:
             self._entries.pop(connector, None)
         self._listener.on_change(connector)
 
     def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Keep the tasks and what they were made from."""
+        """Store the tasks and the configuration they were generated from."""
         with self._lock:
             old = self._known(connector)
             tasks = tuple(dict(config) for config in configs)
@@ -181,7 +181,7 @@ class MemoryConfigStore(ConfigStore):
         self._listener.on_change(connector)
 
     def remove_tasks(self, connector: str) -> None:
-        """Drop the tasks."""
+        """Remove the tasks."""
         with self._lock:
             old = self._known(connector)
             self._pending_fencing.add(connector)
@@ -189,13 +189,13 @@ class MemoryConfigStore(ConfigStore):
         self._listener.on_change(connector)
 
     def put_task_count(self, connector: str, count: int) -> None:
-        """Keep the number by the name alone."""
+        """Store the number; it needs no connector."""
         with self._lock:
             self._task_counts[connector] = count
             self._pending_fencing.discard(connector)
 
     def put_target(self, connector: str, target: TargetState) -> None:
-        """Keep the target and tell the listener when it is another one."""
+        """Store the target and notify the listener if it changed."""
         with self._lock:
             old = self._known(connector)
             self._entries[connector] = replace(old, target=target)
@@ -203,14 +203,14 @@ class MemoryConfigStore(ConfigStore):
             self._listener.on_change(connector)
 
     def put_restart(self, request: RestartRequest) -> None:
-        """Tell the one listener there is."""
+        """Notify the listener."""
         self._listener.on_restart(request)
 
     def refresh(self, timeout: float) -> None:
-        """Do nothing: no other host writes here."""
+        """Do nothing: no other host writes to this store."""
 
     def subscribe(self, listener: ConfigListener) -> None:
-        """Remember the listener."""
+        """Set the listener."""
         self._listener = listener
 
     def _known(self, connector: str) -> ConfiguredConnector:

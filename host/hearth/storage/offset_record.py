@@ -1,4 +1,4 @@
-"""Records of a topic of source offsets, as Kafka Connect writes them: ``["NAME",{partition}]`` and the offset."""
+"""Records of an offsets topic as Kafka Connect writes them: ``["NAME",{partition}]`` and the offset."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from hearth.storage.json_record import from_bytes, offset_bytes, to_bytes
 
 
 def offset_key(connector: str, partition: Mapping[str, Any]) -> bytes:
-    """Return the key of a record; two partitions are one to Java when these bytes are."""
+    """Return the key of a record; to Java, partitions are the same if these bytes are."""
     return b"[" + to_bytes(connector) + b"," + offset_bytes(partition) + b"]"
 
 
 def offset_value(offset: Mapping[str, Any] | None) -> bytes | None:
-    """Return the value of a record; none is a tombstone, which forgets the partition."""
+    """Return the value of a record; None gives a tombstone, which removes the partition."""
     return None if offset is None else offset_bytes(offset)
 
 
 def parse_offset(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any], dict[str, Any] | None] | None:
-    """Return connector, partition and offset of a record; None for one that is of no partition.
+    """Return connector, partition and offset of a record; None if its key has no partition.
 
-    Raises ValueError for what is no such record, as `OffsetUtils.processPartitionKey` warns of it.
+    Raises ValueError for an invalid record, about which `OffsetUtils.processPartitionKey` warns.
     """
     if key is None:
         raise ValueError("it has no key")

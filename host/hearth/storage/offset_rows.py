@@ -1,4 +1,4 @@
-"""What the records of a topic of source offsets come to."""
+"""The offsets that the records of an offsets topic add up to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
 
 @dataclass
 class OffsetRow:
-    """What a topic holds of one source partition: its offset, and the keys under which it was written."""
+    """The offset of one source partition, and the keys under which it was written."""
 
     partition: dict[str, Any]
     offset: dict[str, Any] | None = None
@@ -28,14 +28,14 @@ class OffsetRow:
 
 
 class OffsetRows:
-    """What one topic of source offsets holds, as far as it was read."""
+    """The content of one offsets topic, as far as it has been read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rows: dict[str, dict[str, OffsetRow]] = {}
 
     def take(self, record: StoredRecord) -> None:
-        """Note what a record says."""
+        """Apply a record."""
         try:
             parsed = parse_offset(record.key, record.value)
         except ValueError as error:
@@ -55,7 +55,7 @@ class OffsetRows:
                     del self._rows[connector][place]
 
     def rows(self, connector: str) -> dict[str, OffsetRow]:
-        """Return what there is of a connector, by the text of its partitions; tombstones are left out."""
+        """Return the offsets of a connector by the text of their partitions, without tombstones."""
         with self._lock:
             return {
                 place: OffsetRow(dict(row.partition), dict(row.offset), set(row.keys))
@@ -64,7 +64,7 @@ class OffsetRows:
             }
 
     def records(self, topic: str, connector: str, offsets: Offsets) -> list[Record]:
-        """Return what is to be written to the topic: a partition that has several keys has its offset under each."""
+        """Return the records to write; a partition with several keys gets its offset under each."""
         rows = self.rows(connector)
         records = []
         for partition, offset in offsets:

@@ -1,4 +1,4 @@
-"""Source offsets in Kafka topics: the cluster's own, and those that connectors name for themselves."""
+"""Source offsets in Kafka topics: the cluster's, and connectors' own."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from hearth.storage.offset_rows import OffsetRow, OffsetRows, Offsets
 from hearth.storage.remote_offset_topic import OwnTopic, RemoteOffsetTopic
 
 READ_SECONDS = 90.0
-"""How long it may take to see what was written last: a task that was killed leaves its transaction open for a minute,
-unless it is fenced before."""
+"""Time limit for reading to the end: the transaction of a killed task stays open for a minute unless fenced."""
 
 
 class TopicOffsetStore(OffsetStore):
-    """Keeps offsets in the cluster's topic, and in a connector's own where it names one.
+    """Keeps offsets in the cluster's topic, and in a connector's own topic if it names one.
 
-    A connector's own topic goes before the cluster's when both know a partition, and what is written to the one is
-    written to the other, in one transaction (Invariant 5) where both are in one Kafka. A partition keeps the bytes of
-    its key, whoever wrote it first: Java looks it up by them, and compaction goes by them.
+    If both topics have a partition, the connector's own takes precedence. What is written to one is written to the
+    other, in one transaction (Invariant 5) if both are in the same Kafka cluster. A partition keeps the key bytes of
+    its first writer, because Java's lookup and compaction depend on them.
     """
 
     def __init__(
@@ -36,10 +35,10 @@ class TopicOffsetStore(OffsetStore):
         own_topic: Callable[[str], OwnTopic | None] = lambda connector: None,
         open_far: Callable[[OwnTopic], RemoteOffsetTopic] | None = None,
     ) -> None:
-        """``prepare`` makes or checks a connector's own topic and returns its partitions.
+        """``prepare`` creates or checks a connector's own topic and returns its number of partitions.
 
-        ``own_topic`` names it, or raises LookupError for a connector that there is not. ``open_far`` is given one
-        that the cluster's clients do not reach.
+        ``own_topic`` names it, or raises LookupError for an unknown connector. ``open_far`` opens one that the
+        cluster's clients do not reach.
         """
         self._topic = topic
         self._reader = reader
@@ -54,24 +53,24 @@ class TopicOffsetStore(OffsetStore):
         self._far: list[RemoteOffsetTopic] = []
 
     def take(self, record: StoredRecord) -> None:
-        """Note a record of one of the topics."""
+        """Apply a record of one of the topics."""
         self._topics[record.topic].take(record)
 
     def get(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Look each partition up, behind everything that was written by now, by tasks with transactions as well."""
+        """Look each partition up, after reading everything written by now, including tasks' transactions."""
         rows = self._rows(connector)
         found = [rows.get(partition_key(partition)) for partition in partitions]
         return [None if row is None else row.offset for row in found]
 
     def put(self, connector: str, offsets: Offsets) -> None:
-        """Write them in one transaction; who reads them reads to the end first, so nobody waits for that here.
+        """Write offsets in one transaction; readers read to the end first, so this does not wait for them to appear.
 
-        A task of another connector may have a transaction open on the same partition, for as long as it takes.
-        What is forgotten is forgotten in the cluster's topic first, and what is known is written to the connector's
-        own first, so that nobody who reads in between finds an offset that is gone, or an older one.
+        A task of another connector may hold a transaction open on the same partition for a long time. Removals go to
+        the cluster's topic first, and offsets to the connector's own first, so that a concurrent reader finds neither
+        a removed offset nor an older one.
 
-        Where the connector's own is in another Kafka all is written to the cluster's first, and by that, too, this
-        host is told that it leads no more. In between an older offset may be found: records come again.
+        If the connector's own topic is in another Kafka cluster, everything goes to this cluster's first, which also
+        shows whether this host still leads. A concurrent reader may then find an older offset: records are repeated.
         """
         if not offsets:
             return
@@ -89,11 +88,11 @@ class TopicOffsetStore(OffsetStore):
         self._producer.write(records + cluster.records(self._topic, connector, known))
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
-        """List the partitions, of what was written by now likewise."""
+        """List the partitions, after reading everything written by now."""
         return [row.partition for row in self._rows(connector).values()]
 
     def close(self) -> None:
-        """Leave the Kafkas of others."""
+        """Close the clients of other Kafka clusters."""
         with self._lock:
             far, self._far = self._far, []
         for each in far:
@@ -111,9 +110,9 @@ class TopicOffsetStore(OffsetStore):
         return rows.rows(connector) | first.rows(connector)
 
     def _topic_of(self, connector: str) -> RemoteOffsetTopic | str | None:
-        """Return the connector's own topic, which is read when it is first named; None where it has none.
+        """Return the connector's own topic, read on first use; None if it has none.
 
-        A connector that is gone keeps its topic: its tasks still commit what they had in hand.
+        A deleted connector keeps its topic, because its tasks still commit their last records.
         """
         with suppress(LookupError):
             self._own_topics[connector] = self._own_topic(connector)
@@ -129,8 +128,8 @@ class TopicOffsetStore(OffsetStore):
         return own.name
 
     def _far_topic(self, topic: OwnTopic) -> RemoteOffsetTopic:
-        """Return what follows a topic; those that no connector names any more are left."""
-        assert self._open_far is not None, "whoever names such topics opens them"
+        """Return the reader of a remote topic; close readers that no connector names any more."""
+        assert self._open_far is not None, "a remote topic needs open_far"
         with self._lock:
             named = list(self._own_topics.values())
             unnamed = [each for each in self._far if each.topic not in named]
@@ -144,7 +143,7 @@ class TopicOffsetStore(OffsetStore):
         return found
 
     def _open(self, topic: str) -> None:
-        """Begin to follow a topic; one that cannot be had holds up nobody but those who name it."""
+        """Start reading a topic; if it is unavailable, only connectors that name it are affected."""
         with self._lock:
             opening = self._opening.setdefault(topic, threading.Lock())
         with opening:

@@ -1,4 +1,4 @@
-"""A topic of offsets in the Kafka that a connector's own clients speak to."""
+"""An offsets topic in the Kafka cluster of a connector's own clients."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class OwnTopic:
-    """Where a connector wants its offsets: a topic, and what clients reach it where the cluster's own do not."""
+    """A connector's own offsets topic, and the clients that reach it if the cluster's own do not."""
 
     name: str
     clients: Mapping[Role, Mapping[str, str]] | None = field(default=None, repr=False)
-    """Settings of librdkafka."""
+    """librdkafka settings by client."""
 
 
 class RemoteOffsetTopic:
-    """What a topic holds that clients of its own reach; used from any thread.
+    """The content of an offsets topic with its own clients. Thread-safe.
 
-    Nobody fences who writes there: who leads no more is kept from it by asking first (see `TopicOffsetStore`).
+    Writers are not fenced there; the caller checks first that this host still leads (see `TopicOffsetStore`).
     """
 
     def __init__(self, topic: OwnTopic, prepare: Callable[[str, TopicAdmin], int]) -> None:
-        """``prepare`` makes or checks the topic and returns its partitions."""
+        """``prepare`` creates or checks the topic and returns its number of partitions."""
         assert topic.clients is not None, "the cluster's own clients reach it"
         self.topic = topic
         self.rows = OffsetRows()
@@ -53,12 +53,12 @@ class RemoteOffsetTopic:
         self._is_open = False
 
     def read_to_end(self, timeout: float) -> None:
-        """Read all that was written by now, from the beginning the first time; raises ConnectError."""
+        """Read everything written by now, on the first call from the beginning; raise ConnectError on failure."""
         self._open()
         self._reader.read_to_end([self.topic.name], timeout)
 
     def write(self, records: Sequence[Record], timeout: float = WRITE_SECONDS) -> None:
-        """Write records, in this order; they are durable when this returns. Raises ConnectError otherwise."""
+        """Write records in order; they are durable when this returns. Raises ConnectError on failure."""
         self._open()
         deadline = time.monotonic() + timeout
         faults: list[KafkaError | None] = []
@@ -70,7 +70,7 @@ class RemoteOffsetTopic:
             for record in records:
                 self._producer.produce(record.topic, record.value, record.key, on_delivery=note)
         except BufferError as error:
-            raise self._unwritten("too many records wait for their broker") from error
+            raise self._unwritten("too many records are queued for the broker") from error
         while len(faults) < len(records) and time.monotonic() < deadline:
             self._producer.poll(_POLL_SECONDS)
         if len(faults) < len(records):
@@ -79,13 +79,13 @@ class RemoteOffsetTopic:
             raise self._unwritten(fault.str())
 
     def close(self) -> None:
-        """Read and write nothing more."""
+        """Stop reading and writing."""
         self._producer.purge()
         self._producer.poll(0)
         self._reader.close()
 
     def _open(self) -> None:
-        """Have the topic, and begin to follow it."""
+        """Create or check the topic, and start reading it."""
         name = self.topic.name
         with self._opening:
             if not self._is_open:
@@ -96,5 +96,5 @@ class RemoteOffsetTopic:
         return RetriableError(
             f"offsets are not written to topic {self.topic.name!r}: {reason}",
             code="topics.unwritten",
-            hint="look whether the brokers are there that producer.override.bootstrap.servers names",
+            hint="check that the brokers at producer.override.bootstrap.servers are running",
         )

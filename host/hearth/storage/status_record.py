@@ -1,4 +1,4 @@
-"""Records of a topic of statuses, as Kafka Connect writes them."""
+"""Records of the status topic, as Kafka Connect writes them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def task_key(connector: str, task: int) -> str:
 
 
 def topic_key(connector: str, topic: str) -> str:
-    """Return the key by which it is noted that a connector has to do with a topic."""
+    """Return the key of a record that a connector uses a topic."""
     return f"{TOPIC}{topic}{_OF_CONNECTOR}{connector}"
 
 
 def status_value(status: ConnectorStatus | TaskStatus) -> bytes | None:
-    """Return the value of a record; DESTROYED is a tombstone."""
+    """Return the value of a status; DESTROYED gives a tombstone."""
     if status.state is State.DESTROYED:
         return None
     return to_bytes(
@@ -45,32 +45,32 @@ def status_value(status: ConnectorStatus | TaskStatus) -> bytes | None:
 
 
 def topic_value(connector: str, task: int, topic: str, discovered_ms: int) -> bytes:
-    """Return the value of a record that says since when a connector has to do with a topic."""
+    """Return the value of a record with the time since which a connector uses a topic."""
     entry = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": discovered_ms}
     return to_bytes({"topic": entry})
 
 
 def parse_task(key: str) -> tuple[str, int]:
-    """Return connector and number of a task's key; raises ValueError where there is no number."""
+    """Return connector and number from a task's key; raise ValueError if there is no number."""
     connector, hyphen, number = key.removeprefix(TASK).rpartition("-")
     if not hyphen:
-        raise ValueError(f"{key!r} names no task")
+        raise ValueError(f"{key!r} does not name a task")
     return connector, int(number)
 
 
 def parse_topic(key: str) -> tuple[str, str]:
-    """Return connector and topic of a topic's key; raises ValueError where one of them is missing."""
+    """Return connector and topic from a topic's key; raise ValueError if one is missing."""
     topic, _, connector = key.removeprefix(TOPIC).partition(_OF_CONNECTOR)
     if not topic or not connector:
-        raise ValueError(f"{key!r} names no topic of a connector")
+        raise ValueError(f"{key!r} does not name a topic of a connector")
     return connector, topic
 
 
 def parse_status(empty: Status, value: bytes) -> Status:
-    """Return a status as a record has it, of what ``empty`` names; raises ValueError where it is none."""
+    """Return the status in a record, for the connector or task of ``empty``; raise ValueError if it is invalid."""
     held = from_bytes(value)
     if not isinstance(held, dict):
-        raise ValueError(f"a status is a map, not {type(held).__name__}")
+        raise ValueError(f"a status must be a map, not {type(held).__name__}")
     trace, worker, generation, version = (_read(held, *member) for member in _MEMBERS)
     state = State(held.get("state"))
     return replace(empty, state=state, trace=trace, worker_id=worker or "", generation=generation, version=version)

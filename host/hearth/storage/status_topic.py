@@ -1,4 +1,4 @@
-"""Statuses in a Kafka topic, which every host of a cluster reads and the one that leads writes."""
+"""The status store in a Kafka topic, which every host reads and the leader writes."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from hearth_api import RetriableError
 log = logging.getLogger(__name__)
 
 SAFE = (State.UNASSIGNED, State.FAILED)
-"""States that a host only writes where no other has written a later one (``StatusBackingStore.putSafe``)."""
+"""States that are only written if no later status of another host exists (``StatusBackingStore.putSafe``)."""
 
 
 @dataclass
 class _Ahead:
-    """Writes of one key that were not read back yet: how many are on their way, and where the last was written."""
+    """Pending writes of one key: how many are in flight, and the offset of the last one written."""
 
     on_their_way: int = 0
     offset: int = -1
     held: StoredRecord | None = None
-    """The last record that was read meanwhile, which somebody else may have written behind them."""
+    """The last record read meanwhile, which another host may have written after them."""
 
 
 class TopicStatusStore(MemoryStatusStore):
-    """Keeps in memory what the topic says, and shows what this host writes at once.
+    """Keeps the content of the topic in memory, and shows its own writes at once.
 
-    Nobody waits for a status to be written: it goes out in the order it was put, and what stands in the topic before a
-    write of this host says nothing new of that key. A host that may not write only reads. One that does not know yet
-    that it leads no more may still write, and the host that leads then writes what it knows once more.
+    Writes are asynchronous but keep their order. A record read from before this host's last write of its key is
+    outdated and ignored. A host without the right to write only reads. A host that has not noticed its loss of
+    leadership may still write; the leader then writes its own status again.
     """
 
     def __init__(self, topic: str, reader: TopicReader, writer: TopicWriter, may_write: Callable[[], bool]) -> None:
@@ -61,10 +61,10 @@ class TopicStatusStore(MemoryStatusStore):
         self._ahead: dict[str, _Ahead] = {}
         self._last_generation = 0
         self._order = threading.RLock()
-        """Held while a status is shown and sent, so that both happen in one order."""
+        """Held while a status is shown and sent, so that both happen in the same order."""
 
     def put_connector(self, status: ConnectorStatus) -> None:
-        """Show it and send it; a connector that is gone takes its topics along."""
+        """Show and send it; a deleted connector's topics are removed as well."""
         with self._order:
             if self._may_put(self.connector(status.connector), status):
                 if status.state is State.DESTROYED:
@@ -73,14 +73,14 @@ class TopicStatusStore(MemoryStatusStore):
                 self._send(connector_key(status.connector), status_value(status))
 
     def put_task(self, status: TaskStatus) -> None:
-        """Show it and send it."""
+        """Show and send it."""
         with self._order:
             if self._may_put(self.task(status.connector, status.task), status):
                 super().put_task(status)
                 self._send(task_key(status.connector, status.task), status_value(status))
 
     def add_topic(self, connector: str, topic: str) -> None:
-        """Send a topic unless it is known; which of the tasks met it is not kept, it is noted as the first."""
+        """Send a topic unless it is known; it is attributed to task 0, whichever task used it."""
         with self._order:
             if self._may_write() and topic not in self.topics(connector):
                 super().add_topic(connector, topic)
@@ -88,7 +88,7 @@ class TopicStatusStore(MemoryStatusStore):
                 self._send(topic_key(connector, topic), topic_value(connector, 0, topic, now))
 
     def reset_topics(self, connector: str) -> None:
-        """Send that each of the topics is gone."""
+        """Send tombstones of all topics."""
         with self._order:
             if self._may_write():
                 for topic in self.topics(connector):
@@ -97,11 +97,11 @@ class TopicStatusStore(MemoryStatusStore):
 
     @property
     def next_generation(self) -> int:
-        """Return a number greater than every generation of which a status was read, of Java's workers as well."""
+        """Return a number greater than every generation read from a status, including those of Java workers."""
         return self._last_generation + 1
 
     def take(self, record: StoredRecord) -> None:
-        """Note what a record says, unless this host has written the same key behind it."""
+        """Apply a record, unless this host has written the same key after it."""
         if record.key is None:
             log.warning("Discarding record without a key at offset %d of %s", record.offset, record.topic)
             return
@@ -114,19 +114,19 @@ class TopicStatusStore(MemoryStatusStore):
                 self._note(key, record.value)
 
     def refresh(self, timeout: float) -> None:
-        """Read to the end; TimeoutError when that takes more than ``timeout`` seconds."""
+        """Read to the end; raise TimeoutError after ``timeout`` seconds."""
         try:
             self._reader.read_to_end([self._topic], timeout)
         except RetriableError as error:
             raise TimeoutError(str(error)) from error
 
     def forget_writes(self) -> None:
-        """Wait for no write any more: this host may not write, and what others write counts."""
+        """Discard pending writes: this host may not write, and other hosts' records take effect."""
         with self._order:
             self._ahead.clear()
 
     def _may_put(self, known: Status | None, status: Status) -> bool:
-        """Return whether this host may write, and whether that of another is not to stay in its place."""
+        """Return whether this host may write, and whether a status of another host has precedence."""
         return self._may_write() and _is_safe(known, status)
 
     def _send(self, key: str, value: bytes | None) -> None:
@@ -135,9 +135,9 @@ class TopicStatusStore(MemoryStatusStore):
         self._writer.send(self._topic, key.encode(), value, lambda outcome: self._on_sent(key, ahead, outcome))
 
     def _on_sent(self, key: str, ahead: _Ahead, outcome: SendOutcome) -> None:
-        """Note where a status was written, or that it was not; on the reader's thread."""
+        """Record where a status was written, or that it failed; runs on the reader's thread."""
         if outcome.error is not None:
-            log.error("status %s is not written: %s", key, outcome.error)
+            log.error("status %s was not written: %s", key, outcome.error)
         with self._order:
             ahead.on_their_way -= 1
             ahead.offset = max(ahead.offset, outcome.offset)
@@ -150,7 +150,7 @@ class TopicStatusStore(MemoryStatusStore):
                 self.take(held)
 
     def _is_behind(self, key: str, ahead: _Ahead, record: StoredRecord) -> bool:
-        """Return whether a record stands behind this host's last write of its key, which waits for nothing then."""
+        """Return whether a record follows this host's last write of its key, which is then no longer pending."""
         if record.offset >= ahead.offset:
             del self._ahead[key]
         return record.offset > ahead.offset
@@ -171,7 +171,7 @@ class TopicStatusStore(MemoryStatusStore):
     def _note_connector(self, key: str, value: bytes | None) -> None:
         connector = key.removeprefix(CONNECTOR)
         if not connector:
-            raise ValueError("it names no connector")
+            raise ValueError("it does not name a connector")
         status = None if value is None else parse_status(ConnectorStatus(connector, State.UNASSIGNED, ""), value)
         if status is not None and self._is_late(key, self.connector(connector), status):
             return
@@ -182,7 +182,7 @@ class TopicStatusStore(MemoryStatusStore):
                 self._connectors[connector] = status
 
     def _note_task(self, key: str, value: bytes | None) -> None:
-        """Note a task's status; that it is nowhere counts for nothing where it runs in a later generation."""
+        """Apply a task's status; ignore UNASSIGNED if the task runs in a later generation."""
         connector, task = parse_task(key)
         if value is None:
             super().put_task(TaskStatus(connector, task, State.DESTROYED, ""))
@@ -196,9 +196,9 @@ class TopicStatusStore(MemoryStatusStore):
         super().put_task(status)
 
     def _is_late(self, key: str, known: Status | None, status: Status) -> bool:
-        """Return whether a status says nothing new: it is of a host that led before, and does not know that yet.
+        """Return whether a status comes from an earlier leader that has not noticed its loss of leadership.
 
-        A host that leads writes once more what it says itself.
+        The leader writes its own status again.
         """
         self._last_generation = max(self._last_generation, status.generation)
         if known is None or status.generation >= known.generation:
@@ -218,6 +218,6 @@ class TopicStatusStore(MemoryStatusStore):
 
 
 def _is_safe(known: Status | None, status: Status) -> bool:
-    """Return whether a status may take the place of another (``CacheEntry.canWriteSafely``)."""
+    """Return whether a status may replace another (``CacheEntry.canWriteSafely``)."""
     is_newer = known is None or known.worker_id == status.worker_id or known.generation <= status.generation
     return is_newer or status.state not in SAFE

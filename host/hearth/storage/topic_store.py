@@ -1,4 +1,4 @@
-"""The stores of a host that works with others: Kafka topics that all hosts read and the one that leads writes."""
+"""The stores of a distributed host: Kafka topics that all hosts read and the leader writes."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ log = logging.getLogger(__name__)
 Resolve = Callable[[ConfiguredConnector], tuple[Mapping[str, str], Mapping[str, str]]]
 
 START_SECONDS = 60.0
-"""How long it may take to read what the topics hold."""
+"""Time limit for reading the topics at startup."""
 OWN_TOPIC = "offsets.storage.topic"
 RESOLVED_SECONDS = 10.0
-"""How long what variables of a connector stand for is not looked up anew where its offsets are written."""
+"""Time for which a connector's resolved variables are reused when its offsets are written."""
 
 
 class TopicStores:
-    """The stores of one host, which share a consumer that follows the topics, and the right to write.
+    """The stores of one host, which share a consumer and the right to write.
 
-    All hosts read. Configurations and offsets are written by the host that has claimed the right to, and by no other:
-    as soon as another claims it, the broker refuses what comes from this one. Statuses are written by the same host,
-    without that certainty.
+    All hosts read. Configurations and offsets are written only by the host that has claimed the right: as soon as
+    another host claims it, the broker rejects this one's writes. Statuses are written by the same host, but without
+    this fencing.
     """
 
     def __init__(
         self, worker: DistributedConfig, on_fenced: Callable[[], None] = lambda: None, resolve: Resolve | None = None
     ) -> None:
-        """``on_fenced`` is called when a write finds that another host leads, on the thread that wrote.
+        """``on_fenced`` is called on the writing thread when a write finds that another host leads.
 
-        ``resolve`` returns the worker configuration of a connector and its own with the values of its variables.
+        ``resolve`` returns a connector's worker settings and its configuration, with variables resolved.
         """
         self._worker = worker
         self._on_fenced = on_fenced
         self._resolve = resolve or (lambda entry: (worker.originals, entry.config))
         self._own_topics: dict[str, _FoundOwnTopic] = {}
         self.followed = 0
-        """The offset behind the session key that was there when this host claimed the right; 0 without one."""
+        """The offset after the session key that existed when this host claimed the right; 0 without one."""
         settings, base = worker.originals, worker.client_base
         self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config)
         self._writer = TopicWriter(internal_config("producer", settings, f"{base}statuses").config)
@@ -83,13 +83,13 @@ class TopicStores:
         )  # fmt: skip
 
     def start(self) -> None:
-        """Make the topics that are missing, and read what they hold; raises ConfigError for one that is not fit.
+        """Create missing topics and read their content; raise ConfigError for an unsuitable one.
 
-        Nobody waits for the offsets here: a task that was killed may have left a transaction open on them, which ends
-        when its successor begins, or after a minute. Who asks for one reads to the end first.
+        Does not wait for the offsets: a killed task may have left a transaction open there, which ends when its
+        successor starts, or after a minute. Reading an offset reads to the end first.
         """
         if self._worker.named_offset_topic is None:
-            log.info("%s names no topic: offsets are kept in %r", OFFSET_TOPIC, self._worker.offset_topic)
+            log.info("%s is not set: offsets are kept in %r", OFFSET_TOPIC, self._worker.offset_topic)
         partitions = {topic.name: topic.prepare(self._admin) for topic in self._topics()}
         count = partitions[self._worker.config_topic]
         if count > 1:
@@ -98,7 +98,7 @@ class TopicStores:
                 "a single partition in order to guarantee consistency of connector configurations, but found "
                 f"{count} partitions.",
                 code="topics.partitions",
-                hint=f"name another topic by {CONFIG_TOPIC}; one that is missing is made as it has to be",
+                hint=f"name another topic by {CONFIG_TOPIC}; a missing topic is created correctly",
             )
         takers = {
             self._worker.config_topic: self.configs.take,
@@ -109,10 +109,11 @@ class TopicStores:
         self.configs.start()
 
     def claim(self) -> int:
-        """Take the right to write from whichever host has it, and return the number of the term that begins.
+        """Claim the right to write, and return the number of the new term.
 
-        It is the offset of a new session key in the topic of configurations, so it is greater than those of all terms
-        before, on any host. All that others wrote in theirs is read when this returns, but for offsets (see `start`).
+        The number is the offset of a new session key in the config topic, so it is greater than that of every earlier
+        term on any host. When this returns, everything that earlier leaders wrote has been read, except offsets (see
+        `start`).
         """
         self._producer.claim()
         self._reader.read_to_end([self._worker.config_topic, self._worker.status_topic], START_SECONDS)
@@ -120,23 +121,23 @@ class TopicStores:
         return self.exchange_key()
 
     def exchange_key(self) -> int:
-        """Write another key by which hosts sign from now on, and return the offset behind it; raises ConnectError."""
+        """Write a new session key, and return the offset after it; raise ConnectError on failure."""
         return self.configs.put_session_key(self.new_session_key())
 
     def relinquish(self) -> None:
-        """Write nothing any more, of what is still on its way as well."""
+        """Stop writing, and discard pending writes."""
         self._producer.relinquish()
         self._stop_statuses()
 
     def close(self) -> None:
-        """Write the last statuses, and read nothing more."""
+        """Write the last statuses, and stop reading."""
         self._writer.close()
         self._producer.relinquish()
         self._reader.close()
         self.offsets.close()
 
     def new_session_key(self) -> SessionKey:
-        """Make a key by which hosts sign, as the worker's keys have it."""
+        """Return a new session key as the worker's settings require."""
         worker = self._worker
         algorithm = worker.inter_worker_key_generation_algorithm
         bits = worker.inter_worker_key_size or HMACS[algorithm][1]
@@ -187,10 +188,10 @@ class TopicStores:
         return self._offset_topic(topic, OWN_TOPIC).prepare(admin or self._admin)
 
     def _own_topic(self, connector: str) -> OwnTopic | None:
-        """Return the topic a connector names for its offsets; raises LookupError where there is no such connector.
+        """Return a connector's own offsets topic; raise LookupError if the connector does not exist.
 
-        As in Kafka Connect it is where the connector's clients go. With exactly once a task writes its offsets where
-        it writes its records, whether it names a topic or not.
+        As in Kafka Connect, it is in the Kafka cluster of the connector's clients. With exactly once, a task writes
+        its offsets where it writes its records, even if the connector names no topic.
         """
         entry = self.configs.snapshot().entries[connector]
         if not (entry.config.get(OWN_TOPIC) or self._worker.is_exactly_once):
@@ -214,7 +215,7 @@ class TopicStores:
 
 @dataclass(frozen=True)
 class _FoundOwnTopic:
-    """A connector's own topic by a configuration, and until when its variables are not looked up anew."""
+    """A connector's own topic for a configuration, and until when its resolved variables are reused."""
 
     config: Mapping[str, str] = field(repr=False)
     topic: OwnTopic | None

@@ -114,7 +114,7 @@ def test_the_host_that_claims_the_right_takes_it_from_the_other(
     ]
     before = first.losses
     for write in writes:
-        with pytest.raises(NotLeading, match=r"this host does not lead its cluster any more: .*fenced"):
+        with pytest.raises(NotLeading, match=r"this host no longer leads its cluster: .*fenced"):
             write()
     assert first.losses == before + 1
     first.statuses.put_connector(ConnectorStatus("c", State.FAILED, "first:1", 1))
@@ -436,7 +436,7 @@ def test_more_copies_than_brokers_are_refused_with_the_key(broker: KafkaBroker) 
     topic = InternalTopic(next(_groups), "config.storage.topic", "connector configurations", 1, 3)
     with pytest.raises(ConnectError, match="Error while attempting to create/find topic") as refusal:
         topic.prepare(TopicAdmin({"bootstrap.servers": broker.bootstrap_servers}), timeout=0.1)
-    assert "config.storage.replication.factor=3 asks for more brokers than there are" in str(refusal.value.hint)
+    assert "config.storage.replication.factor=3 exceeds the number of brokers" in str(refusal.value.hint)
 
 
 @pytest.mark.long
@@ -497,7 +497,7 @@ def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
                     answer.result(TIMEOUT)
         with closing(Host(broker)) as stores:
             with pytest.raises(
-                ConnectError, match="transactional id 'connect-cluster-stores', cannot be had"
+                ConnectError, match="transactional id 'connect-cluster-stores', was not granted"
             ) as refusal:
                 stores.claim()
             assert "WRITE and DESCRIBE on that id" in str(refusal.value.hint)

@@ -164,12 +164,12 @@ def test_a_half_written_file_of_a_killed_process_is_ignored(tmp_path: Path) -> N
     ("content", "says"),
     [
         (b"\xac\xed\x00\x05sr\x00\x11java.util.HashMap", "offset file of Kafka Connect for Java"),
-        (b"not json", "not an offset file of this program"),
-        (b"[]", "not an offset file of this program"),
+        (b"not json", "not a Hearth offset file"),
+        (b"[]", "not a Hearth offset file"),
         (b'{"format": 2, "offsets": {}}', "it has format 2, known is 1"),
         (b'{"format": 1, "offsets": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
-        (b'{"format": 1, "offsets": {"c": [[1, 2]]}}', "not an offset file of this program"),
-        (b'{"format": 1, "offsets": {"c": [[{}, "x"]]}}', "not an offset file of this program"),
+        (b'{"format": 1, "offsets": {"c": [[1, 2]]}}', "not a Hearth offset file"),
+        (b'{"format": 1, "offsets": {"c": [[{}, "x"]]}}', "not a Hearth offset file"),
     ],
 )
 def test_a_file_of_another_kind_is_named_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
@@ -229,7 +229,7 @@ def test_an_offset_file_has_one_host(tmp_path: Path) -> None:
         for name in (path, link):
             with pytest.raises(OffsetsClaimed) as caught:
                 OffsetClaim(name)
-            assert f"offset.storage.file.filename={str(name)!r} belongs to a host that is running" in str(caught.value)
+            assert f"offset.storage.file.filename={str(name)!r} is in use by a running host" in str(caught.value)
             assert f"process {holder.pid} on {socket.gethostname()}" in str(caught.value)
             assert caught.value.code.startswith("environment.")
         assert FileOffsetStore(path).get("source", [{"filename": "in.txt"}]) == [{"position": 42}]
@@ -263,5 +263,5 @@ def test_a_claim_in_a_missing_directory_is_refused_like_the_file(tmp_path: Path)
 def test_a_place_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     """Something else lies where the lock is to be."""
     (tmp_path / "offsets.lock").mkdir()
-    with pytest.raises(ConfigError, match="cannot be kept from other hosts"):
+    with pytest.raises(ConfigError, match="cannot be locked"):
         OffsetClaim(tmp_path / "offsets")

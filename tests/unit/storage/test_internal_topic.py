@@ -75,7 +75,7 @@ def test_who_may_not_see_its_settings_trusts_it(caplog: pytest.LogCaptureFixture
     """And says so."""
     caplog.set_level(logging.INFO)
     assert prepare(Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies=None)) == 5
-    assert "nobody here may see whether topic 't' is compacted" in caplog.text
+    assert "this host is not authorized to check whether topic 't' is compacted" in caplog.text
 
 
 @pytest.mark.parametrize("policies", [{"delete"}, {"compact", "delete"}])
@@ -92,7 +92,7 @@ def test_one_that_has_less_than_the_keys_say_is_told(caplog: pytest.LogCaptureFi
     cluster: Any = Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies={"compact"}, partitions=5)
     assert wanted.prepare(cluster) == 5
     for has, key in ((5, "offset.storage.partitions=25"), (1, "offset.storage.replication.factor=3")):
-        assert f"topic 't' has {has}, and not {key}: it was there, and is used as it is" in caplog.text
+        assert f"topic 't' has {has}, not {key}: the existing topic is used unchanged" in caplog.text
 
 
 def test_brokers_that_come_later_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,4 +107,4 @@ def test_what_cannot_be_made_is_told_with_its_key() -> None:
     """And what to do."""
     with pytest.raises(ConnectError, match=r"create/find topic\(s\) 't' \(status.storage.topic\)") as refusal:
         prepare(Cluster(KafkaError.INVALID_CONFIG))
-    assert "make the topic yourself, compacted" in str(refusal.value.hint)
+    assert "create the topic yourself, compacted" in str(refusal.value.hint)
