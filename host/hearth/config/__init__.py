@@ -1,10 +1,10 @@
-"""The keys of workers and connectors, each declared once, with Kafka Connect's names, defaults and order.
+"""The configuration keys of workers and connectors, each declared once with Kafka Connect's names, defaults and order.
 
-`worker_key` holds what the properties file of a host may say, `plugin_key` the part of it that concerns plugins,
-`distributed_key` what comes on top for one that works with others, `rest_key` and `tls_key` the parts of it that
-concern the REST server and its certificates. `connector_key` holds the keys every connector has, `source_key` and
-`sink_key` what comes on top, `topic_key` the keys of one group of topics to create. Parsing, REST validation, the
-answer of `/connector-plugins/NAME/config`, the documentation and the typed attributes all read these declarations.
+`worker_key` declares a worker's keys, `plugin_key` the part about plugins, `distributed_key` the additional keys of
+distributed workers, `rest_key` and `tls_key` those of the REST server and its certificates. `connector_key` declares
+the keys of every connector, `source_key` and `sink_key` the additional ones of each type, `topic_key` those of a topic
+creation group. Parsing, REST validation, the response of `/connector-plugins/NAME/config`, the documentation and the
+typed attributes all use these declarations.
 """
 
 from hearth.config.connector_key import ConnectorConfig

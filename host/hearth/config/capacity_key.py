@@ -1,6 +1,4 @@
-"""The keys that say how many workers Spark is to give a host, as managed services have them; there a worker is one
-executor.
-"""
+"""The keys for the number of executors, as in managed services, where a worker corresponds to one executor."""
 
 from __future__ import annotations
 
@@ -17,12 +15,12 @@ OUT = "autoscaling.scale.out.cpu.utilization.percentage"
 IN = "autoscaling.scale.in.cpu.utilization.percentage"
 CAPACITY_KEYS = (COUNT, LEAST, MOST, OUT, IN)
 OTHER_COUNTS = ("spark.executor.instances", "spark.dynamicAllocation.initialExecutors")
-"""Keys of Spark that say the same, in other words."""
+"""Spark's own keys for the same purpose."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """How many executors there are to be, and between which loads: shares of the CPU that they may use, 0 to 1."""
+    """The number of executors, and the CPU utilization thresholds between which it stays (0 to 1)."""
 
     least: int
     most: int
@@ -31,46 +29,46 @@ class Capacity:
 
 
 class CapacityConfig(Settings):
-    """How many executors there are to be: a number, or two between which their mean CPU decides; else Spark does."""
+    """The number of executors: fixed, or a range that autoscales by mean CPU utilization; otherwise Spark decides."""
 
     worker_count: int | None = key(
         COUNT,
         default=None,
         check=absent_or_at_least(1),
         importance=Importance.MEDIUM,
-        doc="How many executors tasks run on, no more and no fewer. Without it, and without autoscaling, Spark gives "
-        "what spark.cores.max, spark.executor.instances and their like say.",
+        doc="The fixed number of executors. If neither this nor autoscaling is set, spark.cores.max, "
+        "spark.executor.instances and related Spark settings determine it.",
     )
     least_worker_count: int | None = key(
         LEAST,
         default=None,
         check=absent_or_at_least(1),
         importance=Importance.MEDIUM,
-        doc=f"How many executors there are at least; {MOST} belongs to it. Executors come and go between the "
-        "two by their mean CPU, and one comes where tasks wait for a place.",
+        doc=f"The minimum number of executors; requires {MOST}. Executors are added and removed within the range by "
+        "their mean CPU utilization; one is also added when tasks wait for capacity.",
     )
     most_worker_count: int | None = key(
         MOST,
         default=None,
         check=absent_or_at_least(1),
         importance=Importance.MEDIUM,
-        doc=f"How many executors there are at most, see {LEAST}.",
+        doc=f"The maximum number of executors, see {LEAST}.",
     )
     scale_out_percentage: int = key(
         OUT,
         default=80,
         check=Range.between(1, 100),
         importance=Importance.LOW,
-        doc="Above which mean CPU of the executors another one is asked for, in percent of what they may use: as many "
-        "processors as spark.executor.cores, and no more than their machine has.",
+        doc="The mean CPU utilization, in percent, above which an executor is added. 100 percent is "
+        "spark.executor.cores processors, or all of its machine's if those are fewer.",
     )
     scale_in_percentage: int = key(
         IN,
         default=20,
         check=Range.between(1, 100),
         importance=Importance.LOW,
-        doc="Below which mean CPU for a while one of them is given back, in percent likewise, once its tasks have "
-        "drained and gone on elsewhere.",
+        doc="The mean CPU utilization, in percent, below which an executor is removed after some time. Its tasks "
+        "drain first and continue elsewhere.",
     )
 
     def __init__(self, props: Mapping[str, Any]) -> None:
@@ -78,7 +76,7 @@ class CapacityConfig(Settings):
         self.capacity = self._capacity()
 
     def _capacity(self) -> Capacity | None:
-        """Return what the keys say together, None where they say nothing; raises ConfigError."""
+        """Return the capacity from these keys, None if none is set; raise ConfigError for an invalid combination."""
         count, least, most = self.worker_count, self.least_worker_count, self.most_worker_count
         loads = self.scale_in_percentage / 100, self.scale_out_percentage / 100
         if count is None and least is None and most is None:
@@ -91,26 +89,24 @@ class CapacityConfig(Settings):
                 raise ConfigError(
                     given,
                     self.originals[given],
-                    f"{COUNT}={count} says that there are always as many: leave out either",
+                    f"{COUNT}={count} sets a fixed number: remove one of the two",
                 )
             return Capacity(count, count, *loads)
         if least is None or most is None:
-            raise ConfigError(LEAST if least is None else MOST, None, f"{LEAST} and {MOST} belong together: give both")
+            raise ConfigError(LEAST if least is None else MOST, None, f"{LEAST} and {MOST} must be set together")
         if least > most:
-            raise ConfigError(LEAST, least, f"it has to be no greater than {MOST}={most}")
+            raise ConfigError(LEAST, least, f"it must not be greater than {MOST}={most}")
         if loads[0] >= loads[1]:
-            raise ConfigError(
-                IN, self.scale_in_percentage, f"it has to be less than {OUT}={self.scale_out_percentage}"
-            )
+            raise ConfigError(IN, self.scale_in_percentage, f"it must be less than {OUT}={self.scale_out_percentage}")
         return Capacity(least, most, *loads)
 
     def _refuse_others(self) -> None:
-        """Raise ConfigError where Spark is to decide as well."""
+        """Raise ConfigError if Spark's own keys set the number as well."""
         if str(self.originals.get("spark.dynamicAllocation.enabled", "")).strip().lower() == "true":
             raise ConfigError(
                 "spark.dynamicAllocation.enabled",
                 "true",
-                f"Spark would decide beside {COUNT} and {LEAST}: leave out either",
+                f"Spark would set the number in addition to {COUNT} and {LEAST}: remove one of the two",
             )
         if given := next((name for name in OTHER_COUNTS if name in self.originals), None):
             raise ConfigError(

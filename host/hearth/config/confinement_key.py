@@ -1,4 +1,4 @@
-"""The keys that say what processes of plugins may see of their machine: a worker's, and a connector's for itself."""
+"""The keys that confine plugin processes, of a worker or of a single connector."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hearth_stage.limit import (
 
 PASSED = "plugin.environment"
 VARIABLE = "plugin.environment."
-"""What stands before the name of a variable that is set."""
+"""Prefix of the keys that set environment variables."""
 ALLOWED = "plugin.environment.override.allow"
 ORDINARY = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR", "TERM",
@@ -47,28 +47,27 @@ ORDINARY = (
     "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
     "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "*_NUM_THREADS", "MALLOC_*", "ARROW_*",
 )  # fmt: skip
-"""Variables by which a program finds its way on a machine."""
+"""Variables that ordinary programs need."""
 LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.05, 64, 1 << 16
-"""With less no stage process would start: it has 30 MB, and takes half a second of a processor for that."""
+"""Minimum limits with which a stage process starts: it uses 30 MB and half a second of CPU time."""
 CREDENTIALS = ("AWS_*", "AZURE_*", "GOOGLE_*", "GCP_*", "*_TOKEN", "*PASSWORD*", "*SECRET*", "*_KEY", "*_CREDENTIALS")
-"""What variables are called by which libraries of services find out who they are."""
+"""Names of variables from which libraries of cloud services take credentials."""
 _WIDER = {NETWORK: HOST, PROCESSES: SHARED}
-"""Of the limits that are not numbers, the wider value."""
+"""The less restrictive values of the limits that are not numbers."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@|^[^/\s:]+:[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
-"""What Spark puts into the environment of its workers for itself, their secret among it."""
+"""Variables that Spark sets for its Python workers, including their secret."""
 _PYTHONS = ("PYTHONPATH", "PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONUSERBASE", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
-"""Where the host finds its packages, which are none of a plugin's, nor of what it starts (invariant 7)."""
+"""Variables that locate the host's packages, which plugins and their child processes must not use (invariant 7)."""
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """What a process of plugins may see of its machine, and take of it.
+    """What a plugin process may access and consume.
 
-    ``passed`` are names of variables, or patterns with ``*``, that it has as the process which starts it has them;
-    where it is ``None``, ``ORDINARY`` ones without an address that has a user's name and password in it. ``variables``
-    are set, and go before those.
+    ``passed`` are names or ``*`` patterns of variables that it inherits from its parent process; ``None`` stands for
+    the ``ORDINARY`` ones except URLs with credentials. ``variables`` are set in addition and take precedence.
     """
 
     passed: tuple[str, ...] | None = None
@@ -76,7 +75,7 @@ class Confinement:
     limits: Limits = NO_LIMITS
 
     def passed_of(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Return which of its variables the process that starts another one passes on."""
+        """Return those of a process's variables that it passes on to its child."""
         return {name: value for name, value in own.items() if self._passes(name, value)}
 
     def _passes(self, name: str, value: str) -> bool:
@@ -88,13 +87,14 @@ class Confinement:
 
 
 BY_DEFAULT = Confinement()
-"""Plugins that nobody's configuration says anything of see what programs need to find their way."""
+"""The confinement without any configuration: the variables that ordinary programs need."""
 AS_HOST = Confinement(passed=("*",))
-"""Plugins that a worker's own configuration names work for the worker and know what it knows."""
+"""The confinement of plugins that the worker's own configuration names: they act for the worker and see what it sees.
+"""
 
 
 def absent_or_at_least(least: float) -> Lambda:
-    """Return the check of a limit, which may be left out."""
+    """Return the check of an optional limit."""
 
     def check(name: str, value: Any) -> None:
         if value is not None:
@@ -106,15 +106,15 @@ def absent_or_at_least(least: float) -> Lambda:
 
 
 def withheld_credentials(own: Mapping[str, str]) -> list[str]:
-    """Return the names of variables that plugins by default do not see and that look as if one might rely on them."""
+    """Return the variables that look like credentials and are not passed to plugins by default."""
     return sorted(name for name in own.keys() - BY_DEFAULT.passed_of(own).keys() if _matches(name, CREDENTIALS))
 
 
 class LimitConfig(Settings):
-    """What a process of plugins may take of its machine: a worker's keys, and a connector's for itself.
+    """Limits for the resources of a plugin process, of a worker or of a single connector.
 
-    A connector may say less than its worker, and not more. The keys are none of a connector's definition, which is
-    Kafka Connect's to the letter; they are shown with it where they are used.
+    A connector may set limits below its worker's, not above. The keys are not in the connector's ConfigDef, which
+    equals Kafka Connect's; they are shown with it only if used.
     """
 
     plugin_memory: int | None = key(
@@ -123,24 +123,24 @@ class LimitConfig(Settings):
         default=None,
         check=absent_or_at_least(LEAST_MEMORY),
         importance=Importance.MEDIUM,
-        doc="How many bytes of memory a process of a connector's plugins may have, with the processes it starts. One "
-        "that has more is ended, and its task fails and says so. No limit unless given.",
+        doc="Memory limit in bytes of a plugin process of a connector, including its child processes. A process "
+        "that exceeds it is killed and its task fails with that reason. No limit by default.",
     )
     plugin_cpus: float | None = key(
         CPUS,
         default=None,
         check=absent_or_at_least(LEAST_CPUS),
         importance=Importance.MEDIUM,
-        doc="How much processor time a process of a connector's plugins may take in a second, with the processes it "
-        "starts: 1 is one processor, 0.5 half of one. One that takes more is held up. No limit unless given.",
+        doc="CPU limit of a plugin process of a connector, including its child processes: 1 is one processor, 0.5 "
+        "half of one. A process that exceeds it is throttled. No limit by default.",
     )
     plugin_open_files: int | None = key(
         FILES,
         default=None,
         check=absent_or_at_least(LEAST_FILES),
         importance=Importance.LOW,
-        doc="How many files and connections a process of a connector's plugins may have open; about ten are the "
-        "host's own. As many as the system lets it unless given.",
+        doc="Limit of open files and connections of a plugin process of a connector, of which the host itself uses "
+        "about ten. The system's limit by default.",
     )
     plugin_temporary: int | None = key(
         TEMPORARY,
@@ -148,30 +148,31 @@ class LimitConfig(Settings):
         default=None,
         check=absent_or_at_least(LEAST_TEMPORARY),
         importance=Importance.LOW,
-        doc="How many bytes the temporary files of a process of a connector's plugins may take. It has a directory "
-        "for them (TMPDIR) of its own then, in memory, which is gone when it ends. No limit unless given.",
+        doc="Limit in bytes of the temporary files of a plugin process of a connector. The process then has its own "
+        "TMPDIR in memory, which is deleted when it ends. No limit by default.",
     )
     plugin_network: str = key(
         NETWORK,
         default=HOST,
         check=ValidString(HOST, NONE),
         importance=Importance.MEDIUM,
-        doc="Whether processes of a connector's plugins have the network of their machine, host, or none. Records go "
-        "to and from Kafka all the same: that is not the plugins' part.",
+        doc="Whether plugin processes of a connector can use the network of their machine (host) or none. The host "
+        "sends and receives the Kafka records in either case.",
     )
     plugin_processes: str = key(
         PROCESSES,
         default=SHARED,
         check=ValidString(SHARED, OWN),
         importance=Importance.MEDIUM,
-        doc="Whether processes of a connector's plugins have those of their machine beside them, shared, or see, "
-        "signal and look into their own alone, own: the host, its variables and other plugins are out of their reach. "
-        "Those it starts end with it. It has none of root's rights then, also where the host is run by root.",
+        doc="Whether plugin processes of a connector share the processes of their machine (shared), or see, signal "
+        "and inspect only their own child processes (own): the host, its variables and other plugins are then "
+        "out of reach. Child processes end with the plugin process, which has no root privileges even if root "
+        "runs the host.",
     )
 
     @property
     def limits(self) -> Limits:
-        """Return what these settings say, typed."""
+        """Return the limits as typed values."""
         return Limits(
             self.plugin_memory,
             self.plugin_cpus,
@@ -183,25 +184,25 @@ class LimitConfig(Settings):
 
 
 class ConfinementConfig(LimitConfig):
-    """What plugins of connectors may see of the machines on which they run, and take of them."""
+    """What connectors' plugins may access and consume on the machines on which they run."""
 
     plugin_environment: list[str] | None = key(
         PASSED,
         default=None,
         check=ValidList(empty_allowed=True, null_allowed=True),
         importance=Importance.MEDIUM,
-        doc="Names of environment variables, or patterns with *, that plugins of connectors see as host and executors "
-        "have them. Unless given, those by which programs find their way: PATH, HOME, LANG, LC_*, TZ, proxies "
-        "without passwords, and such. Others, with whatever secret is in them, plugins do not see. A variable is set "
-        "with plugin.environment.NAME.",
+        doc="Names, or patterns with *, of the environment variables that plugins of connectors inherit from host "
+        "and executors. By default those that ordinary programs need: PATH, HOME, LANG, LC_*, TZ, proxies "
+        "without passwords and similar. Plugins do not see others, which may contain secrets. "
+        "plugin.environment.NAME sets a variable.",
     )
     plugin_environment_allow: list[str] = key(
         ALLOWED,
         default=[],
         check=ValidList(),
         importance=Importance.MEDIUM,
-        doc="Names of environment variables, or patterns with *, that a connector may set for its plugins with "
-        "plugin.environment.NAME; none unless given. Some, such as LD_PRELOAD, make a process run other code.",
+        doc="Names, or patterns with *, of the environment variables that a connector may set for its plugins with "
+        "plugin.environment.NAME; none by default. Some, such as LD_PRELOAD, make a process run other code.",
     )
 
     def __init__(self, props: Mapping[str, Any]) -> None:
@@ -210,9 +211,9 @@ class ConfinementConfig(LimitConfig):
             _check_variable(name, value)
 
     def confinement(self, config: Mapping[str, Any]) -> Confinement:
-        """Return what plugins of the connector with this configuration may see; for no connector with an empty one.
+        """Return the confinement of a connector's plugins; an empty configuration gives the worker's.
 
-        Raises ConfigError for what the connector may not say.
+        Raises ConfigError for settings that the connector may not make.
         """
         for error in refused(self, config).values():
             raise error
@@ -223,11 +224,11 @@ class ConfinementConfig(LimitConfig):
 
 
 def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, ConfigError]:
-    """Return what a connector says that it may not, by the key that says it; values of variables may be secret."""
+    """Return the errors in a connector's confinement settings by key; values from variables may be secret."""
     found = {}
     for name in (PASSED, ALLOWED):
         if name in config:
-            text = "it is for the worker to say what plugins see of its machines"
+            text = "only the worker may set what plugins see of its machines"
             found[name] = ConfigError(name, config[name], text, hint=f"set single variables with {VARIABLE}NAME")
     for name, limit in LimitConfig.definition().keys.items():
         if name in config and (error := _excess(limit, config[name], worker.parsed[name])):
@@ -244,7 +245,7 @@ def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, C
 
 
 def _excess(limit: ConfigKey, value: Any, most: Any) -> ConfigError | None:
-    """Return what is wrong with a limit of a connector beside that of its worker; not what is wrong by itself."""
+    """Return how a connector's limit exceeds its worker's; None for limits that are invalid by themselves."""
     try:
         own = limit.parse(value)
     except ConfigError:
@@ -260,9 +261,9 @@ def _excess(limit: ConfigKey, value: Any, most: Any) -> ConfigError | None:
 
 def _check_variable(variable: str, value: str) -> None:
     if not _NAME.fullmatch(variable):
-        raise ConfigError(f"{VARIABLE}{variable}: {variable!r} is no name of an environment variable")
+        raise ConfigError(f"{VARIABLE}{variable}: {variable!r} is not a valid name of an environment variable")
     if "\0" in value:
-        raise ConfigError(f"{VARIABLE}{variable}: no environment variable holds a character of the number 0")
+        raise ConfigError(f"{VARIABLE}{variable}: an environment variable cannot contain NUL characters")
 
 
 def _variables(config: Mapping[str, Any]) -> dict[str, str]:
@@ -279,5 +280,5 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 @cache
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what all patterns say in one: every process that starts asks for each of its variables."""
+    """Return all patterns combined in one, because every new process matches each of its variables."""
     return re.compile("|".join(map(translate, patterns)) or r"(?!)")

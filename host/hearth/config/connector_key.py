@@ -29,30 +29,30 @@ NAME = "name"
 CONNECTOR_CLASS = "connector.class"
 CONVERTER_KEYS = ("key.converter", "value.converter", "header.converter")
 VERSION_SUFFIX = ".plugin.version"
-"""What follows a class key to make the key that selects a version of that class (KIP-891)."""
+"""Suffix of the key that selects the version of a class key (KIP-891)."""
 CONNECTOR_VERSION = "connector.plugin.version"
 RELOAD_ACTION, RESTART = "config.action.reload", "restart"
 
 
 def unique_aliases(name: str, value: Any) -> None:
-    """Raise ConfigError when an alias stands twice in a list."""
+    """Raise ConfigError if an alias occurs twice in a list."""
     if len(set(value)) < len(value):
         raise ConfigError(name, value, "Duplicate alias provided.")
 
 
 def alias_list(kind: str) -> Composite:
-    """Return the check of a list of aliases; `kind` says of what."""
+    """Return the check of a list of aliases; `kind` names what they stand for."""
     return Composite(NonNull(), Lambda(unique_aliases, f"unique {kind} aliases"))
 
 
 class TooManyTasks(ConnectError):
-    """A connector has more tasks than its configuration allows: its name, how many they are, and may be."""
+    """A connector has more tasks than allowed; the args are its name, the number and the maximum."""
 
     code = "connector.too_many_tasks"
     hint = "raise tasks.max, or set tasks.max.enforce to false"
 
     def __str__(self) -> str:
-        """Word it as Kafka Connect does."""
+        """Return Kafka Connect's message."""
         connector, wanted, maximum = self.args
         return (
             f"The connector {connector} has generated {wanted} tasks, which is greater than {maximum}, the maximum "
@@ -63,13 +63,13 @@ class TooManyTasks(ConnectError):
 
 
 class ConnectorConfig(Settings):
-    """What a configuration of a connector may say, whatever the connector."""
+    """The keys of all connectors."""
 
     name: str = key(
         "name",
         check=NonEmptyStringWithoutControlChars(),
         importance=Importance.HIGH,
-        doc="The connector's name; no other connector of the cluster may have it.",
+        doc="The name of the connector, which is unique in the cluster.",
         group=COMMON,
         order_in_group=1,
         width=Width.MEDIUM,
@@ -78,8 +78,7 @@ class ConnectorConfig(Settings):
     connector_class: str = key(
         "connector.class",
         importance=Importance.HIGH,
-        doc="The connector to run: its full class name, or an alias such as FileStreamSink or "
-        "FileStreamSinkConnector.",
+        doc="The connector class: its full name, or an alias such as FileStreamSink or FileStreamSinkConnector.",
         group=COMMON,
         order_in_group=2,
         width=Width.LONG,
@@ -89,7 +88,7 @@ class ConnectorConfig(Settings):
         "connector.plugin.version",
         default=None,
         importance=Importance.MEDIUM,
-        doc="Which version of the connector to run: one version or a Maven version range; the newest unless given.",
+        doc="The version of the connector: one version or a Maven version range; the newest by default.",
         group=COMMON,
         order_in_group=3,
         width=Width.MEDIUM,
@@ -100,7 +99,7 @@ class ConnectorConfig(Settings):
         default=1,
         check=Range.at_least(1),
         importance=Importance.HIGH,
-        doc="The most tasks the connector may split its work into.",
+        doc="The maximum number of tasks of the connector.",
         group=COMMON,
         order_in_group=4,
         width=Width.SHORT,
@@ -123,8 +122,8 @@ class ConnectorConfig(Settings):
         type=ConfigType.CLASS,
         default=None,
         importance=Importance.LOW,
-        doc="The converter between record keys and the bytes in Kafka; the worker's converter unless given. "
-        "Its own settings stand below key.converter.",
+        doc="The converter between record keys and the bytes in Kafka; the worker's converter by default. Its own "
+        "settings have the prefix key.converter.",
         group=COMMON,
         order_in_group=6,
         width=Width.SHORT,
@@ -134,7 +133,7 @@ class ConnectorConfig(Settings):
         "key.converter.plugin.version",
         default=None,
         importance=Importance.LOW,
-        doc="Which version of the key converter to use.",
+        doc="The version of the key converter.",
         group=COMMON,
         order_in_group=7,
         width=Width.SHORT,
@@ -145,9 +144,8 @@ class ConnectorConfig(Settings):
         type=ConfigType.CLASS,
         default=None,
         importance=Importance.LOW,
-        doc="The converter between record values and the bytes in Kafka; the worker's converter unless "
-        "given. "
-        "Its own settings stand below value.converter.",
+        doc="The converter between record values and the bytes in Kafka; the worker's converter by default. Its own "
+        "settings have the prefix value.converter.",
         group=COMMON,
         order_in_group=8,
         width=Width.SHORT,
@@ -157,7 +155,7 @@ class ConnectorConfig(Settings):
         "value.converter.plugin.version",
         default=None,
         importance=Importance.LOW,
-        doc="Which version of the value converter to use.",
+        doc="The version of the value converter.",
         group=COMMON,
         order_in_group=9,
         width=Width.SHORT,
@@ -168,9 +166,8 @@ class ConnectorConfig(Settings):
         type=ConfigType.CLASS,
         default=None,
         importance=Importance.LOW,
-        doc="The converter between header values and the bytes in Kafka; the worker's converter unless "
-        "given. "
-        "Its own settings stand below header.converter.",
+        doc="The converter between header values and the bytes in Kafka; the worker's converter by default. Its own "
+        "settings have the prefix header.converter.",
         group=COMMON,
         order_in_group=10,
         width=Width.SHORT,
@@ -180,7 +177,7 @@ class ConnectorConfig(Settings):
         "header.converter.plugin.version",
         default=None,
         importance=Importance.LOW,
-        doc="Which version of the header converter to use.",
+        doc="The version of the header converter.",
         group=COMMON,
         order_in_group=11,
         width=Width.SHORT,
@@ -191,9 +188,8 @@ class ConnectorConfig(Settings):
         default=[],
         check=alias_list("transformation"),
         importance=Importance.LOW,
-        doc="Names, of your choice, of the transformations each record passes, in this order; each is set "
-        "up below "
-        "transforms.NAME.",
+        doc="Aliases of the transformations, in the order in which they are applied to each record; the settings of "
+        "each have the prefix transforms.NAME.",
         group=TRANSFORMS,
         order_in_group=12,
         width=Width.LONG,
@@ -204,7 +200,7 @@ class ConnectorConfig(Settings):
         default=[],
         check=alias_list("predicate"),
         importance=Importance.LOW,
-        doc="Names, of your choice, of the predicates that transformations refer to; each is set up below "
+        doc="Aliases of the predicates that transformations refer to; the settings of each have the prefix "
         "predicates.NAME.",
         group=PREDICATES,
         order_in_group=13,
@@ -216,9 +212,8 @@ class ConnectorConfig(Settings):
         default=RESTART,
         check=ValidString("none", RESTART),
         importance=Importance.LOW,
-        doc="What happens when a config provider says that a value it gave has expired: 'restart' starts "
-        "the connector "
-        "anew with fresh values, 'none' does nothing.",
+        doc="What happens when a value from a config provider expires: 'restart' restarts the connector with new "
+        "values, 'none' does nothing.",
         group=COMMON,
         order_in_group=14,
         width=Width.MEDIUM,
@@ -229,7 +224,7 @@ class ConnectorConfig(Settings):
         type=ConfigType.LONG,
         default=0,
         importance=Importance.MEDIUM,
-        doc="For how many milliseconds an operation that failed is tried again; 0 is not at all, -1 is for ever.",
+        doc="For how many milliseconds a failed operation is retried; 0 never, -1 without limit.",
         group=ERRORS,
         order_in_group=1,
         width=Width.MEDIUM,
@@ -240,7 +235,7 @@ class ConnectorConfig(Settings):
         type=ConfigType.LONG,
         default=60000,
         importance=Importance.MEDIUM,
-        doc="The longest pause between two tries in milliseconds; pauses of that length vary a little.",
+        doc="The maximum delay between retries in milliseconds; delays of that length are randomized slightly.",
         group=ERRORS,
         order_in_group=2,
         width=Width.MEDIUM,
@@ -251,7 +246,7 @@ class ConnectorConfig(Settings):
         default="none",
         check=ValidString("none", "all"),
         importance=Importance.MEDIUM,
-        doc="What a record does that cannot be processed: 'none' fails the task, 'all' leaves the record out.",
+        doc="What happens to a record that cannot be processed: 'none' fails the task, 'all' skips the record.",
         group=ERRORS,
         order_in_group=3,
         width=Width.SHORT,
@@ -261,7 +256,7 @@ class ConnectorConfig(Settings):
         "errors.log.enable",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether every failed operation is logged, with what failed and why, also those that are tolerated.",
+        doc="Whether every failed operation is logged with its reason, including tolerated ones.",
         group=ERRORS,
         order_in_group=4,
         width=Width.SHORT,
@@ -271,7 +266,7 @@ class ConnectorConfig(Settings):
         "errors.log.include.messages",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether that log also shows the record itself: keys, values and headers may hold what logs should not.",
+        doc="Whether the log includes the record's key, value and headers, which may be sensitive.",
         group=ERRORS,
         order_in_group=5,
         width=Width.SHORT,
@@ -279,6 +274,6 @@ class ConnectorConfig(Settings):
     )
 
     def refuse_too_many(self, tasks: int) -> None:
-        """Raise TooManyTasks for more tasks than may be, where that is enforced."""
+        """Raise TooManyTasks if the number of tasks exceeds tasks.max and that is enforced."""
         if tasks > self.tasks_max and self.tasks_max_enforce:
             raise TooManyTasks(self.originals.get(NAME), tasks, self.tasks_max)

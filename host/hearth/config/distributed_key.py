@@ -1,4 +1,4 @@
-"""The keys of a host that works with others in one cluster, as `connect-distributed` has them."""
+"""The keys of a distributed worker, as in `connect-distributed`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hearth_api import (
 
 CONFIG_TOPIC, STATUS_TOPIC, OFFSET_TOPIC = "config.storage.topic", "status.storage.topic", "offset.storage.topic"
 DEFAULT_OFFSET_TOPIC = "connect-offsets-"
-"""What stands before the name of a cluster in that of its topic of offsets, where nobody names one."""
+"""Prefix of the default offsets topic, before the name of the cluster."""
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE = "config.storage.", "status.storage.", "offset.storage."
 _OWN_SETTINGS = ("topic", "partitions", "replication.factor", "cleanup.policy")
-"""What stands below a prefix of storage and is no setting of the topic, or not for users to choose."""
+"""Keys below a storage prefix that are not topic settings, or that users may not choose."""
 DISABLED, PREPARING, ENABLED = "disabled", "preparing", "enabled"
 PROTOCOLS = ("eager", "compatible", "sessioned")
 SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
@@ -44,14 +44,14 @@ HMACS: Mapping[str, tuple[str, int]] = {
     "HmacSHA3-384": ("sha3_384", 384),
     "HmacSHA3-512": ("sha3_512", 512),
 }
-"""Java's name of a signature, to that of its hash in `hashlib` and the bits of a key when nobody says how many."""
+"""Java's signature algorithms, with the name of their hash in `hashlib` and their default key size in bits."""
 MEANINGLESS = {
     "connect.protocol": "the hosts of a cluster hand everything over at once, by one protocol",
-    "scheduled.rebalance.max.delay.ms": "nobody waits for a host that has gone, its work goes on elsewhere at once",
+    "scheduled.rebalance.max.delay.ms": "the work of a host that has left continues elsewhere at once",
     "worker.sync.timeout.ms": "a host that reads slowly stays in its group",
     "worker.unsync.backoff.ms": "a host that reads slowly stays in its group",
 }
-"""Keys that are accepted and checked, and what takes their place here."""
+"""Keys that are accepted and checked but have no effect, with the reason."""
 
 
 def _known_algorithm(name: str, value: Any) -> None:
@@ -73,58 +73,58 @@ def _known_protocol(name: str, value: Any) -> None:
 
 
 class DistributedConfig(WorkerConfig):
-    """What the properties file of `hearth distributed` may say.
+    """The keys of `hearth distributed`.
 
-    Keys of Kafka's clients without a prefix go for the clients of the host itself, as in Kafka Connect; those that
-    stand here are those that the host reads itself.
+    As in Kafka Connect, Kafka client keys without a prefix apply to the host's own clients; only those that the host
+    itself reads are declared here.
     """
 
     group_id: str = key(
         "group.id",
         importance=Importance.HIGH,
-        doc="The name of the cluster: hosts of one name and one Kafka cluster stand in for each other.",
+        doc="The name of the cluster; hosts with the same name and Kafka cluster form one.",
     )
     session_timeout_ms: int = key(
         "session.timeout.ms",
         default=10000,
         importance=Importance.HIGH,
-        doc="After how many milliseconds without a heartbeat a host counts as gone.",
+        doc="The time in milliseconds without a heartbeat after which a host is considered dead.",
     )
     rebalance_timeout_ms: int = key(
         "rebalance.timeout.ms",
         default=60000,
         importance=Importance.HIGH,
-        doc="How many milliseconds a host has to hand over when the group changes.",
+        doc="The time in milliseconds that a host has to hand over when the group rebalances.",
     )
     heartbeat_interval_ms: int = key(
         "heartbeat.interval.ms",
         default=3000,
         importance=Importance.HIGH,
-        doc="How often a host says that it is there, in milliseconds; below session.timeout.ms.",
+        doc="The interval of heartbeats in milliseconds; less than session.timeout.ms.",
     )
     exactly_once: str = key(
         "exactly.once.source.support",
         default=DISABLED,
         check=CaseInsensitiveValidString("DISABLED", "ENABLED", "PREPARING"),
         importance=Importance.HIGH,
-        doc="Whether sources write their records and offsets in transactions: disabled, enabled, or preparing, which "
-        "every host of a cluster has to be before the first of them is enabled.",
+        doc="Whether sources write their records and offsets in transactions: disabled, enabled, or preparing. "
+        "Every host of a cluster must be preparing before the first is enabled.",
     )
     client_id: str = key(
         "client.id",
         default="",
         importance=Importance.LOW,
-        doc="What the clients of the host itself are called in the logs of brokers, behind the group's name.",
+        doc="The client id of the host's own clients in the brokers' logs, appended to the group's name.",
     )
     worker_sync_timeout_ms: int = key(
         "worker.sync.timeout.ms",
         default=3000,
-        doc="How long a Java worker that lags behind may take to catch up; it has no meaning here.",
+        doc="How long a Java worker that lags behind may take to catch up; ignored.",
     )
     worker_unsync_backoff_ms: int = key(
         "worker.unsync.backoff.ms",
         default=300000,
-        doc="How long a Java worker that could not catch up stays out of its group; it has no meaning here.",
+        doc="How long a Java worker that could not catch up stays out of its group; ignored.",
     )
     named_offset_topic: str | None = key(
         OFFSET_TOPIC,
@@ -138,7 +138,7 @@ class DistributedConfig(WorkerConfig):
         default=25,
         check=Lambda(check_partitions, "Positive number, or -1 to use the broker's default"),
         importance=Importance.LOW,
-        doc="How many partitions that topic is made with.",
+        doc="Its number of partitions when it is created.",
     )
     offset_replication_factor: int = key(
         "offset.storage.replication.factor",
@@ -146,12 +146,12 @@ class DistributedConfig(WorkerConfig):
         default=3,
         check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
         importance=Importance.LOW,
-        doc="How many copies of it there are when it is made.",
+        doc="Its replication factor when it is created.",
     )
     config_topic: str = key(
         CONFIG_TOPIC,
         importance=Importance.HIGH,
-        doc="The topic that keeps the configurations of connectors and tasks. It has one partition.",
+        doc="The topic with the configurations of connectors and tasks. It has one partition.",
     )
     config_replication_factor: int = key(
         "config.storage.replication.factor",
@@ -159,19 +159,19 @@ class DistributedConfig(WorkerConfig):
         default=3,
         check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
         importance=Importance.LOW,
-        doc="How many copies of it there are when it is made.",
+        doc="Its replication factor when it is created.",
     )
     status_topic: str = key(
         STATUS_TOPIC,
         importance=Importance.HIGH,
-        doc="The topic that keeps the statuses of connectors and tasks.",
+        doc="The topic with the statuses of connectors and tasks.",
     )
     status_partitions: int = key(
         "status.storage.partitions",
         default=5,
         check=Lambda(check_partitions, "Positive number, or -1 to use the broker's default"),
         importance=Importance.LOW,
-        doc="How many partitions that topic is made with.",
+        doc="Its number of partitions when it is created.",
     )
     status_replication_factor: int = key(
         "status.storage.replication.factor",
@@ -179,56 +179,56 @@ class DistributedConfig(WorkerConfig):
         default=3,
         check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
         importance=Importance.LOW,
-        doc="How many copies of it there are when it is made.",
+        doc="Its replication factor when it is created.",
     )
     connect_protocol: str = key(
         "connect.protocol",
         default="sessioned",
         check=Lambda(_known_protocol, f"[{', '.join(PROTOCOLS)}]"),
         importance=Importance.LOW,
-        doc="By which protocol Java workers share their work; it has no meaning here.",
+        doc="The protocol by which Java workers share their work; ignored.",
     )
     scheduled_rebalance_max_delay_ms: int = key(
         "scheduled.rebalance.max.delay.ms",
         default=300000,
         check=Range.between(0, INT_MAX),
         importance=Importance.LOW,
-        doc="How long Java workers wait for one that has gone; it has no meaning here.",
+        doc="How long Java workers wait for one that has left; ignored.",
     )
     inter_worker_key_ttl_ms: int = key(
         "inter.worker.key.ttl.ms",
         default=3600000,
         check=Range.between(0, INT_MAX),
         importance=Importance.LOW,
-        doc="After how many milliseconds the leading host writes another key by which hosts sign what they ask each "
-        "other; 0 is never.",
+        doc="The interval in milliseconds at which the leader rotates the session key for internal requests; 0 "
+        "disables it.",
     )
     inter_worker_key_generation_algorithm: str = key(
         "inter.worker.key.generation.algorithm",
         default="HmacSHA256",
         check=Lambda(_known_algorithm, f"one of {', '.join(HMACS)}"),
         importance=Importance.LOW,
-        doc="For which signature those keys are made.",
+        doc="The algorithm for which session keys are generated.",
     )
     inter_worker_key_size: int | None = key(
         "inter.worker.key.size",
         default=None,
         importance=Importance.LOW,
-        doc="How many bits those keys have; the algorithm's own number unless given.",
+        doc="The size of session keys in bits; the algorithm's default if unset.",
     )
     inter_worker_signature_algorithm: str = key(
         SIGNATURE,
         default="HmacSHA256",
         check=Lambda(_known_algorithm, f"one of {', '.join(HMACS)}"),
         importance=Importance.LOW,
-        doc="How hosts sign what they ask of each other.",
+        doc="The algorithm with which hosts sign internal requests.",
     )
     inter_worker_verification_algorithms: list[str] = key(
         VERIFICATION,
         default=["HmacSHA256"],
         check=Lambda(_known_algorithms, f"a list of {', '.join(HMACS)}"),
         importance=Importance.LOW,
-        doc="Which signatures of other hosts count; the host's own is one of them.",
+        doc="The signature algorithms accepted from other hosts; must include the host's own.",
     )
 
     def __init__(self, props: Mapping[str, Any]) -> None:
@@ -238,46 +238,46 @@ class DistributedConfig(WorkerConfig):
 
     @property
     def is_exactly_once(self) -> bool:
-        """Return whether sources write in transactions."""
+        """Return whether sources use transactions."""
         return self.exactly_once.lower() == ENABLED
 
     def has_own_offsets(self, config: Mapping[str, Any]) -> bool:
-        """Return whether a source has clients of its own for its offsets: with transactions, or a topic of its own."""
+        """Return whether a source needs its own offset clients: for transactions, or for its own offsets topic."""
         return self.is_exactly_once or bool((config.get(OFFSETS_TOPIC_KEY) or "").strip())
 
     @property
     def identity(self) -> str:
-        """Return the cluster's name: its hosts are one to the groups of sinks."""
+        """Return the cluster's name, which its hosts share as their identity in sinks' groups."""
         return self.group_id
 
     @property
     def offset_topic(self) -> str:
-        """Return the topic that keeps the offsets of source connectors: each cluster has one of its own."""
+        """Return the cluster's offsets topic."""
         named = self.named_offset_topic
         return f"{DEFAULT_OFFSET_TOPIC}{self.group_id}" if named is None else named
 
     @property
     def transactional_id(self) -> str:
-        """Return the transactional id by which one host at a time writes, the one of Java's workers."""
+        """Return the transactional id for the exclusive right to write; Java workers use the same."""
         return f"connect-cluster-{self.group_id}"
 
     @property
     def client_base(self) -> str:
-        """Return what the names of the host's own clients begin with, as `ConnectUtils.clientIdBase`."""
+        """Return the prefix of the client ids of the host's own clients, as `ConnectUtils.clientIdBase`."""
         return f"{self.group_id}-{self.client_id}-" if self.client_id.strip() else f"{self.group_id}-"
 
     def topic_settings(self, prefix: str) -> dict[str, str]:
-        """Return the settings a topic of the host is made with, those below `config.storage.` and its like."""
+        """Return the settings of an internal topic, from the keys below `config.storage.` and the like."""
         return {name: value for name, value in self.with_prefix(prefix).items() if name not in _OWN_SETTINGS}
 
     @classmethod
     def unknown_among(cls, props: Iterable[str]) -> list[str]:
-        """Return which of these keys nobody here knows; below a prefix of storage brokers know them."""
+        """Return the unknown keys of these; those below a storage prefix are for the brokers."""
         storage = (CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE)
         return [name for name in super().unknown_among(props) if not name.startswith(storage)]
 
     def idle_keys(self) -> dict[str, str]:
-        """Return the given keys that have no effect here, with the reason."""
+        """Return the keys that have no effect, with the reason."""
         idle = {name: reason for name, reason in MEANINGLESS.items() if name in self.originals}
         if "config.storage.partitions" in self.originals:
             idle["config.storage.partitions"] = "the topic of configurations has one partition"
@@ -287,9 +287,9 @@ class DistributedConfig(WorkerConfig):
         return idle
 
     def _check_names(self) -> None:
-        """Raise ConfigError where a name is missing, or one topic is to keep what belongs to two."""
+        """Raise ConfigError if a name is missing, or one topic has two purposes."""
         if not self.group_id.strip():
-            raise ConfigError("group.id", self.group_id, "a cluster needs a name that its hosts share")
+            raise ConfigError("group.id", self.group_id, "a cluster needs a name, the same on all its hosts")
         if self.named_offset_topic is None and not _TOPIC.fullmatch(self.offset_topic):
             raise ConfigError(OFFSET_TOPIC, None, f"no topic can be called {self.offset_topic!r}: give it a name")
         seen: dict[str, str] = {}
@@ -301,7 +301,7 @@ class DistributedConfig(WorkerConfig):
                 raise ConfigError(name, topic, f"{other} names the same topic, and each needs one of its own")
 
     def _check_signatures(self) -> None:
-        """Raise ConfigError where keys cannot be made, or a host would refuse what it signs itself."""
+        """Raise ConfigError if session keys cannot be created, or the host would reject its own signature."""
         size, algorithm = self.inter_worker_key_size, self.inter_worker_key_generation_algorithm
         if size is not None and size < SHORTEST_KEY_BITS:
             raise ConfigError(

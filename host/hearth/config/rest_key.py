@@ -14,7 +14,7 @@ _ACTIONS = ("set", "add", "setDate", "addDate")
 
 
 def _listeners(name: str, value: Any) -> None:
-    """Raise ConfigError unless the value lists something; whether these are URLs is seen when they are opened."""
+    """Raise ConfigError for an empty list or item; the URLs are checked when they are opened."""
     if not value:
         raise ConfigError(
             name,
@@ -27,7 +27,7 @@ def _listeners(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class HeaderRule:
-    """One header for every answer: `set` replaces, `add` adds; `...Date` gives now and so many milliseconds."""
+    """A header of every response: `set` replaces, `add` adds; the `...Date` actions send now plus milliseconds."""
 
     action: str
     name: str
@@ -35,17 +35,17 @@ class HeaderRule:
 
     @property
     def is_date(self) -> bool:
-        """Return whether the value is that many milliseconds from now."""
+        """Return whether the value is a number of milliseconds from now."""
         return self.action.endswith("Date")
 
 
 def parse_header_rules(text: str) -> list[HeaderRule]:
-    """Return the rules of `response.http.headers.config`; raises ConfigError for the first that is none."""
+    """Return the rules of `response.http.headers.config`; raise ConfigError for the first invalid one."""
     return [_rule(rule) for rule in next(csv.reader([text.strip()], skipinitialspace=True), [])]
 
 
 def _rule(text: str) -> HeaderRule:
-    """Return one rule, read as `RestServerConfig.validateHttpResponseHeaderConfig` and Jetty's `HeaderFilter` do."""
+    """Return one rule, parsed as `RestServerConfig.validateHttpResponseHeaderConfig` and Jetty's `HeaderFilter` do."""
     action, *rest = text.strip().split(maxsplit=1)
     if not rest:
         expected = "Expected: '[action] [header name]:[header value]'"
@@ -71,13 +71,13 @@ def _listed(text: str) -> list[str]:
 
 
 def parse_origins(text: str) -> list[re.Pattern[str]]:
-    """Return the patterns of `access.control.allow.origin`; raises ConfigError for one that is none."""
+    """Return the patterns of `access.control.allow.origin`; raise ConfigError for an invalid one."""
     found = []
     for item in _listed(text):
         try:
             found.append(re.compile(".*" if item == "*" else item, re.IGNORECASE))
         except re.error as error:
-            raise ConfigError(f"{item!r} is no regular expression: {error}") from error
+            raise ConfigError(f"{item!r} is not a regular expression: {error}") from error
     return found
 
 
@@ -90,72 +90,73 @@ def _rules(name: str, value: Any) -> None:
 
 
 class RestConfig(Settings):
-    """What a worker's properties file may say about the REST server."""
+    """The worker keys of the REST server."""
 
     rest_mask_passwords: bool = key(
         "rest.mask.passwords",
         default=False,
         importance=Importance.LOW,
-        doc="Whether passwords that stand literally in the configuration of a connector are shown as [hidden]. Who "
-        "sends that back means the password that is stored.",
+        doc="Whether literal passwords in the configuration of a connector are shown as [hidden]. Submitting "
+        "[hidden] keeps the stored password.",
     )
     topic_tracking_enable: bool = key(
         "topic.tracking.enable",
         default=True,
         importance=Importance.LOW,
-        doc="Whether the topics each connector touches are remembered.",
+        doc="Whether the topics that each connector uses are recorded.",
     )
     topic_tracking_allow_reset: bool = key(
         "topic.tracking.allow.reset",
         default=True,
         importance=Importance.LOW,
-        doc="Whether users may have the remembered topics forgotten.",
+        doc="Whether users may reset the recorded topics.",
     )
     listeners: list[str] = key(
         "listeners",
         default=["http://:8083"],
         importance=Importance.LOW,
         check=Lambda(_listeners, "list of URLs, such as http://localhost:8080,https://localhost:8443"),
-        doc="Where the REST server listens: URLs with a scheme (http or https), a host or none for all, and a port.",
+        doc="The addresses on which the REST server listens: URLs with a scheme (http or https), a host (none for "
+        "all interfaces) and a port.",
     )
     rest_advertised_host_name: str | None = key(
         "rest.advertised.host.name",
         default=None,
         importance=Importance.LOW,
-        doc="The host name others use to reach this server.",
+        doc="The host name under which others reach this server.",
     )
     rest_advertised_port: int | None = key(
         "rest.advertised.port",
         default=None,
         importance=Importance.LOW,
-        doc="The port others use to reach this server.",
+        doc="The port on which others reach this server.",
     )
     rest_advertised_listener: str | None = key(
         "rest.advertised.listener",
         default=None,
         importance=Importance.LOW,
-        doc="Which of the listeners others use: http or https.",
+        doc="The listener through which others reach this server: http or https.",
     )
     access_control_allow_origin: str = key(
         "access.control.allow.origin",
         default="",
         check=Lambda(_origins, "patterns of origins with commas in between, or *"),
         importance=Importance.LOW,
-        doc="Whose pages may call this server from a browser: regular expressions of origins, with commas in between. "
-        "* is everybody, empty is nobody else.",
+        doc="Origins whose pages may call this server from a browser: a comma-separated list of regular "
+        "expressions. * allows all, empty allows none other.",
     )
     access_control_allow_methods: str = key(
         "access.control.allow.methods",
         default="",
         importance=Importance.LOW,
-        doc="The methods such pages may use, with commas in between; GET, POST and HEAD unless given.",
+        doc="The methods that such pages may use, comma-separated; GET, POST and HEAD by default.",
     )
     response_http_headers_config: str = key(
         "response.http.headers.config",
         default="",
         importance=Importance.LOW,
         check=Lambda(_rules, "rules '[action] [header name]:[header value]' with commas in between"),
-        doc="Headers to put into every answer.",
+        doc="Headers to add to every response.",
     )
     rest_extension_classes: list[str] = key(
         "rest.extension.classes",
@@ -170,15 +171,15 @@ class RestConfig(Settings):
         default=None,
         check=ValidList(null_allowed=True),
         importance=Importance.LOW,
-        doc="Where /admin is served: like listeners unless given, nowhere when empty.",
+        doc="The addresses on which /admin is served: the same as listeners by default, disabled if empty.",
     )
 
     @property
     def allowed_origins(self) -> list[re.Pattern[str]]:
-        """Return the patterns of the origins whose pages may call this server."""
+        """Return the patterns of the origins that may call this server."""
         return parse_origins(self.access_control_allow_origin)
 
     @property
     def allowed_methods(self) -> list[str]:
-        """Return the methods such pages may use, none where nothing is said of them."""
+        """Return the methods that other origins may use; empty without a setting."""
         return _listed(self.access_control_allow_methods)

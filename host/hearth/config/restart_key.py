@@ -1,4 +1,4 @@
-"""The keys by which tasks that failed restart themselves: a worker's for all of its connectors, or a connector's."""
+"""The keys for the automatic restart of failed tasks, of a worker or of a single connector."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from hearth_api import ConfigType, Importance, Range, Settings, key
 
 
 class TaskRestartConfig(Settings):
-    """Whether, how often and after how long a FAILED task restarts itself.
+    """Whether, how often and after what delay a FAILED task restarts.
 
-    They are none of a connector's definition, which is Kafka Connect's to the letter; a connector may have them all
-    the same, and goes before its worker.
+    The keys are not in a connector's ConfigDef, which equals Kafka Connect's. A connector may set them nevertheless,
+    and then overrides its worker.
     """
 
     task_restart_max: int = key(
@@ -17,9 +17,9 @@ class TaskRestartConfig(Settings):
         default=0,
         check=Range.at_least(-1),
         importance=Importance.MEDIUM,
-        doc="How often in a row a task that failed is restarted by itself; 0 is not at all, -1 without end. It is "
-        "counted anew when somebody restarts the task, when its configuration changes, and when it has run for as "
-        "long as the longest pause.",
+        doc="How often in a row a failed task is restarted automatically; 0 never, -1 without limit. The count is "
+        "reset when the task is restarted manually, when its configuration changes, and when it has run for as "
+        "long as the maximum backoff.",
     )
     task_restart_backoff_ms: int = key(
         "errors.task.restart.backoff.ms",
@@ -27,7 +27,7 @@ class TaskRestartConfig(Settings):
         default=1000,
         check=Range.at_least(0),
         importance=Importance.LOW,
-        doc="How many milliseconds after its failure a task restarts; twice as many each further time.",
+        doc="The backoff in milliseconds before a failed task is restarted; it doubles with every restart.",
     )
     task_restart_backoff_max_ms: int = key(
         "errors.task.restart.backoff.max.ms",
@@ -35,11 +35,11 @@ class TaskRestartConfig(Settings):
         default=60000,
         check=Range.at_least(0),
         importance=Importance.LOW,
-        doc="The longest pause in milliseconds between a failure of a task and its restart.",
+        doc="The maximum backoff in milliseconds.",
     )
 
     def delay(self, restarts: int) -> float | None:
-        """Return after how many seconds a task restarts that did so often in a row; None where it stays FAILED."""
+        """Return the delay in seconds after this many restarts in a row; None if the task stays FAILED."""
         if 0 <= self.task_restart_max <= restarts:
             return None
         doubled: float = self.task_restart_backoff_ms * 2 ** min(restarts, 60)

@@ -1,4 +1,4 @@
-"""The keys of sink connectors on top of those every connector has, and how they bear on each other."""
+"""The additional keys of sink connectors, and the checks between them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 
 
 class SinkConnectorConfig(ConnectorConfig):
-    """What a configuration of a sink connector may say."""
+    """The keys of a sink connector."""
 
     topics: list[str] = key(
         "topics",
         default=[],
         check=ValidList(),
         importance=Importance.HIGH,
-        doc="The topics to read, with commas in between.",
+        doc="A comma-separated list of the topics to read.",
         group=COMMON,
         order_in_group=4,
         width=Width.LONG,
@@ -32,7 +32,7 @@ class SinkConnectorConfig(ConnectorConfig):
         default="",
         check=Regex(),
         importance=Importance.HIGH,
-        doc="A regular expression; every topic whose whole name it matches is read. Give this or topics, not both.",
+        doc="A regular expression that matches the whole names of the topics to read. Set either this or topics.",
         group=COMMON,
         order_in_group=4,
         width=Width.LONG,
@@ -42,7 +42,7 @@ class SinkConnectorConfig(ConnectorConfig):
         "errors.deadletterqueue.topic.name",
         default="",
         importance=Importance.MEDIUM,
-        doc="The topic that takes the records which could not be processed; blank for none.",
+        doc="The topic for records that could not be processed; none if blank.",
         group=ERRORS,
         order_in_group=6,
         width=Width.MEDIUM,
@@ -53,7 +53,7 @@ class SinkConnectorConfig(ConnectorConfig):
         type=ConfigType.SHORT,
         default=3,
         importance=Importance.MEDIUM,
-        doc="The replication factor of that topic when it has to be created.",
+        doc="Its replication factor when it is created.",
         group=ERRORS,
         order_in_group=7,
         width=Width.MEDIUM,
@@ -63,7 +63,7 @@ class SinkConnectorConfig(ConnectorConfig):
         "errors.deadletterqueue.context.headers.enable",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether records there carry headers that say what went wrong; their names begin with __connect.errors.",
+        doc="Whether its records get headers that describe the error; their names start with __connect.errors.",
         group=ERRORS,
         order_in_group=8,
         width=Width.MEDIUM,
@@ -72,13 +72,13 @@ class SinkConnectorConfig(ConnectorConfig):
 
 
 def parse_topics(props: Mapping[str, str | None]) -> list[str]:
-    """Return the distinct topics of the list, blank items left out."""
+    """Return the distinct topics of the list without blank items."""
     listed = parse_type(TOPICS, props.get(TOPICS), ConfigType.LIST) or []
     return list(dict.fromkeys(topic for topic in listed if topic))
 
 
 def check_topics(props: Mapping[str, str | None], outcome: dict[str, ConfigValue]) -> None:
-    """Add to the outcome what is wrong between topics, the expression and the dead letter topic."""
+    """Add the errors between topics, topics.regex and the dead letter topic to the outcome."""
     listed, expression = _given(props, TOPICS), _given(props, TOPICS_REGEX)
     if listed and expression:
         both = f"{TOPICS} and {TOPICS_REGEX}"
@@ -112,7 +112,7 @@ def _matches(expression: str, topic: str) -> bool:
     try:
         return compile_pattern(expression).fullmatch(topic) is not None
     except PatternError:
-        return False  # the key's own check says so
+        return False  # the key's own check reports it
 
 
 def _object_to_both(props: Mapping[str, str | None], outcome: dict[str, ConfigValue], message: str) -> None:

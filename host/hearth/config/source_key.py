@@ -1,4 +1,4 @@
-"""The keys of source connectors on top of those every connector has."""
+"""The additional keys of source connectors."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ def _absent_or_positive(name: str, value: Any) -> None:
 
 
 class SourceConnectorConfig(ConnectorConfig):
-    """What a configuration of a source connector may say."""
+    """The keys of a source connector."""
 
     topic_creation_groups: list[str] = key(
         "topic.creation.groups",
         default=[],
         check=Composite(NonNull(), Lambda(unique_aliases, "unique topic creation groups")),
         importance=Importance.LOW,
-        doc="Names, of your choice, of groups of topics that are created with settings of their own; each "
-        "is set up "
-        "below topic.creation.NAME.",
+        doc="Aliases of the topic creation groups; the settings of each have the prefix topic.creation.NAME.",
         group=TOPIC_CREATION,
         order_in_group=1,
         width=Width.LONG,
@@ -52,9 +50,8 @@ class SourceConnectorConfig(ConnectorConfig):
         default="requested",
         check=CaseInsensitiveValidString("requested", "required"),
         importance=Importance.MEDIUM,
-        doc="'requested' runs the connector whether or not it can deliver exactly once; 'required' accepts "
-        "it only when "
-        "it says that it can and the worker supports it.",
+        doc="'requested' runs the connector whether or not it supports exactly once; 'required' accepts it only if "
+        "it declares support and the worker supports it.",
         group=EXACTLY_ONCE,
         order_in_group=2,
         width=Width.SHORT,
@@ -91,7 +88,7 @@ class SourceConnectorConfig(ConnectorConfig):
         default=None,
         check=NonEmptyString(),
         importance=Importance.LOW,
-        doc="A topic of its own for this connector's source offsets, beside the cluster's; it has no effect on a "
+        doc="A separate topic for this connector's source offsets, in addition to the cluster's; ignored by a "
         "standalone host.",
         group=OFFSETS_TOPIC,
         order_in_group=1,

@@ -1,4 +1,4 @@
-"""The keys of certificates and encryption, as every Kafka client has them."""
+"""The keys of certificates and encryption, as in every Kafka client."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from hearth_api import ConfigType, Importance, Password, Settings, ValidList, Va
 
 
 class TlsConfig(Settings):
-    """What a properties file may say about TLS."""
+    """The TLS keys of a client."""
 
-    ssl_protocol: str = key("ssl.protocol", default="TLSv1.3", doc="The TLS version to begin with.")
-    ssl_provider: str | None = key(
-        "ssl.provider", default=None, doc="The Java security provider; it has no meaning here."
-    )
+    ssl_protocol: str = key("ssl.protocol", default="TLSv1.3", doc="The preferred TLS version.")
+    ssl_provider: str | None = key("ssl.provider", default=None, doc="The Java security provider; ignored.")
     ssl_cipher_suites: list[str] = key(
         "ssl.cipher.suites",
         default=[],
         check=ValidList(),
         importance=Importance.LOW,
-        doc="The cipher suites that may be used; all the library supports unless given.",
+        doc="The enabled cipher suites; all that the library supports by default.",
     )
     ssl_enabled_protocols: list[str] = key(
         "ssl.enabled.protocols",
         default=["TLSv1.2", "TLSv1.3"],
         check=ValidList(),
-        doc="The TLS versions that may be used.",
+        doc="The enabled TLS versions.",
     )
     ssl_keystore_type: str = key(
         "ssl.keystore.type", default="JKS", doc="The format of the key store: JKS, PKCS12 or PEM."
@@ -32,7 +30,7 @@ class TlsConfig(Settings):
         "ssl.keystore.location",
         default=None,
         importance=Importance.HIGH,
-        doc="The file that holds the own certificate and key.",
+        doc="The file with the own certificate and key.",
     )
     ssl_keystore_password: Password | None = key(
         "ssl.keystore.password",
@@ -50,7 +48,7 @@ class TlsConfig(Settings):
         "ssl.keystore.certificate.chain",
         default=None,
         importance=Importance.HIGH,
-        doc="The own certificate and those that vouch for it, in PEM format.",
+        doc="The own certificate and its chain, in PEM format.",
     )
     ssl_truststore_certificates: Password | None = key(
         "ssl.truststore.certificates",
@@ -65,7 +63,7 @@ class TlsConfig(Settings):
         "ssl.truststore.location",
         default=None,
         importance=Importance.HIGH,
-        doc="The file that holds the trusted certificates.",
+        doc="The file with the trusted certificates.",
     )
     ssl_truststore_password: Password | None = key(
         "ssl.truststore.password",
@@ -77,13 +75,13 @@ class TlsConfig(Settings):
         "ssl.keymanager.algorithm",
         default="SunX509",
         importance=Importance.LOW,
-        doc="Java's algorithm to choose the own key; it has no meaning here.",
+        doc="Java's algorithm for key managers; ignored.",
     )
     ssl_trustmanager_algorithm: str = key(
         "ssl.trustmanager.algorithm",
         default="PKIX",
         importance=Importance.LOW,
-        doc="Java's algorithm to decide on trust; it has no meaning here.",
+        doc="Java's algorithm for trust managers; ignored.",
     )
     ssl_endpoint_identification_algorithm: str = key(
         "ssl.endpoint.identification.algorithm",
@@ -95,24 +93,24 @@ class TlsConfig(Settings):
         "ssl.secure.random.implementation",
         default=None,
         importance=Importance.LOW,
-        doc="Java's source of random numbers; it has no meaning here.",
+        doc="Java's source of random numbers; ignored.",
     )
     ssl_engine_factory_class: str | None = key(
         "ssl.engine.factory.class",
         type=ConfigType.CLASS,
         default=None,
         importance=Importance.LOW,
-        doc="The Java class that makes TLS connections; it has no meaning here.",
+        doc="The Java class that creates TLS engines; ignored.",
     )
 
 
 class ServerTlsConfig(TlsConfig):
-    """What a properties file may say about TLS of a server."""
+    """The TLS keys of a server."""
 
     ssl_client_auth: str = key(
         "ssl.client.auth",
         default="none",
         check=ValidString("required", "requested", "none"),
         importance=Importance.LOW,
-        doc="Whether a client of an https listener has to show a certificate.",
+        doc="Whether clients of an https listener must present a certificate.",
     )

@@ -1,4 +1,4 @@
-"""The groups of topics that a source connector's host creates (KIP-158)."""
+"""The topic creation groups of a source connector (KIP-158)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = ("include", "exclude", "replication.factor", "partitions")
 
 @dataclass(frozen=True)
 class TopicGroup:
-    """Topics that are created alike: which ones, and how."""
+    """A group of topics with common creation settings."""
 
     name: str
     include: list[str]
@@ -30,15 +30,15 @@ class TopicGroup:
     topic_config: dict[str, str]
 
     def takes(self, topic: str) -> bool:
-        """Return whether a topic belongs to this group; exclusion goes before inclusion.
+        """Return whether a topic belongs to this group; exclusion takes precedence over inclusion.
 
-        As in Kafka Connect the patterns of a list are one: a flag in one of them goes for those behind it.
+        As in Kafka Connect, the patterns are joined into one, so a flag in a pattern applies to all later ones.
         """
         excluded, included = (compile_pattern("|".join(each)) for each in (self.exclude, self.include))
         return excluded.fullmatch(topic) is None and included.fullmatch(topic) is not None
 
     def describe(self, topic: str) -> str:
-        """Return a topic of this group as Kafka's messages show one that is to be made."""
+        """Return a topic of this group in the format in which Kafka's messages show a NewTopic."""
         settings = ", ".join(f"{name}={value}" for name, value in hash_ordered(self.topic_config).items())
         return (
             f"(name={topic}, numPartitions={self.partitions}, replicationFactor={self.replication_factor}, "
@@ -47,9 +47,9 @@ class TopicGroup:
 
 
 def topic_groups(props: Mapping[str, str]) -> list[TopicGroup]:
-    """Return the groups in the order they are asked, the default one last; none when no key speaks of them.
+    """Return the groups in matching order, the default last; none without topic creation keys.
 
-    Raises ConfigError for the first wrong value, also when the default group's required keys are missing.
+    Raises ConfigError for the first invalid value, or if the default group's required keys are missing.
     """
     if not any(name.startswith(PREFIX) for name in props):
         return []
@@ -72,7 +72,7 @@ def _group(alias: str, props: Mapping[str, str], default: TopicGroup | None) -> 
 
 
 def _definition(alias: str, default: TopicGroup | None) -> ConfigDef:
-    """Return the keys of a group: the default group's numbers are required, the others inherit them."""
+    """Return the keys of a group: the numbers are required for the default group, and inherited by the others."""
     common: dict[str, Any] = {
         "importance": Importance.LOW,
         "group": f"{TOPIC_CREATION}: {alias}",
@@ -110,13 +110,13 @@ def _compilable(name: str, value: Any) -> None:
 
 
 def check_replication_factor(name: str, value: Any) -> None:
-    """Raise ConfigError unless a number of copies is positive, or -1, which leaves it to the broker."""
+    """Raise ConfigError unless the replication factor is positive or -1, the broker's default."""
     if value != BROKER_DEFAULT and value < 1:
         rule = "Replication factor must be positive and not larger than the number of brokers"
         raise ConfigError(name, value, f"{rule} in the Kafka cluster, or -1 to use the broker's default")
 
 
 def check_partitions(name: str, value: Any) -> None:
-    """Raise ConfigError unless a number of partitions is positive, or -1, which leaves it to the broker."""
+    """Raise ConfigError unless the number of partitions is positive or -1, the broker's default."""
     if value != BROKER_DEFAULT and value < 1:
         raise ConfigError(name, value, "Number of partitions must be positive, or -1 to use the broker's default")

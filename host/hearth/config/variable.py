@@ -1,7 +1,7 @@
-"""Variables in configurations, `${provider:path:key}`, follows Kafka's `ConfigTransformer`.
+"""Resolves variables in configurations, `${provider:path:key}`, like Kafka's `ConfigTransformer`.
 
-What is stored and shown is the variable. Its value is looked up whenever it is used, and goes no further than to who
-uses it.
+Stores and REST have the variable. Its value is looked up on each use, and passed only to the user of the
+configuration.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from hearth_api.worker import ConfigData, ConfigProvider
 
 _VARIABLE = re.compile(r"\$\{(?P<provider>[^}]*?):(?:(?P<path>[^}]*?):)?(?P<key>[^}]*?)\}")
 _TELLING = 4
-"""A value shorter than this says nothing where it stands by chance in another key's message."""
+"""Minimum length of a value that is masked in messages about other keys; shorter ones occur by chance."""
 
 
 def has_variable(text: str) -> bool:
-    """Return whether there is a variable in a text."""
+    """Return whether a text contains a variable."""
     return _VARIABLE.search(text) is not None
 
 
 @dataclass
 class _Known:
-    """What one provider told of one path."""
+    """The values that one provider returned for one path."""
 
     keys: set[str] = field(default_factory=set)
     told: ConfigData = field(default_factory=lambda: ConfigData({}))
 
     def learn(self, keys: set[str], told: ConfigData) -> None:
-        """Add an answer to what is known; all of it holds as long as the part that holds shortest."""
+        """Add an answer; the shortest time to live applies to all values."""
         self.keys |= keys
         ttls = [each.ttl for each in (self.told, told) if each.ttl is not None and each.ttl >= 0]
         self.told = ConfigData({**self.told.data, **told.data}, min(ttls, default=None))
@@ -44,9 +44,9 @@ _known: ContextVar[dict[tuple[int, str], _Known] | None] = ContextVar("known", d
 
 @contextmanager
 def asked_once() -> Iterator[None]:
-    """Let no provider be asked for a key again that it was asked for before in this block, on this thread.
+    """Cache the values of variables on this thread during the block.
 
-    A connector and its tasks that begin together so begin with the same values.
+    A connector and its tasks that start together then start with the same values.
     """
     token = _known.set({})
     try:
@@ -57,24 +57,24 @@ def asked_once() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A configuration with the values of its variables."""
+    """A configuration with its variables resolved."""
 
     raw: Mapping[str, Any]
     config: Mapping[str, Any] = field(repr=False)
     ttl: float | None = None
-    """For how many seconds all values hold; None is until further notice."""
+    """Seconds until the first value expires; None if none does."""
 
     @property
     def has_values(self) -> bool:
-        """Return whether anything was looked up, so that it may be something else another time."""
+        """Return whether any variable was resolved, so that its value may change."""
         return self.config is not self.raw
 
     def is_hidden(self, name: str) -> bool:
-        """Return whether the value of a key is none that may be shown."""
+        """Return whether the value of a key must not be shown."""
         return bool(self.config.get(name) != self.raw.get(name))
 
     def hidden(self, text: str, name: str | None = None) -> str:
-        """Return a text, perhaps about one key, with variables in the place of their values."""
+        """Return a text, possibly about one key, with values replaced by their variables."""
         for key in self.raw:
             value = str(self.config[key]) if self.is_hidden(key) else ""
             for said in (value, value.strip()):
@@ -83,29 +83,29 @@ class Resolved:
         return text
 
     def restored(self, configs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return configurations that were made from this one with the variables back in their keys.
+        """Return configurations derived from this one with their variables restored.
 
-        As Kafka Connect does it, by the names of keys: what a connector made of a value for another key is not known.
+        As in Kafka Connect, this goes by the names of keys: values that the connector moved to another key stay.
         """
         variables = {name: value for name, value in self.raw.items() if has_variable(value or "")}
         return [{**each, **{name: variables[name] for name in variables if name in each}} for each in configs]
 
 
 class Variables:
-    """Puts the values of variables into configurations; callable from any thread."""
+    """Resolves variables in configurations. Thread-safe."""
 
     def __init__(self, providers: Mapping[str, ConfigProvider] | None = None) -> None:
         self._providers = providers or {}
 
     def of(self, config: Mapping[str, Any]) -> Variables:
-        """Return the variables that go for the connector with this configuration."""
+        """Return the variables for a connector with this configuration."""
         return self
 
     def resolve(self, config: Mapping[str, Any]) -> Resolved:
-        """Return a configuration with the values of its variables, each of which is asked for once.
+        """Return a configuration with its variables resolved, each looked up once.
 
-        What no provider of that name, or no value, is known for stays as it is. Raises ConnectError when a provider
-        cannot tell.
+        A variable of an unknown provider, or without a value, stays unchanged. Raises ConnectError if a provider
+        fails.
         """
         found: dict[tuple[str, str], ConfigData] = {}
         for (provider, path), keys in self._wanted(config).items():
@@ -119,9 +119,9 @@ class Variables:
         return Resolved(config, values, min(ttls) / 1000 if ttls else None)
 
     def left(self, settings: Resolved) -> list[tuple[str, str]]:
-        """Return by key what is to be said of variables that have no value, and reach who uses them as they are."""
+        """Return by key a warning about variables without a value, which are used literally."""
         return [
-            (name, f"{each[0]} stays as it is: {self._reason(each['provider'])}")
+            (name, f"{each[0]} is not resolved: {self._reason(each['provider'])}")
             for name, value in settings.raw.items()
             for each in _VARIABLE.finditer(value or "")
             if each[0] in str(settings.config[name])
@@ -131,7 +131,7 @@ class Variables:
         if provider in self._providers:
             return f"config provider {provider!r} has no value for it"
         known = ", ".join(map(repr, self._providers)) or "none"
-        return f"no config provider is called {provider!r}, there is {known}"
+        return f"no config provider is named {provider!r}, there is {known}"
 
     def close(self) -> None:
         """Close all providers."""
@@ -139,7 +139,7 @@ class Variables:
             provider.close()
 
     def _wanted(self, config: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
-        """Return what is to be asked: keys by provider and path."""
+        """Return the keys to look up by provider and path."""
         wanted: dict[tuple[str, str], set[str]] = {}
         for value in config.values():
             if value and "${" in value:
@@ -150,7 +150,7 @@ class Variables:
 
 
 def _told(provider: ConfigProvider, path: str, keys: set[str]) -> ConfigData:
-    """Return what a provider tells of these keys, and perhaps of others that it was asked for before."""
+    """Return a provider's values for these keys, possibly with others that were cached."""
     known = _known.get()
     if known is None:
         return provider.get(path, keys)

@@ -1,8 +1,8 @@
-"""Named configurations of a worker, as managed services have them: what connectors take instead of the worker's own.
+"""Named worker configurations, as in managed services, which replace the worker's own settings for a connector.
 
-A connector names one (`worker.configuration`), and what a configuration may say of its tasks is then taken from there
-and from nowhere else: what it does not say has Kafka Connect's default, whatever the worker itself says. Everything
-else stays the worker's.
+A connector names one with `worker.configuration`. The settings of its tasks that a worker configuration may contain
+then come only from there: a missing one has Kafka Connect's default, whatever the worker's own configuration sets. All
+other settings remain the worker's.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from hearth_api import ConfigError, NotFoundError
 
 CHOICE = "worker.configuration"
-"""The key by which a connector names one."""
+"""The connector key that names a worker configuration."""
 DESCRIPTION = "description"
-"""The key that says in a file what the configuration is for; it is none of its settings."""
+"""The key of a file's description, which is not a setting."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 PRODUCER_KEYS = (
@@ -31,7 +31,7 @@ CONSUMER_KEYS = (
     "request.timeout.ms", "retry.backoff.ms", "session.timeout.ms", "value.deserializer",
 )  # fmt: skip
 CLIENT_KEYS: Mapping[str, tuple[str, ...]] = {"producer.": PRODUCER_KEYS, "consumer.": CONSUMER_KEYS}
-"""The only settings of clients that may be there."""
+"""The client settings that a worker configuration may contain."""
 REFUSED_PREFIXES = (
     "access.control.", "admin.", "client.", "connect.", "inter.worker.", "internal.", "listeners.https.", "metrics.",
     "rest.", "sasl.", "security.", "socket.", "ssl.", "topic.tracking.", "worker.",
@@ -41,7 +41,7 @@ REFUSED_KEYS = (
     "group.id", "listeners", "metric.reporters", "plugin.path", "receive.buffer.bytes",
     "response.http.headers.config", "scheduled.rebalance.max.delay.ms", "send.buffer.bytes", "status.storage.topic",
 )  # fmt: skip
-"""These tables are those of Amazon MSK Connect's documentation."""
+"""These tables follow Amazon MSK Connect's documentation."""
 
 GOVERNED_KEYS = (
     "key.converter", "value.converter", "header.converter", "offset.flush.interval.ms", "offset.flush.timeout.ms",
@@ -52,32 +52,32 @@ GOVERNED_PREFIXES = ("key.converter.", "value.converter.", "header.converter.", 
 
 @dataclass(frozen=True)
 class WorkerConfiguration:
-    """One of them, as somebody wrote it."""
+    """A worker configuration as written by the user."""
 
     name: str
     description: str
     properties: Mapping[str, str] = field(repr=False)
 
     def refuse(self) -> None:
-        """Raise ConfigError for the keys that may not be there, each with the reason."""
+        """Raise ConfigError for keys that are not allowed, each with the reason."""
         found = [
-            f"{key} may not be there: {why}" for key, value in self.properties.items() if (why := _refusal(key, value))
+            f"{key} is not allowed: {why}" for key, value in self.properties.items() if (why := _refusal(key, value))
         ]
         if found:
             raise ConfigError(
                 f"worker configuration {self.name!r}: {'; '.join(found)}",
                 code="worker_configuration.key",
-                hint="leave them out, or say them for one connector with producer.override. or consumer.override.",
+                hint="remove them, or set them for one connector with producer.override. or consumer.override.",
             )
 
     @property
     def governing(self) -> dict[str, str]:
-        """Return the settings that take effect in the tasks of connectors."""
+        """Return the settings that affect the tasks of connectors."""
         return {key: value for key, value in self.properties.items() if is_governed(key)}
 
     @property
     def idle_keys(self) -> list[str]:
-        """Return the keys that may be there and change nothing: they are for the worker as a whole."""
+        """Return the allowed keys that have no effect, because they are for the worker as a whole."""
         return [key for key in self.properties if not is_governed(key)]
 
 
@@ -86,22 +86,22 @@ DEFAULT = WorkerConfiguration(
     "Keys and values are texts; everything else is as Kafka Connect has it",
     dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter"),
 )
-"""The one that is there without anybody having made it."""
+"""The built-in worker configuration."""
 
 
 class WorkerConfigurationNotFound(NotFoundError):
-    """There is no worker configuration of a name: the name, and those that are there."""
+    """The named worker configuration does not exist; the args are the name and the existing names."""
 
     code = "worker_configuration.unknown"
 
     def __str__(self) -> str:
-        """Name those that are there."""
+        """Return the message with the existing names."""
         name, known = self.args
         return f"worker configuration {name!r} not found, there are: {', '.join(known)}"
 
 
 def is_governed(key: str) -> bool:
-    """Return whether a worker configuration says this for the tasks of its connectors, and the worker does not."""
+    """Return whether a key, if a connector names a worker configuration, is taken from there only."""
     for prefix, names in CLIENT_KEYS.items():
         if key.startswith(prefix):
             return key.removeprefix(prefix) in names
@@ -109,16 +109,16 @@ def is_governed(key: str) -> bool:
 
 
 def _refusal(key: str, value: str | None) -> str | None:
-    """Return why a key may not be there, None where it may."""
+    """Return why a key is not allowed, None if it is."""
     if value is None:
         return "it has no value"
     for prefix, names in CLIENT_KEYS.items():
         if key.startswith(prefix) and key.removeprefix(prefix) not in names:
-            return f"below {prefix} there may be nothing but {', '.join(names)}"
+            return f"keys with the prefix {prefix} may only be {', '.join(names)}"
     if key in REFUSED_KEYS:
-        return "it is for the worker to say"
+        return "only the worker may set it"
     own = next(_prefixes(key), None)
-    return None if own is None else f"what begins with {own} is for the worker to say"
+    return None if own is None else f"only the worker may set keys with the prefix {own}"
 
 
 def _prefixes(key: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The keys of a worker, that is of one host: in any mode, and of one that works alone."""
+"""The keys of a worker in any mode, and of a standalone worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hearth_api import (
 )
 
 TOGETHER = "environment"
-"""What one says by ``task.isolation`` whose tasks share processes."""
+"""The value of ``task.isolation`` for shared processes."""
 OPEN_PREFIXES = (
     "producer.",
     "consumer.",
@@ -42,30 +42,30 @@ OPEN_PREFIXES = (
     "admin.listeners.https.",
     "spark.",
 )
-"""What may stand below these is for others to judge: clients, plugins, Spark."""
+"""Prefixes of keys that clients, plugins or Spark check themselves."""
 
 
 class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig, CapacityConfig):
-    """What a worker's properties file may say in any mode."""
+    """The keys of a worker in any mode."""
 
     bootstrap_servers: list[str] = key(
         "bootstrap.servers",
         check=ValidList(empty_allowed=False),
         importance=Importance.HIGH,
-        doc="Brokers to begin with, as host:port with commas in between; the others are found through them.",
+        doc="A comma-separated list of host:port pairs of some brokers, through which the others are found.",
     )
     client_dns_lookup: str = key(
         "client.dns.lookup",
         default="use_all_dns_ips",
         check=ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        doc="How the names of brokers become addresses.",
+        doc="How the host names of brokers are resolved.",
     )
     plugin_discovery: str = key(
         "plugin.discovery",
         default="hybrid_warn",
         check=CaseInsensitiveValidString("ONLY_SCAN", "SERVICE_LOAD", "HYBRID_WARN", "HYBRID_FAIL"),
         importance=Importance.LOW,
-        doc="How Java workers look for plugins; here metadata is read, whatever stands here.",
+        doc="How Java workers discover plugins; ignored, because discovery here reads metadata.",
     )
     metrics_sample_window_ms: int = key(
         "metrics.sample.window.ms",
@@ -73,164 +73,164 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig,
         default=30000,
         check=Range.at_least(0),
         importance=Importance.LOW,
-        doc="Over how many milliseconds one sample of a metric goes.",
+        doc="The window in milliseconds of one metrics sample.",
     )
     metrics_num_samples: int = key(
         "metrics.num.samples",
         default=2,
         check=Range.at_least(1),
         importance=Importance.LOW,
-        doc="How many samples a metric is made of.",
+        doc="The number of samples of a metric.",
     )
     metrics_recording_level: str = key(
         "metrics.recording.level",
         default="INFO",
         check=ValidString("INFO", "DEBUG"),
         importance=Importance.LOW,
-        doc="How detailed metrics are.",
+        doc="The level of detail of metrics.",
     )
     metric_reporters: list[str] = key(
         "metric.reporters",
         default=["org.apache.kafka.common.metrics.JmxReporter"],
         check=ValidList(),
         importance=Importance.LOW,
-        doc="Classes that are told of metrics.",
+        doc="Metrics reporter classes.",
     )
     config_providers: list[str] = key(
         "config.providers",
         default=[],
         check=ValidList(),
         importance=Importance.LOW,
-        doc="Names, of your choice, of the config providers that resolve ${NAME:...}; each is set up below "
+        doc="Aliases of the config providers that resolve ${NAME:...}; the settings of each have the prefix "
         "config.providers.NAME.",
     )
     override_policy: str = key(
         "connector.client.config.override.policy",
         default="All",
-        doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or a class.",
+        doc="The policy for client overrides of connectors: All, None, Allowlist, Principal, or a class.",
     )
     plugin_rest_install_enable: bool = key(
         "plugin.rest.install.enable",
         default=False,
         importance=Importance.LOW,
-        doc="Whether bundles may be installed, upgraded, rolled back and removed by requests to /plugins. Whoever may "
-        "send them then has code of his run here: let a REST extension or the network see to who that is.",
+        doc="Whether requests to /plugins may install, upgrade, roll back and remove bundles. Whoever may send them "
+        "can run code on this host: restrict access with a REST extension or in the network.",
     )
     plugin_upgrade: str = key(
         "plugin.upgrade",
         default=RESTART,
         check=ValidString(RESTART, "none"),
         importance=Importance.LOW,
-        doc="What becomes of a connector and its tasks when a bundle they use is exchanged on plugin.path, or a newer "
-        "version that they may have is added: restart, from their offsets, once the new environment is built, or "
-        "none: they go on as they are until somebody restarts them. The configuration of a connector may say "
-        "otherwise for that connector.",
+        doc="What happens to a connector and its tasks when a bundle they use is replaced on plugin.path, or a "
+        "newer allowed version is added: restart restarts them from their offsets once the new environment is "
+        "built, none keeps them running until they are restarted manually. A connector may override this for "
+        "itself.",
     )
     task_isolation: str = key(
         "task.isolation",
         default="process",
         check=ValidString("process", TOGETHER),
         importance=Importance.LOW,
-        doc="Whether each task has processes of its own, process, or tasks of one environment share theirs on an "
-        "executor, environment, as all tasks of a Java worker do: for many tasks that do little. One that does not "
-        "answer gets its own in any case. The configuration of a connector may say otherwise for its tasks.",
+        doc="Whether each task has its own processes (process), or tasks with the same environment share theirs on "
+        "an executor (environment), as all tasks of a Java worker do: for many tasks with little load. A task "
+        "that does not respond always gets its own. A connector may override this for its tasks.",
     )
     task_link_port: int = key(
         "task.link.port",
         default=0,
         check=Range.between(0, 65535),
         importance=Importance.LOW,
-        doc="The port on which tasks reach their host; 0 takes any that is free. Executors behind a firewall need a "
-        "known one.",
+        doc="The port on which tasks connect to their host; 0 picks a free one. Executors behind a firewall need a "
+        "fixed one.",
     )
     topic_creation_enable: bool = key(
         "topic.creation.enable",
         default=True,
         importance=Importance.LOW,
-        doc="Whether topics are created for source connectors that set them up with topic.creation keys.",
+        doc="Whether topics are created for source connectors with topic.creation keys.",
     )
 
     worker_configuration_path: str | None = key(
         "worker.configuration.path",
         default=None,
         importance=Importance.LOW,
-        doc="The directory of named worker configurations, one properties file each: a connector names one with "
-        "worker.configuration, and its tasks then take from there what it may say, and not from this file.",
+        doc="The directory of named worker configurations, one properties file each. If a connector names one with "
+        "worker.configuration, its tasks use the settings from there instead of those of this file.",
     )
 
     def unknown_keys(self) -> list[str]:
-        """Return the given keys that nobody here knows, in the order given."""
+        """Return the unknown keys, in the order given."""
         return self.unknown_among(self.originals)
 
     @classmethod
     def unknown_among(cls, props: Iterable[str]) -> list[str]:
-        """Return which of these keys nobody here knows, also where they make no settings, in their order."""
+        """Return the unknown keys of these, in their order, even if they form no valid configuration."""
         known = cls.definition().keys
         return [name for name in props if name not in known and not name.startswith(OPEN_PREFIXES)]
 
     def follows_upgrades(self, config: Mapping[str, Any]) -> bool:
-        """Return whether the connector with this configuration begins anew when its bundles are exchanged.
+        """Return whether a connector with this configuration restarts when its bundles are replaced.
 
-        As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
+        Like the call timeout, the key is not in the connector's ConfigDef: an invalid value raises ConfigError here.
         """
         return bool(self._for_connector("plugin.upgrade", config) == RESTART)
 
     def shares_processes(self, config: Mapping[str, Any]) -> bool:
-        """Return whether tasks of the connector with this configuration share processes; ConfigError likewise."""
+        """Return whether tasks of a connector with this configuration share processes; raise ConfigError likewise."""
         return bool(self._for_connector("task.isolation", config) == TOGETHER) and not self._is_limited(config)
 
     def governed_by(self, configuration: WorkerConfiguration) -> WorkerConfig:
-        """Return the settings as they go for connectors that name a worker configuration.
+        """Return the settings for connectors that name a worker configuration.
 
-        Raises ConfigError where it says what it may not, or lacks a converter.
+        Raises ConfigError if it contains a key that is not allowed, or lacks a converter.
         """
         configuration.refuse()
         own = {name: value for name, value in self.originals.items() if not is_governed(name)}
         return type(self)({**own, **configuration.governing})
 
     def task_restarts(self, config: Mapping[str, Any]) -> TaskRestartConfig:
-        """Return how failed tasks of the connector with this configuration restart themselves.
+        """Return how failed tasks of a connector with this configuration restart.
 
-        Its own keys go before this worker's; they are none of its definition, so a wrong value is found here:
-        ConfigError.
+        Its own keys override this worker's. They are not in its ConfigDef, so an invalid value raises ConfigError
+        here.
         """
         return TaskRestartConfig({**self.originals, **config})
 
     @property
     def tracks_topics(self) -> bool:
-        """Return what ``topic.tracking.enable`` says."""
+        """Return the value of ``topic.tracking.enable``."""
         return self.topic_tracking_enable
 
     @property
     def is_exactly_once(self) -> bool:
-        """Return whether sources write in transactions, as only hosts of a cluster do."""
+        """Return whether sources use transactions, which only distributed workers do."""
         return False
 
     def has_own_offsets(self, config: Mapping[str, Any]) -> bool:
-        """Return whether a source has clients of its own for its offsets, as only one of a cluster may."""
+        """Return whether a source needs its own offset clients, which only distributed workers have."""
         return False
 
     @property
     def identity(self) -> str:
-        """Return what tells this host from others and is the same after its restart; the mode knows what that is."""
+        """Return a name of this host that is unique and survives restarts; the mode determines it."""
         return ""
 
     @property
     def spark(self) -> Mapping[str, Any]:
-        """Return what is meant for Spark, with its prefix."""
+        """Return the settings for Spark, with their prefix."""
         return {name: value for name, value in self.originals.items() if name.startswith("spark.")}
 
 
 class StandaloneConfig(WorkerConfig):
-    """What the properties file of `hearth standalone` may say."""
+    """The keys of `hearth standalone`."""
 
     offset_file: str = key(
         "offset.storage.file.filename",
         importance=Importance.HIGH,
-        doc="The file that keeps the offsets of source connectors.",
+        doc="The file with the offsets of source connectors.",
     )
 
     @property
     def identity(self) -> str:
-        """Return machine and offset file, which is one host's alone."""
+        """Return machine and offset file, which belong to one host only."""
         return f"{socket.gethostname()}:{os.path.realpath(self.offset_file)}"

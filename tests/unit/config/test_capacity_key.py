@@ -32,11 +32,11 @@ def test_two_counts_have_loads_between_which_they_are_chosen() -> None:
     [
         ({COUNT: "0"}, COUNT, "at least 1"),
         ({COUNT: "two"}, COUNT, "two"),
-        ({COUNT: "2", **BETWEEN}, LEAST, "leave out either"),
-        ({COUNT: "2", OUT: "70"}, OUT, "leave out either"),
-        ({LEAST: "2"}, MOST, "give both"),
-        ({MOST: "2"}, LEAST, "give both"),
-        ({LEAST: "3", MOST: "2"}, LEAST, f"no greater than {MOST}=2"),
+        ({COUNT: "2", **BETWEEN}, LEAST, "remove one of the two"),
+        ({COUNT: "2", OUT: "70"}, OUT, "remove one of the two"),
+        ({LEAST: "2"}, MOST, "must be set together"),
+        ({MOST: "2"}, LEAST, "must be set together"),
+        ({LEAST: "3", MOST: "2"}, LEAST, f"must not be greater than {MOST}=2"),
         ({**BETWEEN, IN: "80"}, IN, f"less than {OUT}=80"),
         ({**BETWEEN, OUT: "101"}, OUT, "no more than 100"),
         ({**BETWEEN, IN: "0"}, IN, "at least 1"),
@@ -45,7 +45,7 @@ def test_two_counts_have_loads_between_which_they_are_chosen() -> None:
         (
             {**BETWEEN, "spark.dynamicAllocation.enabled": "True"},
             "spark.dynamicAllocation.enabled",
-            "leave out either",
+            "remove one of the two",
         ),
     ],
 )

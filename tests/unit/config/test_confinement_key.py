@@ -54,8 +54,8 @@ def test_variables_are_set_by_the_worker_and_where_it_allows_that_by_a_connector
 @pytest.mark.parametrize(
     ("key", "says"),
     [
-        ("plugin.environment", "Invalid value geheim for configuration plugin.environment: it is for the worker to"),
-        ("plugin.environment.override.allow", "it is for the worker to say what plugins see of its machines"),
+        ("plugin.environment", "Invalid value geheim for configuration plugin.environment: only the worker may set"),
+        ("plugin.environment.override.allow", "only the worker may set what plugins see of its machines"),
         ("plugin.environment.LD_PRELOAD", "plugin.environment.LD_PRELOAD: the worker lets no connector set this"),
         ("plugin.environment.APP X", "plugin.environment.APP X: 'APP X' is no name of an environment variable"),
         ("plugin.environment.", "'' is no name of an environment variable"),
@@ -149,7 +149,7 @@ def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
 
 def test_a_value_that_no_variable_can_have_is_refused() -> None:
     """JSON may have it, and the system would refuse the process."""
-    with pytest.raises(ConfigError, match=r"plugin.environment.APP_X: no environment variable holds a character"):
+    with pytest.raises(ConfigError, match=r"plugin.environment.APP_X: an environment variable cannot contain NUL"):
         confinement({"plugin.environment.APP_X": "gehe\0im"})
 
 

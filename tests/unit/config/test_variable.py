@@ -129,7 +129,7 @@ def test_what_has_no_value_is_told_with_the_reason() -> None:
     variables = Variables({"env": ENV})
     settings = variables.resolve({"a": "${fiel:/s:user}", "b": "${env:B} ${env:A}", "c": "x"})
     assert variables.left(settings) == [
-        ("a", "${fiel:/s:user} stays as it is: no config provider is called 'fiel', there is 'env'"),
-        ("b", "${env:B} stays as it is: config provider 'env' has no value for it"),
+        ("a", "${fiel:/s:user} is not resolved: no config provider is named 'fiel', there is 'env'"),
+        ("b", "${env:B} is not resolved: config provider 'env' has no value for it"),
     ]
     assert Variables().left(Variables().resolve({"a": "${x:y}"}))[0][1].endswith("there is none")
