@@ -113,7 +113,7 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
             print(f"lines stood still for {seconds:.1f} s after the leading host was stopped")
         finally:
             os.kill(leader.pid, signal.SIGCONT)
-        assert eventually(lambda: "leads no more" in leader.last_words(), TIMEOUT), leader.last_words()
+        assert eventually(lambda: "no longer leads" in leader.last_words(), TIMEOUT), leader.last_words()
         assert parts.lines.flows(), parts.told()
         rest = {each.pid: each for each in tree(leader.pid)}
         leader.stop()

@@ -158,7 +158,7 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
-        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), TIMEOUT)
+        assert eventually(lambda: any("no longer leads" in line for line in first.last_words().splitlines()), TIMEOUT)
         time.sleep(5)
         for name in (f"{group}-source", f"{group}-sink"):
             assert cluster.leads(second, name), first.last_words()

@@ -141,7 +141,7 @@ def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Sha
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()
     assert len(shared.stages) == 1
-    assert not shared.said(f"[{shared.neighbours[0]}|task-0] the task has a process of its own")
+    assert not shared.said(f"[{shared.neighbours[0]}|task-0] the task runs in its own process")
 
 
 def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: Shared, name: str) -> None:
@@ -150,7 +150,7 @@ def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: 
     assert host.rest.create(bad).status == 201
     assert f"the stage process of {name}-bad-0 exited with 3" in shared.trace(f"{name}-bad")
     for each in [*shared.neighbours, f"{name}-bad"]:
-        assert shared.said(f"[{each}|task-0] the task has a process of its own from now on")
+        assert shared.said(f"[{each}|task-0] the task runs in its own process from now on")
     for each in shared.neighbours:
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()

@@ -275,7 +275,7 @@ def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Runnin
     """The file is a good bundle, which has no such connector."""
     running.start()
     running.bundle.put("1.0", module="quite_another")
-    running.assert_refused(running.bundle.class_name, "it declares no such plugin now")
+    running.assert_refused(running.bundle.class_name, "it no longer declares this plugin")
     running.bundle.put("1.3")
     running.await_version("1.3")
 

@@ -25,5 +25,5 @@ def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, t
         shown.append(page.read().decode())
     log = host.last_words()
     assert not [text for text in (*shown, log) if "a-secret-place" in text]
-    assert f"[{name}|validate]" in next(line for line in log.splitlines() if "tpoic: nobody declares" in line)
+    assert f"[{name}|validate]" in next(line for line in log.splitlines() if "tpoic: no plugin declares" in line)
     assert "Spark has no setting 'spark.executor.memroy', did you mean 'spark.executor.memory'?" in log

@@ -1,4 +1,4 @@
-"""Answers: JSON that is in time, and Kafka Connect's error body for whatever error, by one table."""
+"""JSON responses with a time limit, and Kafka Connect's error body for every error."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 REQUEST_SECONDS = 90.0
-"""How long a request may take, as in Kafka Connect."""
+"""Time limit of a request, as in Kafka Connect."""
 
 INTERNAL = 500
 _DEFAULT_PORTS = (("http", 80), ("https", 443))
 
 
 class NotReady(ConnectError):
-    """This host has not read yet what it needs for an answer."""
+    """This host has not yet read what it needs for the response."""
 
     code = "host.not_ready"
 
 
 class Forbidden(ConnectError):
-    """The worker's configuration does not let users do this."""
+    """The worker's configuration does not allow this request."""
 
     code = "rest.forbidden"
 
@@ -45,7 +45,7 @@ STATUSES: tuple[tuple[type[ConnectError], int], ...] = (
     (ConflictError, 409),
     (NotReady, 503),
 )
-"""First match wins; every other error is the server's."""
+"""The first match applies; every other error is an internal server error."""
 
 _PHRASES = {
     400: "Bad Request",
@@ -57,14 +57,14 @@ _PHRASES = {
 
 
 class JsonAnswer(JSONResponse):
-    """Data as JSON in UTF-8.
+    """A JSON response in UTF-8.
 
-    A text that UTF-8 cannot hold (half of a surrogate pair, in the trace of a plugin, say) is written as an escape, as
-    Java does: one odd text is not to keep anybody from reading all the others.
+    Text that UTF-8 cannot encode, such as a lone surrogate in a plugin's stack trace, is escaped, as in Java: one such
+    text must not make the whole response unreadable.
     """
 
     def render(self, content: Any) -> bytes:
-        """Return the body."""
+        """Return the encoded body."""
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
 
@@ -76,13 +76,13 @@ class TimedOut(ConnectError):
 
 
 class AnswerTimeout:
-    """How long answers wait for what they ask of the herder."""
+    """The time limit for the herder's results."""
 
     def __init__(self, seconds: float = REQUEST_SECONDS) -> None:
         self._seconds = seconds
 
     async def wait(self, future: Future[T]) -> T:
-        """Return the outcome; raises TimedOut when it takes too long, and what was asked for goes on."""
+        """Return the result; raise TimedOut after the time limit, while the operation continues."""
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
         except asyncio.TimeoutError as error:
@@ -90,15 +90,15 @@ class AnswerTimeout:
 
 
 class Unreadable(Exception):
-    """A request whose body says something else than it should; Kafka Connect counts that as the server's error."""
+    """A request whose body has the wrong content; Kafka Connect reports it as a server error."""
 
 
 class TooLong(Unreadable):
-    """A request whose body is longer than what is read of it."""
+    """A request whose body exceeds the limit."""
 
 
 def base_url(request: Request) -> str:
-    """Return the address of this server as the client has it, without a slash at its end."""
+    """Return the URL of this server as the client uses it, without a trailing slash."""
     base = request.base_url
     if (base.scheme, base.port) in _DEFAULT_PORTS:
         base = base.replace(port=None)
@@ -106,12 +106,12 @@ def base_url(request: Request) -> str:
 
 
 def answer(status: int, message: str | None) -> JsonAnswer:
-    """Return an error answer."""
+    """Return an error response."""
     return JsonAnswer({"error_code": status, "message": message}, status)
 
 
 def on_http_error(request: Request, error: Exception) -> JsonAnswer:
-    """Answer what the router refuses."""
+    """Handle an error of the router."""
     assert isinstance(error, HTTPException)
     phrase = _PHRASES.get(error.status_code, error.detail)
     response = answer(error.status_code, f"HTTP {error.status_code} {phrase}")
@@ -120,21 +120,21 @@ def on_http_error(request: Request, error: Exception) -> JsonAnswer:
 
 
 def on_connect_error(request: Request, error: Exception) -> JsonAnswer:
-    """Answer what the herder and plugins refuse."""
+    """Handle an error of the herder or a plugin."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), INTERNAL)
-    if status == INTERNAL and not isinstance(error, TransitionFailed):  # which its instance has told
+    if status == INTERNAL and not isinstance(error, TransitionFailed):  # already logged by the instance
         log.error("%s %s: %s", request.method, request.url.path, error)
     return answer(status, str(error))
 
 
 def on_unreadable(request: Request, error: Exception) -> JsonAnswer:
-    """Answer a body that cannot be read."""
+    """Handle an unreadable body."""
     response = answer(INTERNAL, str(error))
     if isinstance(error, TooLong):
-        response.headers["connection"] = "close"  # the rest is not read
+        response.headers["connection"] = "close"  # the rest of the body is not read
     return response
 
 
 def on_other_error(request: Request, error: Exception) -> JsonAnswer:
-    """Answer what nobody expected; the server logs it with its traceback."""
+    """Handle an unexpected error; the server logs its traceback."""
     return answer(INTERNAL, str(error) or type(error).__name__)

@@ -1,4 +1,4 @@
-"""The application: every route, and what goes for all of them."""
+"""The application: all routes and their middleware."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ HTML = "text/html"
 STARTING = "Worker is still starting up."
 UNHEALTHY = "Worker was unable to handle this request and may be unable to handle other requests."
 HEALTH_SECONDS = 10.0
-"""How long whoever asks for the worker's health waits for it, as in Kafka Connect."""
+"""Time limit of a health check, as in Kafka Connect."""
 
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What the root says of this server."""
+    """The content of the response to `/`."""
 
     version: str
     commit: str
@@ -96,7 +96,7 @@ class ServerInfo:
 
 @dataclass
 class Health:
-    """When the host has done what it does at its start, and how long an answer about its health may take."""
+    """Whether the host has started, and the time limit of a health check."""
 
     ready: Future[None] = field(default_factory=Future)
     answer_timeout: AnswerTimeout = field(default_factory=lambda: AnswerTimeout(HEALTH_SECONDS))
@@ -116,8 +116,8 @@ def new_app(
 ) -> Starlette:
     """Return the application over a herder.
 
-    A ``forwarder`` passes on what is for another host of its cluster, on all of which ``share_level`` sets a level;
-    ``signatures`` lets in what other workers ask.
+    A ``forwarder`` forwards requests to another host of the cluster. ``share_level`` sets a logger level on all hosts.
+    ``signatures`` authenticates the requests of other workers.
     """
     answer_timeout = answer_timeout or AnswerTimeout()
     endpoints = [
@@ -143,7 +143,7 @@ def new_app(
 
 
 def new_admin_app(worker: WorkerConfig, share_level: ShareLevel = levels.set) -> Starlette:
-    """Return the application of `admin.listeners`: as in Kafka Connect nothing else, and no headers but its own."""
+    """Return the application for `admin.listeners`, without configured headers, as in Kafka Connect."""
     return _app(_admin(share_level), [*limits(), same_origin(worker)])
 
 
@@ -161,7 +161,7 @@ def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Jud
 
 
 def _admin(share_level: ShareLevel) -> list[Endpoint]:
-    """Return what is below `/admin`."""
+    """Return the routes below `/admin`."""
     resource, all_, one = LoggersResource(share_level), "/admin/loggers", "/admin/loggers/{logger}"
     done = {200: NAMES, 204: None}
     return [
@@ -172,16 +172,16 @@ def _admin(share_level: ShareLevel) -> list[Endpoint]:
 
 
 def _description(endpoints: Sequence[Endpoint], info: ServerInfo) -> list[Endpoint]:
-    """Return what tells others of the endpoints; what it is made of is loaded when somebody asks."""
+    """Return the endpoints of the API's description, which is generated on first use."""
 
     async def described(request: Request) -> Response:
-        """Describe this API, as OpenAPI has it."""
+        """Describe this API as an OpenAPI document."""
         from hearth.rest.openapi import document
 
         return JsonAnswer(document(endpoints, info.version))
 
     async def shown(request: Request) -> Response:
-        """Show this API to readers."""
+        """Describe this API as an HTML page."""
         from hearth.rest.openapi import document, page
 
         return HTMLResponse(page(document(endpoints, info.version)))
@@ -201,7 +201,7 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck) -> list[Endpo
         return JsonAnswer(shown)
 
     async def state(request: Request) -> Response:
-        """Tell whether this worker is ready to handle requests, and handles them (KIP-1017)."""
+        """Show whether this worker has started and handles requests (KIP-1017)."""
         try:
             await health.answer_timeout.wait(then(health.ready, lambda _: check.take()))
         except TimedOut:
@@ -258,7 +258,7 @@ def _by(respondent: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoi
 
 
 def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoint:
-    """Return an endpoint that workers have for each other, whatever they call what they send."""
+    """Return an endpoint for internal requests between workers, which accepts any content type."""
     return Endpoint(method, path, answer, operation, {204: None}, takes_json=False, is_hidden=True)
 
 

@@ -1,4 +1,4 @@
-"""What clients send: JSON, read by the rules of Kafka Connect's own reader."""
+"""Reads the bodies of requests: JSON, by the rules of Kafka Connect's own reader."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from hearth_api import ConfigError
 from hearth_api.java import trimmed
 
 MAX_TEXT = 20_000_000
-"""Longest text, as in Kafka Connect's reader."""
+"""Longest string, as in Kafka Connect's reader."""
 MAX_BODY = 20 << 20
-"""Longest body that is read, which is the longest text and some more."""
+"""Longest body: the longest string and some more."""
 _MAP = "java.util.LinkedHashMap"
 _GET = "java.util.Map.get(Object)"
 INITIAL_STATES = {
@@ -59,10 +59,10 @@ T = TypeVar("T")
 
 
 async def read_json(request: Request, shape: Shape, take: Callable[[Any], T], *, are_numbers: bool = False) -> T:
-    """Return what ``take`` makes of the body, which is None where there is none.
+    """Return what ``take`` makes of the body, which is None if empty.
 
-    Numbers are the text they were written in, unless they are to be numbers. Raises Unreadable with what of the body
-    is no JSON, or not of the shape.
+    Numbers are passed as their text unless ``are_numbers``. Raises Unreadable with the reason if the body is not JSON
+    or does not have the shape.
     """
     data = await read_body(request)
     given = media_type(request)
@@ -80,7 +80,7 @@ def _parsed(data: bytes, number: Callable[[str], Any] | None) -> Any:
     try:
         text = data.decode(json.detect_encoding(data))
         tree = json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
-        # How deep Python's own parser goes differs from one Python to the next.
+        # Python's own nesting limit differs between versions.
         if text.count("[") + text.count("{") > DEPTH and _is_deeper(tree, DEPTH):
             raise Unreadable(TOO_DEEP)
         return tree
@@ -94,7 +94,7 @@ def _parsed(data: bytes, number: Callable[[str], Any] | None) -> Any:
 
 
 def _is_deeper(tree: Any, most: int) -> bool:
-    """Tell whether more than so many arrays and objects lie in each other."""
+    """Return whether arrays and objects are nested deeper than the limit."""
     level = [tree]
     for _ in range(most + 1):
         level = [each for each in level if isinstance(each, (dict, list))]
@@ -105,7 +105,7 @@ def _is_deeper(tree: Any, most: int) -> bool:
 
 
 async def read_offsets(request: Request) -> Offsets:
-    """Return partitions with their offsets, whose numbers are numbers; raises ConfigError where there are none."""
+    """Return partitions with their offsets, with numbers parsed; raise ConfigError if there are none."""
     return await read_json(request, _OFFSETS, _offsets, are_numbers=True)
 
 
@@ -127,16 +127,16 @@ def _offsets(body: Any) -> Offsets:
 
 
 def refuse_other_types(request: Request) -> None:
-    """Raise for a request that says that it brings something else than JSON, whether it brings anything or not."""
+    """Raise an error if the request declares a content type other than JSON, even without a body."""
     given = media_type(request)
     if given and not given.takes(JSON):
         raise HTTPException(415)
 
 
 async def read_map(request: Request, name: str = "connectorConfig") -> dict[str, Any]:
-    """Return a body that is a map of texts; numbers and booleans are taken as text, nulls stay.
+    """Return a body that maps strings to strings; numbers and booleans are taken as text, nulls are kept.
 
-    What there is to be has a name, by which its absence is told.
+    ``name`` appears in the error for a missing body.
     """
     found = await read_changes(request)
     if found is None:
@@ -145,7 +145,7 @@ async def read_map(request: Request, name: str = "connectorConfig") -> dict[str,
 
 
 async def read_maps(request: Request) -> list[dict[str, Any]]:
-    """Return a body that is a list of maps of texts."""
+    """Return a body that is a list of string maps."""
     return await read_json(request, ListShape(_TEXTS), _maps)
 
 
@@ -156,12 +156,12 @@ def _maps(body: Any) -> list[dict[str, Any]]:
 
 
 async def read_changes(request: Request) -> dict[str, Any] | None:
-    """Return a body that is a map of texts, None where there is none."""
+    """Return a body that is a string map, None if empty."""
     return await read_json(request, _TEXTS, lambda body: None if body is None else text_map(body))
 
 
 def text_map(value: Any) -> dict[str, Any]:
-    """Return a JSON object as a map of texts."""
+    """Return a JSON object as a string map."""
     if not isinstance(value, dict):
         raise Unreadable(_wrong(_MAP, value))
     return {name: _text(item) for name, item in value.items()}
@@ -176,7 +176,7 @@ class CreateRequest:
         body = _record(body, _CREATE)
         self.target = _target(body.get("initial_state"))
         self.offsets: Offsets | None = None
-        # Kafka leaves a missing name to validation, which has a sentence for an empty one.
+        # Kafka Connect leaves a missing name to validation, which reports an empty one.
         self.name = trimmed(_text(body.get("name")) or "")
         if body.get("config") is None:
             raise _missing(_GET, "connectorConfig")
@@ -184,7 +184,7 @@ class CreateRequest:
 
     @classmethod
     async def read(cls, request: Request) -> CreateRequest:
-        """Read one: the numbers of its configuration are texts, those of its offsets are numbers."""
+        """Read the body; the numbers of its configuration are texts, those of its offsets are parsed."""
         made = await read_json(request, _CREATE, cls)
         made.offsets = await read_json(request, _CREATE, _initial_offsets, are_numbers=True)
         return made
@@ -200,7 +200,7 @@ class WorkerConfigurationRequest:
 
     def __init__(self, body: Any) -> None:
         if body is None:
-            raise Unreadable("the request has no body that is a JSON object")
+            raise Unreadable("the body of the request is not a JSON object")
         body = _record(body, _WORKER_CONFIGURATION)
         self.name = trimmed(_text(body.get("name")) or "")
         self.description = _text(body.get("description")) or ""
@@ -211,12 +211,12 @@ class WorkerConfigurationRequest:
 
     @classmethod
     async def read(cls, request: Request) -> WorkerConfigurationRequest:
-        """Read one."""
+        """Read the body."""
         return await read_json(request, _WORKER_CONFIGURATION, cls)
 
 
 def _record(given: Any, shape: RecordShape) -> dict[str, Any]:
-    """Return a JSON object that has no other members than those of a shape."""
+    """Return a JSON object that has only the fields of a shape."""
     if not isinstance(given, dict):
         raise Unreadable(_wrong(shape.java, given))
     for name in given:
@@ -226,23 +226,23 @@ def _record(given: Any, shape: RecordShape) -> dict[str, Any]:
 
 
 def no_changes() -> Unreadable:
-    """Return the error of a request that changes a configuration and does not say how."""
+    """Return the error for a request to change a configuration without changes."""
     return _missing("java.util.Map.forEach(java.util.function.BiConsumer)", "patch")
 
 
 def _missing(call: str, name: str) -> Unreadable:
-    """Return what Java says where it is told nothing, word for word: clients may look for it."""
+    """Return Java's message for a null value, word for word, because clients may check it."""
     return Unreadable(f'Cannot invoke "{call}" because "{name}" is null')
 
 
 def media_type(request: Request) -> MediaRange | None:
-    """Return the type of the content, None where the client does not say."""
+    """Return the media type of the content, None if the client does not declare one."""
     given = request.headers.get("content-type")
     return None if given is None else content_range(given)
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body, which is read once, and no further than it may be long."""
+    """Return the body, read once and up to the limit."""
     if not hasattr(request.state, "body"):
         request.state.body = await _read_body(request)
     return bytes(request.state.body)

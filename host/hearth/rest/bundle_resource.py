@@ -1,4 +1,4 @@
-"""The answers about bundles: what lies on plugin.path, what was turned away and why, and installing."""
+"""Endpoints for bundles: list plugin.path with rejected bundles, install and remove."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 ARCHIVE = "application/octet-stream"
 ARCHIVES = (ARCHIVE, "application/zip", "application/gzip", "application/x-gzip", "application/x-tar")
-"""What a bundle may be said to be. No form of a page is among them, so a page of elsewhere has to ask before."""
+"""Accepted content types of bundles. HTML forms can send none of them, so browsers send a preflight first."""
 MAX_BUNDLE = 4 << 30
-"""Bytes of a bundle that is taken over REST."""
-FILE = Query("file", "The name of the file, whose ending says what it is: of a wheel all of it.", "bundle.zip")
-VERSION = Query("version", "Which one, where several versions are there.", "")
+"""Maximum size in bytes of an uploaded bundle."""
+FILE = Query("file", "The file name, whose extension gives the format; a wheel needs its complete name.", "bundle.zip")
+VERSION = Query("version", "The version, if there are several.", "")
 
 
 class BundlesResource:
@@ -40,14 +40,14 @@ class BundlesResource:
         self._directory = directory
 
     async def list(self, request: Request) -> Response:
-        """List the bundles on plugin.path with their plugins, and what was turned away with its reason."""
+        """List the bundles on plugin.path with their plugins, and the rejected ones with the reason."""
         catalogue = self._directory.catalogue
         bundles = {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
         rejected = [vars(each) for each in (*catalogue.rejected, *catalogue.shadowed)]
         return JsonAnswer({"bundles": [_bundle(each) for each in bundles.values()], "rejected": rejected})
 
     async def install(self, request: Request) -> Response:
-        """Put a bundle on plugin.path, in the place of another version of it where there is one."""
+        """Install a bundle on plugin.path, replacing another version of it."""
         self._refuse_unless_enabled()
         given = media_type(request)
         if given is None or given.name not in ARCHIVES:
@@ -63,21 +63,22 @@ class BundlesResource:
         return JsonAnswer(change, 201 if change["action"] == "install" else 200)
 
     async def remove(self, request: Request) -> Response:
-        """Take a bundle from plugin.path; what runs of it goes on, and a rollback brings it back."""
+        """Remove a bundle from plugin.path; its running plugins are not affected, and a rollback restores it."""
         self._refuse_unless_enabled()
         name, version = str(request.path_params["bundle"]), VERSION.text(request) or None
         return JsonAnswer(await self._change(lambda installed: installed.remove(name, version)))
 
     async def rollback(self, request: Request) -> Response:
-        """Let the version that was there before take the place of the one that is."""
+        """Replace the present version of a bundle with the previous one."""
         self._refuse_unless_enabled()
         name = str(request.path_params["bundle"])
         return JsonAnswer(await self._change(lambda installed: installed.rollback(name)))
 
     async def _change(self, act: Callable[[InstalledBundles], Change]) -> dict[str, Any]:
-        """Change what is on plugin.path and have everybody know.
+        """Change plugin.path and have it scanned.
 
-        The answer waits for the environment, however long that takes to be built: only what can run is put there.
+        The response waits until the environment is built, however long that takes: only bundles that can run are
+        installed.
         """
 
         def change() -> dict[str, Any]:
@@ -99,8 +100,8 @@ class BundlesResource:
     def _refuse_unless_enabled(self) -> None:
         if not self._worker.plugin_rest_install_enable:
             raise Forbidden(
-                "this worker installs no bundles over REST: its plugin.rest.install.enable is false",
-                hint="put the bundle on plugin.path, or set that to true",
+                "this worker does not install bundles over REST: plugin.rest.install.enable is false",
+                hint="put the bundle on plugin.path, or set the key to true",
             )
 
 
@@ -113,7 +114,7 @@ def _file_name(given: str) -> str:
         or "\\" in given
         or len(given) > 200
     ):
-        raise ConfigError("file", given, "the plain name of a file is expected")
+        raise ConfigError("file", given, "a plain file name is expected")
     return given
 
 

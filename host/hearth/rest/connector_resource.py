@@ -1,4 +1,4 @@
-"""The answers about connectors and tasks."""
+"""Endpoints for connectors and tasks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hearth_api import ConfigError, ConnectError, NotFoundError
 
 _INT = re.compile(r"[+-]?[0-9]{1,20}")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
-"""Numbers of tasks are Java's."""
+"""Task numbers are Java ints."""
 
 
 EXPAND = Query("expand", "What to show of every connector instead of its name.", values=("status", "info"))
-INCLUDE_TASKS = Query("includeTasks", "Whether tasks are restarted as well.", False)
-ONLY_FAILED = Query("onlyFailed", "Whether only what failed is restarted.", False)
+INCLUDE_TASKS = Query("includeTasks", "Whether to restart the tasks as well.", False)
+ONLY_FAILED = Query("onlyFailed", "Whether to restart only what has failed.", False)
 
 
 class ConnectorsResource:
@@ -34,21 +34,21 @@ class ConnectorsResource:
     def __init__(
         self, herder: Herder, answer_timeout: AnswerTimeout, signatures: SignatureCheck | None = None
     ) -> None:
-        """``signatures`` lets in other workers, which one that works alone has none of."""
+        """``signatures`` authenticates other workers; a standalone worker has none."""
         self._herder = herder
         self._signatures = signatures
         self._view = herder.view
         self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
-        """List the names, or what is to be expanded of every connector."""
+        """List the names of all connectors, with status or info if requested."""
         names = self._herder.connectors()
         if EXPAND.name not in request.query_params:
             return JsonAnswer(names)
         return JsonAnswer({name: found for name in names if (found := self._expanded(name, request)) is not None})
 
     async def create(self, request: Request) -> Response:
-        """Create a connector, whose tasks begin at the offsets that the request has (KIP-995), if it has any."""
+        """Create a connector, optionally with initial offsets (KIP-995)."""
         body = await CreateRequest.read(request)
         config = _named(body.name, body.config)
         if body.offsets is None:
@@ -76,7 +76,7 @@ class ConnectorsResource:
         """Change single keys of a configuration."""
         changes = await read_changes(request)
         if changes is None:
-            self._view.info(_name(request))  # also who changes nothing hears first that there is none
+            self._view.info(_name(request))  # an unknown connector is reported first, even without changes
             raise no_changes()
         created = await self._wait(self._herder.patch(_name(request), changes))
         return JsonAnswer(created.info)
@@ -99,7 +99,7 @@ class ConnectorsResource:
         return Response(status_code=204)
 
     async def restart(self, request: Request) -> Response:
-        """Restart a connector; with either flag the answer is the plan of what is restarted."""
+        """Restart a connector; with either flag the response is the restart plan."""
         wanted = RestartRequest(_name(request), ONLY_FAILED.flag(request), INCLUDE_TASKS.flag(request))
         if not wanted.only_failed and not wanted.include_tasks:
             await self._wait(self._herder.restart_connector(wanted.connector))
@@ -107,17 +107,17 @@ class ConnectorsResource:
         return JsonAnswer(await self._wait(self._herder.restart(wanted)), 202)
 
     async def pause(self, request: Request) -> Response:
-        """Pause a connector; takes place after the answer."""
+        """Pause a connector asynchronously."""
         self._herder.want(_name(request), TargetState.PAUSED)
         return Response(status_code=202)
 
     async def resume(self, request: Request) -> Response:
-        """Resume a connector; takes place after the answer."""
+        """Resume a connector asynchronously."""
         self._herder.want(_name(request), TargetState.STARTED)
         return Response(status_code=202)
 
     async def stop(self, request: Request) -> Response:
-        """Stop a connector and do away with its tasks."""
+        """Stop a connector and remove its tasks."""
         await self._wait(self._herder.want(_name(request), TargetState.STOPPED))
         return Response(status_code=204)
 
@@ -127,7 +127,7 @@ class ConnectorsResource:
         return Response(status_code=204)
 
     async def put_tasks(self, request: Request) -> Response:
-        """Take task configurations from a worker that follows; one that works alone has none."""
+        """Replace task configurations for a follower; a standalone worker has none."""
         if self._signatures is None:
             raise ConnectError(
                 "Kafka Connect in standalone mode does not support externally setting task configurations."
@@ -137,7 +137,7 @@ class ConnectorsResource:
         return Response(status_code=204)
 
     async def fence(self, request: Request) -> Response:
-        """Fence zombies for a worker that follows; one that works alone has none."""
+        """Fence zombie tasks for a follower; a standalone worker has none."""
         if self._signatures is None:
             raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
         await self._signatures.refuse_unsigned(request)
@@ -145,7 +145,7 @@ class ConnectorsResource:
         return Response(status_code=204)
 
     def _expanded(self, name: str, request: Request) -> dict[str, Any] | None:
-        """Return what is to be shown of a connector, None when it has just been deleted."""
+        """Return the expanded entry of a connector, None if it has just been deleted."""
         found = {}
         try:
             for expansion in request.query_params.getlist(EXPAND.name):
@@ -170,7 +170,7 @@ def _task(request: Request) -> int:
 
 
 def _named(name: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration that holds its connector's name."""
+    """Return a configuration with its connector's name."""
     included = config.get("name")
     if included is not None and included != name:
         raise ConfigError(

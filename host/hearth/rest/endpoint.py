@@ -1,4 +1,4 @@
-"""What the API consists of: one declaration for each endpoint, by which it is routed and described."""
+"""Declarations of the API's endpoints, which serve for routing and documentation."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ from hearth.rest.media_range import JSON, MediaRange, accepted
 
 Answer = Callable[[Request], Awaitable[Response]]
 Judge = Callable[[Request], Awaitable["Response | None"]]
-"""Looks at a request before its endpoint does: a response ends it."""
+"""Checks a request before its endpoint; a response ends it."""
 
 _PART = re.compile(r"\{\w+\}")
 
 _METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
-"""In the order in which Java names them."""
+"""In Java's order."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A parameter behind the question mark; one that is not given counts as its default."""
+    """A query parameter; a missing one has its default."""
 
     name: str
     doc: str
     default: bool | str | None = None
     values: tuple[str, ...] = ()
-    """What may be said, each of it once and all in one request; nothing where the parameter is given once."""
+    """The allowed values, each at most once but several in one request; empty for a parameter that is given once."""
     is_required: bool = False
 
     def text(self, request: Request) -> str | None:
-        """Return what is said, the first of it, else the default."""
+        """Return the first value, or the default."""
         default = None if self.default is None else str(self.default)
         return next(iter(request.query_params.getlist(self.name)), default)
 
     def flag(self, request: Request) -> bool:
-        """Return a boolean as Java reads it: the first counts unless it is blank, and only `true` is."""
+        """Return a boolean as Java parses it: the first value counts unless it is blank, and only `true` is true."""
         given = next(iter(request.query_params.getlist(self.name)), "")
         return given.lower() == "true" if given.strip() else bool(self.default)
 
 
 class Responder(Enum):
-    """Which host of a cluster answers."""
+    """Which host of a cluster responds."""
 
     ANY = "any"
-    """The one that is asked."""
+    """The host that receives the request."""
     ANY_IN_STEP = "any in step"
-    """The one that is asked, once it knows what all others have written."""
+    """The host that receives the request, after reading all writes of others."""
     LEADER = "leader"
-    """The one that leads."""
+    """The leader."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
     """One method of one path.
 
-    `operation` names it in the OpenAPI document, as Kafka's own document does; its summary is the first line of what
-    `answer` says of itself. `answers` has the entity of every status that is no error, None for no body. One that
-    `takes_json` takes nothing else: a page of elsewhere cannot send that without being asked first. It `makes` a media
-    type, which has to be one that the client accepts, unless that is for itself to judge.
+    `operation` is the OpenAPI operation id, as in Kafka's own document; the summary is the first line of the docstring
+    of `answer`. `answers` has the entity of every success status, None for an empty body. An endpoint that
+    `takes_json` accepts nothing else, which a page of another origin cannot send without a preflight. It `makes` a
+    media type, which the client must accept unless the endpoint checks that itself.
     """
 
     method: str
@@ -79,24 +79,24 @@ class Endpoint:
     query: tuple[Query, ...] = ()
     body: Entity | None = None
     brings: str = field(default=JSON, kw_only=True)
-    """The media type of what clients send."""
+    """The media type of the request body."""
     takes_json: bool = field(default=True, kw_only=True)
     makes: str | None = field(default=JSON, kw_only=True)
     is_hidden: bool = field(default=False, kw_only=True)
-    """Whether it is for workers among themselves, and told nobody."""
+    """Whether it is internal to workers and not documented."""
     by: Responder = field(default=Responder.ANY, kw_only=True)
 
     @property
     def summary(self) -> str:
-        """Return what it does, in a sentence."""
+        """Return the summary of the operation."""
         return (inspect.getdoc(self.answer) or "").partition("\n")[0]
 
 
 class EndpointPath:
     """All endpoints of one path, as a Starlette application.
 
-    What is refused here, in this order and before anybody looks at the body, is what Java's JAX-RS refuses: a method,
-    what a request says it brings, and what it wants brought. After that comes whoever may refuse a request at all.
+    Rejects what Java's JAX-RS rejects, in the same order and before reading the body: the method, the content type and
+    the accepted types. After that `judge` may reject the request.
     """
 
     def __init__(self, endpoints: Sequence[Endpoint], judge: Judge | None = None) -> None:
@@ -132,20 +132,20 @@ class EndpointPath:
 
 
 def chosen(request: Request, media_type: str) -> MediaRange | None:
-    """Return what a client says of a media type that it takes, None where it does not take it."""
+    """Return the client's range that accepts a media type, None if there is none."""
     given = accepted(",".join(request.headers.getlist("accept")))
     return next((each for each in given if each.takes(media_type)), None)
 
 
 def _called(response: Response, wanted: MediaRange | None) -> Response:
-    """Return an answer with the parameters that its type has in the request, as Java's server gives them back."""
+    """Return a response with the type parameters of the request's range, as Java's server does."""
     if wanted is not None and wanted.particular is not None and "content-type" in response.headers:
         response.headers["content-type"] = wanted.particular
     return response
 
 
 def routes(endpoints: Iterable[Endpoint], judge: Judge | None = None) -> list[Route]:
-    """Return a route for each path, in the order in which they are first named; `judge` may refuse any request."""
+    """Return a route for each path, in order of first declaration; `judge` may reject any request."""
     paths: dict[str, list[Endpoint]] = {}
     for each in endpoints:
         paths.setdefault(shape(each.path), []).append(each)
@@ -153,5 +153,5 @@ def routes(endpoints: Iterable[Endpoint], judge: Judge | None = None) -> list[Ro
 
 
 def shape(path: str) -> str:
-    """Return a path without the names of its parts, by which it is the same as another."""
+    """Return a path without the names of its parameters, which identifies it."""
     return _PART.sub("{}", path)

@@ -1,4 +1,4 @@
-"""What travels in bodies, as schemas of OpenAPI; the names are those of Kafka Connect's entities."""
+"""OpenAPI schemas of request and response bodies, with the names of Kafka Connect's entities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entity:
-    """A named schema, or, without a name, one that is written out where it is used."""
+    """A schema, which is written out at each use if it has no name."""
 
     schema: Schema
     name: str = ""
@@ -20,7 +20,7 @@ class Entity:
 
     @property
     def reference(self) -> Schema:
-        """Return what stands where it is used."""
+        """Return the schema or its reference."""
         return {"$ref": f"#/components/schemas/{self.name}"} if self.name else self.schema
 
 
@@ -33,7 +33,7 @@ STRINGS: Schema = {"type": "array", "items": STRING}
 
 
 def _object(name: str, members: Mapping[str, Schema | Entity], optional: tuple[str, ...] = ()) -> Entity:
-    """Return an object with these members, in this order; those that are optional may be missing."""
+    """Return an object schema with these members in order; the optional ones may be missing."""
     schemas = {key: each.reference if isinstance(each, Entity) else each for key, each in members.items()}
     required = [key for key in members if key not in optional]
     schema: Schema = {"type": "object", "properties": schemas, **({"required": required} if required else {})}

@@ -1,9 +1,8 @@
-"""REST extensions of a worker (KIP-285): who they are, and their part in answering requests.
+"""REST extensions of a worker (KIP-285) and their part in handling requests.
 
-One that came with the host runs in the host, as Kafka's own on its class path; one from plugin.path runs in a process
-of its own beside it (Invariant 6). Each sees those requests to the regular listeners that have an endpoint, once
-their method and media types were found good and before that endpoint does: no unknown paths, and nothing of the
-listeners for admins.
+One installed with the host runs in the host, like Kafka's own on its class path; one from plugin.path runs in its own
+child process (Invariant 6). Each sees requests to existing endpoints of the regular listeners, after their method and
+media types have been checked and before the endpoint runs. It sees neither unknown paths nor the admin listeners.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class Extension(Protocol):
-    """An extension, wherever it runs."""
+    """An extension, in the host or in its own process."""
 
     @property
     def version(self) -> str | None:
-        """What it says of its version."""
+        """Its version."""
 
     @property
     def resources(self) -> list[tuple[str, str]]:
@@ -47,16 +46,16 @@ class Extension(Protocol):
 
     @property
     def has_filters(self) -> bool:
-        """Whether it wants to see every request."""
+        """Whether it filters every request."""
 
     def judge(self, request: RestRequest) -> RestResponse | None:
-        """Return what ends a request, None where it passes."""
+        """Return a response that ends the request, None if it passes."""
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
-        """Return the answer of one of its resources, by its number."""
+        """Return the response of one of its resources, by number."""
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release its resources."""
 
 
 class Extensions:
@@ -67,7 +66,7 @@ class Extensions:
         self._filters = [each for each in extensions if each.has_filters]
 
     async def judge(self, request: Request) -> Response | None:
-        """Show a request to all filters; the first response ends it."""
+        """Pass a request through all filters; the first response ends it."""
         if not self._filters:
             return None
         shown = await _shown(request)
@@ -78,7 +77,7 @@ class Extensions:
         return None
 
     def endpoints(self, own: Sequence[Endpoint]) -> list[Endpoint]:
-        """Return their resources; those the host has itself are not replaced, which the log says."""
+        """Return their resources; one that clashes with the host's own is skipped with a warning."""
         taken = {(each.method, shape(each.path)) for each in own}
         found = []
         for extension in self._extensions:
@@ -91,13 +90,13 @@ class Extensions:
         return found
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all extensions."""
         for each in self._extensions:
             each.close()
 
 
 def open_extensions(worker: WorkerConfig, directory: PluginDirectory, state: ClusterState) -> Extensions:
-    """Load the extensions that a worker's configuration names; what goes wrong keeps the worker from starting."""
+    """Load the extensions that a worker's configuration names; an error prevents the worker from starting."""
     opened: list[Extension] = []
     try:
         for name in worker.rest_extension_classes:
@@ -114,7 +113,7 @@ def _opened(name: str, worker: WorkerConfig, directory: PluginDirectory, state: 
     except NotFoundError as error:
         known = ", ".join(directory.class_names(PluginType.REST_EXTENSION)) or "none"
         raise ConfigError(
-            f"{KEY}: there is no REST extension {name!r}, only {known}", code="extension.unknown", hint=error.hint
+            f"{KEY}: unknown REST extension {name!r}, only {known}", code="extension.unknown", hint=error.hint
         ) from error
     config = {key: str(value) for key, value in worker.originals.items()}
     if plugin.bundle is None:
@@ -133,8 +132,8 @@ def _endpoint(extension: Extension, number: int, method: str, path: str) -> Endp
     names = _NAME.findall(path)
 
     async def answer(request: Request) -> Response:
-        """Answer with what an extension says."""
-        # A path that the host has as well, for other methods, has the host's names of its parts.
+        """Answer with an extension's response."""
+        # A path that the host serves for other methods has the host's parameter names.
         given = dict(zip(names, map(str, request.path_params.values())))
         return _answer(await asyncio.to_thread(extension.serve, number, await _shown(request, given)))
 
@@ -142,7 +141,7 @@ def _endpoint(extension: Extension, number: int, method: str, path: str) -> Endp
 
 
 async def _shown(request: Request, path_params: dict[str, str] | None = None) -> RestRequest:
-    """Return a request as extensions see it; a header that is there twice is one list, as RFC 9110 has it."""
+    """Return a request for extensions; repeated headers are joined into one list, as RFC 9110 allows."""
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
         headers[name] = f"{headers[name]},{value}" if name in headers else value

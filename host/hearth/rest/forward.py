@@ -1,7 +1,7 @@
-"""Requests that only the leading host can answer, passed on to it; and what is read, from stores that are up to date.
+"""Forwards requests that only the leader can handle, and brings the stores up to date before reads.
 
-The rules are those of Kafka Connect's `HerderRequestHandler` and `RestClient`: whoever is asked first may pass a
-request on with `forward=true`, and who gets that with `forward=false`, so that it takes two steps at most.
+The rules are those of Kafka Connect's `HerderRequestHandler` and `RestClient`: the first host may forward a request
+with `forward=true`, the second with `forward=false`, so there are at most two hops.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ log = logging.getLogger(__name__)
 FORWARD = "forward"
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 95.0
-"""How long the leading host may take: it gives up itself after ninety seconds."""
+"""Time limit for the leader's response; it gives up by itself after ninety seconds."""
 REFRESH_SECONDS = 1.0
-"""How long somebody who reads waits for what other hosts have written."""
+"""Time limit for reading what other hosts have written before a read request."""
 AWAY_SECONDS = 5.0
-"""How long stores are read as they are after one that could not be brought up to date in time."""
+"""Time for which stores are read without a refresh after one has timed out."""
 
 
 class NoLeader(ConflictError):
-    """Nobody is known to lead at the moment."""
+    """No leader is known at the moment."""
 
     code = "host.no_leader"
 
@@ -52,7 +52,7 @@ class NoLeader(ConflictError):
 
 
 class TooManyHops(ConflictError):
-    """A request was passed on twice, and did not find the leading host."""
+    """A request was forwarded twice without reaching the leader."""
 
     code = "host.hops"
 
@@ -62,27 +62,27 @@ class TooManyHops(ConflictError):
 
 @dataclass(frozen=True)
 class ClusterView:
-    """What a server knows of its cluster."""
+    """A server's view of its cluster."""
 
     leads: Callable[[], bool]
     """Whether this host leads."""
     leader_url: Callable[[], str | None]
-    """Where another host is that leads; None where none is known. May wait for the brokers."""
+    """The URL of the leader on another host; None if unknown. May block on the brokers."""
     refresh: Callable[[float], None]
-    """Bring this host's stores up to date; TimeoutError or ConnectError where that takes too long."""
+    """Brings this host's stores up to date; raises TimeoutError or ConnectError if that takes too long."""
     tls: Callable[[], ssl.SSLContext]
-    """How hosts speak https with each other."""
+    """The TLS context for https between hosts."""
 
 
 class Forwarder:
-    """Sees to it that any host of a cluster answers any request."""
+    """Lets any host of a cluster handle any request."""
 
     def __init__(self, cluster: ClusterView) -> None:
         self._cluster = cluster
         self._away_until = 0.0
 
     def placed(self, endpoint: Endpoint) -> Endpoint:
-        """Return an endpoint as it is served on a host that may not lead."""
+        """Return an endpoint as a host serves it that may not lead."""
         if endpoint.by is Responder.ANY:
             return endpoint
         answer = self._led if endpoint.by is Responder.LEADER else self._read
@@ -103,7 +103,7 @@ class Forwarder:
     def _read(self, answer: Answer) -> Answer:
         @functools.wraps(answer)
         async def read(request: Request) -> Response:
-            if not self._cluster.leads():  # who leads has written it all
+            if not self._cluster.leads():  # the leader has written everything itself
                 await asyncio.to_thread(self._refresh)
             return await answer(request)
 
@@ -122,7 +122,7 @@ class Forwarder:
         return response
 
     def _send(self, url: str, request: Request, body: bytes, hop: str) -> Response:
-        log.debug("passing %s %s on to %s", request.method, request.url.path, url)
+        log.debug("forwarding %s %s to %s", request.method, request.url.path, url)
         query = [(name, value) for name, value in request.query_params.multi_items() if name != FORWARD]
         target = f"{request.scope['raw_path'].decode('latin-1')}?{urlencode([*query, (FORWARD, hop)])}"
         connection = self._connection(url)
@@ -131,7 +131,7 @@ class Forwarder:
         except ssl.SSLError as error:
             raise _broken(url, error) from error
         except OSError as error:
-            log.info("the leading host at %s cannot be reached: %s", url, error)
+            log.info("the leader at %s is unreachable: %s", url, error)
             raise NoLeader from error
         try:
             assert connection.sock is not None, "it is connected"
@@ -153,13 +153,13 @@ class Forwarder:
         return http.client.HTTPConnection(parts.hostname, parts.port, timeout=CONNECT_SECONDS)
 
     def _refresh(self) -> None:
-        """Bring the stores up to date, so that clients see what they have written at whichever host."""
+        """Bring the stores up to date, so that clients see their own writes on any host."""
         if time.monotonic() < self._away_until:
             return
         try:
             self._cluster.refresh(REFRESH_SECONDS)
         except (ConnectError, TimeoutError) as error:
-            log.debug("what is shown may be older than what is stored: %s", error)
+            log.debug("responses may be older than the stored data: %s", error)
             self._away_until = time.monotonic() + AWAY_SECONDS
 
 
@@ -177,7 +177,7 @@ def _headers(request: Request, body: bytes) -> dict[str, str]:
 
 
 def _response(request: Request, answer: http.client.HTTPResponse) -> Response:
-    """Return what the leading host answered, as if this one had; raises ConnectError for what is no answer of one."""
+    """Return the leader's response as this host's own; raise ConnectError if it is not a valid one."""
     if 300 <= answer.status < 400:
         told = f"Unexpected status code when handling forwarded request: {answer.status}"
         raise ConnectError(told, code="host.forward")

@@ -1,8 +1,8 @@
-"""What of a text is no JSON, in the words of Kafka Connect's reader, and where in it everything else stands.
+"""Finds the first error in JSON text, with the message of Kafka Connect's reader, and the positions of all tokens.
 
-The rules are those of Jackson 2.21's `UTF8StreamJsonParser`: it reads bytes, looks at the value of a member before it
-tells the member's name, reads a text only when somebody wants it or what comes behind it, and says of the first thing
-it stumbles over what it saw and what it was waiting for.
+The rules are those of Jackson 2.21's `UTF8StreamJsonParser`: it works on bytes, looks at the value of a member before
+it returns the name, parses a string only when it or what follows is needed, and reports what it found and what it
+expected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 DEPTH = 1000
-"""How deep arrays and objects may lie in each other."""
+"""Maximum nesting depth of arrays and objects."""
 TOO_DEEP = (
     f"Document nesting depth ({DEPTH + 1}) exceeds the maximum allowed ({DEPTH}, from "
     "`StreamReadConstraints.getMaxNestingDepth()`)"
@@ -37,10 +37,10 @@ _HEX = re.compile(rb"[0-9a-fA-F]*")
 _DIGITS = re.compile(rb"[0-9]*")
 _WORD_START = re.compile(r"[^\W\d]|[$\xa2-\xa5]")
 _WORD_PART = re.compile(r"[\w$\xa2-\xa5\x00-\x08\x0e-\x1b\x7f-\x9f]")
-"""What Java takes for the parts of an identifier, as far as it matters."""
+"""The parts of an identifier in Java, as far as they matter here."""
 _MOST_OF_A_WORD = 256
 _LEADS = {1: 0b110, 2: 0b1110, 3: 0b11110}
-"""With which bits the first byte of a character begins that so many follow."""
+"""Leading bits of the first byte of a character, by the number of bytes that follow."""
 _WORDS = {
     b"t": ("true", "VALUE_TRUE", True),
     b"f": ("false", "VALUE_FALSE", False),
@@ -53,12 +53,12 @@ _CLOSERS = {b"{": "}", b"[": "]"}
 
 
 class Malformed(Exception):
-    """A text is no JSON from some byte on."""
+    """The text is not JSON from some byte on."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of JSON: Jackson's name for its kind, the byte at which it begins, and its value unless it is a text."""
+    """A token: Jackson's name of its kind, the offset of its first byte, and its value unless it is a string."""
 
     kind: str
     start: int
@@ -67,11 +67,11 @@ class Token:
 
 @dataclass
 class Tokens:
-    """Reads a text token by token, and raises Malformed with what it stumbles over."""
+    """Reads a text token by token; raises Malformed at the first error."""
 
     data: bytes
     at: int = 0
-    """The first byte that nobody has looked at."""
+    """The offset of the next unread byte."""
     _open: list[tuple[bytes, int]] = field(default_factory=list)
     _told: str = "null"
     _value_of_name: Token | None = None
@@ -100,25 +100,25 @@ class Tokens:
         return self._taken(self._value(start))
 
     def text(self) -> str:
-        """Return the text that the last token begins."""
+        """Return the string that starts at the last token."""
         start, self._unread = self._unread, None
         assert start is not None
         return self._text(start, "string value")
 
     def skip(self, token: Token) -> None:
-        """Pass over everything in the array or object that a token begins."""
+        """Skip the rest of an array or object that starts at a token."""
         depth = len(self._open)
         while token.kind.startswith("START") and len(self._open) >= depth:
             self.next()
 
     def place(self, at: int) -> str:
-        """Return what says where in the text something is."""
+        """Return a description of a position in the text."""
         rows = [found.end() for found in _ROW.finditer(self.data, 0, at)]
         column = at - (rows[-1] if rows else 0) + 1
         source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
         return f"[Source: {source}; line: {len(rows) + 1}, column: {column}]"
 
-    # What there is ------------------------------------------------------------------------------------------
+    # Tokens -----------------------------------------------------------------------------------------------
 
     def _taken(self, token: Token) -> Token:
         self._told = token.kind
@@ -169,7 +169,7 @@ class Tokens:
         raise self._no_value(char, start)
 
     def _text(self, start: int, what: str) -> str:
-        """Return the text whose opening quote stands at ``start``."""
+        """Return the string whose opening quote is at ``start``."""
         at = start + 1
         while self.data[at : at + 1] != b'"':
             found = _PLAIN.match(self.data, at)
@@ -213,7 +213,7 @@ class Tokens:
         raise self._malformed(f"Unrecognized character escape {_shown(self._char(at))}", at)
 
     def _number(self, start: int) -> Token:
-        """Return the number at ``start``; its value is the text that it is written in."""
+        """Return the number at ``start``; its value is its text."""
         at = start + (self.data[start : start + 1] == b"-")
         if at == len(self.data):
             raise self._ended(f" in {self._told}")
@@ -244,10 +244,10 @@ class Tokens:
             raise self._unexpected(min(at, len(self.data) - 1), otherwise, " in numeric value")
         return end
 
-    # What is between ----------------------------------------------------------------------------------------
+    # Between tokens ---------------------------------------------------------------------------------------
 
     def _skip(self) -> int:
-        """Return where the next character stands that is no white space."""
+        """Return the offset of the next character that is not white space."""
         found = _SPACE.match(self.data, self.at)
         self.at = at = self.at if found is None else found.end()
         char = self.data[at : at + 1]
@@ -276,7 +276,7 @@ class Tokens:
             raise self._ended(f" within/between {_TYPES[self._open[-1][0]]} entries")
         return start
 
-    # What is wrong ------------------------------------------------------------------------------------------
+    # Errors -----------------------------------------------------------------------------------------------
 
     def _match(self, word: str, start: int) -> None:
         for length in range(1, len(word)):
@@ -287,8 +287,8 @@ class Tokens:
             raise self._unknown_word(start, self.at)
 
     def _unknown_word(self, start: int, at: int) -> Malformed:
-        """Say what stands there in the place of a word, as far as it looks like one."""
-        word = self.data[start:at].decode("latin-1")  # its first byte counts as a character, whatever it begins
+        """Return the error for an unknown word."""
+        word = self.data[start:at].decode("latin-1")  # its first byte counts as a character, whatever its value
         while at < len(self.data) and len(word) < _MOST_OF_A_WORD:
             char = self._whole_char(at)
             if not _WORD_PART.match(char):
@@ -310,7 +310,7 @@ class Tokens:
         return self._unexpected(start, f"expected a valid value {_VALUES}", char=char.decode("latin-1"))
 
     def _no_digit(self, at: int) -> Malformed:
-        """Say what is wrong with what follows a minus; Infinity is read, or a letter of it."""
+        """Return the error for what follows a minus sign; Infinity is parsed, fully or in part."""
         for word in ("INF", "Infinity"):
             if self.data[at : at + 2] == word[:2].encode():
                 return self._no_such_number(at - 1, f"-{word}", at - 1)
@@ -321,7 +321,7 @@ class Tokens:
         return self._malformed(f"Non-standard token '{word}': {_NO_NUMBER}", start + len(word))
 
     def _whole_char(self, at: int) -> str:
-        """Return a character; raises Malformed for bytes that are none in UTF-8."""
+        """Return a character; raise Malformed for invalid UTF-8."""
         first = self.data[at]
         more = 0 if first < 0x80 else next((n for n, lead in _LEADS.items() if first >> (6 - n) == lead), -1)
         if more < 0:
@@ -334,7 +334,7 @@ class Tokens:
         return self.data[at : at + 1 + more].decode("utf-8", "replace")[:1]
 
     def _char(self, at: int) -> str:
-        """Return a character, of a byte that is none in UTF-8 what it is in ISO-8859-1."""
+        """Return a character; a byte that is invalid in UTF-8 is taken as ISO-8859-1."""
         try:
             return self.data[at : at + 4].decode()[:1]
         except UnicodeDecodeError as error:

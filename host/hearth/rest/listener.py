@@ -1,4 +1,4 @@
-"""Where the REST server listens, and what others reach it by."""
+"""The listeners of the REST server, and the addresses under which others reach it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY, ADMIN_KEY = "listeners", "admin.listeners"
 HTTP, HTTPS = "http", "https"
 LAST_PORT = 65535
 BACKLOG = 2048
-"""So many connections may wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
 _EXAMPLE = "an example: {}=http://localhost:8083"
@@ -26,7 +26,7 @@ _EXAMPLE = "an example: {}=http://localhost:8083"
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen; an empty host is every interface."""
+    """An address to listen on; an empty host stands for all interfaces."""
 
     scheme: str
     host: str
@@ -34,13 +34,13 @@ class Address:
     key: str = KEY
 
     def __str__(self) -> str:
-        """Return the address as it stands in `listeners`."""
+        """Return the address in the format of `listeners`."""
         return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
 
 
 @dataclass(frozen=True)
 class Listener:
-    """A socket that listens, for whom, and with the TLS of https."""
+    """A listening socket with its purpose and, for https, its TLS context."""
 
     address: Address
     socket: socket.socket
@@ -53,21 +53,21 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Return the port, also where any was wanted."""
+        """Return the actual port, even if any port was requested."""
         return int(self.socket.getsockname()[1])
 
     @property
     def url(self) -> str:
-        """Return where it listens."""
+        """Return the URL it listens on."""
         return f"{self.address.scheme}://{_bracketed(self.socket.getsockname()[0])}:{self.port}"
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self.socket.close()
 
 
 def parse_listener(url: str, key: str = KEY) -> Address:
-    """Return the address of one listener; raises ConfigError for what Kafka Connect refuses as well, in its words."""
+    """Return the address of one listener; raise ConfigError with Kafka Connect's message for an invalid one."""
     found = _LISTENER.fullmatch(url.strip())
     if found is None or not 0 <= int(found[3]) <= LAST_PORT:
         raise ConfigError(
@@ -86,10 +86,10 @@ def parse_listener(url: str, key: str = KEY) -> Address:
 
 
 def open_listeners(worker: WorkerConfig, free_port: bool = False) -> list[Listener]:
-    """Return a listening socket for each of the worker's listeners, and behind them for those of `/admin` alone.
+    """Return a listening socket for each of the worker's listeners, followed by those for `/admin` alone.
 
-    With `free_port` a port that is taken is replaced by the next one that is not. Raises PortTaken, or ConfigError for
-    a host name that does not exist here, and for certificates that https cannot do with.
+    With `free_port`, a port in use is replaced by the next free one. Raises PortTaken, or ConfigError for an unknown
+    host name or invalid certificates.
     """
     addresses = [parse_listener(url) for url in worker.listeners]
     addresses += [parse_listener(url, ADMIN_KEY) for url in worker.admin_listeners or ()]
@@ -106,7 +106,7 @@ def open_listeners(worker: WorkerConfig, free_port: bool = False) -> list[Listen
 
 
 def _contexts(worker: WorkerConfig, addresses: Sequence[Address]) -> list[ssl.SSLContext | None]:
-    """Return the TLS of each address; what has the same settings shares it."""
+    """Return the TLS context of each address; those with the same settings share it."""
 
     @cache
     def context(key: str) -> ssl.SSLContext:
@@ -118,7 +118,7 @@ def _contexts(worker: WorkerConfig, addresses: Sequence[Address]) -> list[ssl.SS
 
 
 def advertised_url(worker: WorkerConfig, listeners: Sequence[Listener]) -> str:
-    """Return the address by which others reach the server, as Java's `RestServer.advertisedUrl` finds it."""
+    """Return the URL under which others reach the server, as Java's `RestServer.advertisedUrl` determines it."""
     scheme = _advertised_scheme(worker)
     found = next((each for each in listeners if each.address.scheme == scheme and not each.is_admin), None)
     listener = found or listeners[0]
@@ -127,7 +127,7 @@ def advertised_url(worker: WorkerConfig, listeners: Sequence[Listener]) -> str:
 
 
 def worker_id(worker: WorkerConfig, listeners: Sequence[Listener]) -> str:
-    """Return `host:port` as others reach the server, which is how statuses name this worker."""
+    """Return `host:port` under which others reach the server; it identifies this worker in statuses."""
     return advertised_url(worker, listeners).partition("://")[2]
 
 
@@ -168,10 +168,10 @@ def _bind(address: Address) -> socket.socket:
         )
     except OSError as error:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            what = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be used by you"
+            what = "is taken by another program" if error.errno == errno.EADDRINUSE else "needs more privileges"
             raise PortTaken(
                 f"port {address.port} of {address.key}={str(address)!r} {what}",
-                hint=f"stop what listens there, or set {address.key} to another port, e.g. "
+                hint=f"stop the program that uses it, or set {address.key} to another port, e.g. "
                 f"{address.scheme}://:{address.port + 1}",
             ) from error
         raise ConfigError(
@@ -182,7 +182,7 @@ def _bind(address: Address) -> socket.socket:
 
 
 def _own_address() -> str:
-    """Return this machine's own address as its name resolves, which is what Kafka Connect takes."""
+    """Return this machine's own address as its host name resolves, as Kafka Connect does."""
     try:
         return socket.gethostbyname(socket.gethostname())
     except OSError:

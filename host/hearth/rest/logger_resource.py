@@ -1,4 +1,4 @@
-"""The answers about levels of the log (KIP-495, KIP-976)."""
+"""Endpoints for log levels (KIP-495, KIP-976)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from hearth_stage.level import LEVELS
 log = logging.getLogger(__name__)
 
 WORKER, CLUSTER = "worker", "cluster"
-SCOPE = Query("scope", "Whether the level is set on this worker, or on the whole cluster.", WORKER)
+SCOPE = Query("scope", "Whether to set the level on this worker or on the whole cluster.", WORKER)
 
 
 class LoggersResource:
     """One method for each route below `/admin/loggers`."""
 
     def __init__(self, share: Callable[[str, str], object] = levels.set) -> None:
-        """``share`` sets the level of a logger on all hosts of the cluster, and may wait for the brokers."""
+        """``share`` sets the level of a logger on all hosts of the cluster, and may block on the brokers."""
         self._share = share
 
     async def list(self, request: Request) -> Response:
-        """List the loggers with their levels, but for those that say nothing at all."""
+        """List the loggers with their levels, without those that are off."""
         return JsonAnswer({name: each for name, each in levels.all().items() if each["level"] != "OFF"})
 
     async def level(self, request: Request) -> Response:
@@ -43,9 +43,9 @@ class LoggersResource:
         return JsonAnswer(found)
 
     async def set_level(self, request: Request) -> Response:
-        """Set the level of a logger and of those below it, also in tasks and plugins.
+        """Set the level of a logger and its descendants, also in tasks and plugins.
 
-        The answer has the names of this host's that had another; for the whole cluster there is none.
+        The response lists the changed loggers of this host; for the whole cluster it is empty.
         """
         given = (await read_map(request, "levelMap")).get("level")
         if given is None:
@@ -65,5 +65,5 @@ class LoggersResource:
 def _scope(request: Request) -> str:
     given = SCOPE.text(request) or ""
     if given.lower() not in (WORKER, CLUSTER):
-        log.warning("a level is set with the scope %r, which is taken for %r", given, WORKER)
+        log.warning("unknown scope %r for a log level, using %r", given, WORKER)
     return given.lower()

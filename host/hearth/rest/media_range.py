@@ -1,4 +1,4 @@
-"""Media types as clients write them, read by the rules of Java's JAX-RS server (Jersey)."""
+"""Media types in requests, parsed by the rules of Java's JAX-RS server (Jersey)."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ _ESCAPED = re.compile(r"\\(.)")
 
 @dataclass(frozen=True)
 class MediaRange:
-    """A media type, of which either part may be `*`; parameters by their names in small letters."""
+    """A media range, either part of which may be `*`; the names of parameters are in lower case."""
 
     kind: str
     part: str
     parameters: dict[str, str] = field(default_factory=dict)
 
     def takes(self, media_type: str) -> bool:
-        """Return whether a media type is one of these; behind a `*` anything is, and no quality is looked at."""
+        """Return whether the range contains a media type; quality is ignored."""
         kind, _, part = media_type.partition("/")
         return self.kind == "*" or (self.kind.lower() == kind and self.part.lower() in ("*", part))
 
     @property
     def is_json(self) -> bool:
-        """Return whether what is called so is read as JSON."""
+        """Return whether content of this type is read as JSON."""
         return self.takes(JSON) and self.part.lower() == "json"
 
     @property
     def name(self) -> str:
-        """Return the type without parameters, in small letters."""
+        """Return the type without parameters, in lower case."""
         return f"{self.kind}/{self.part}".lower()
 
     @property
     def particular(self) -> str | None:
-        """Return the text of a whole type that has parameters beside `q`, which an answer has then as well."""
+        """Return the text of a complete type with parameters other than `q`, which the response repeats."""
         more = [f";{name}={_written(text)}" for name, text in self.parameters.items() if name != "q"]
         return f"{self.kind}/{self.part}{''.join(more)}" if more and "*" not in self.name else None
 
     @property
     def rank(self) -> tuple[float, int]:
-        """Return the quality, from 0 to 1, and how much is said."""
+        """Return the quality, from 0 to 1, and how specific the range is."""
         text = self.parameters.get("q", "1")
         return float(f"0{text}"), 2 - (self.kind, self.part).count("*")
 
 
 def content_range(text: str) -> MediaRange:
-    """Return what a `Content-Type` says; raises HTTPException (400) where that is no media type."""
+    """Return the type in a `Content-Type` header; raise HTTPException (400) if it is invalid."""
     found = _RANGE.fullmatch(text)
     if found is None or found["part"] is None:
         raise HTTPException(400)
@@ -64,10 +64,9 @@ def content_range(text: str) -> MediaRange:
 
 
 def accepted(text: str) -> list[MediaRange]:
-    """Return what an `Accept` names, everything where it is empty, and what is wanted most first.
+    """Return the ranges in an `Accept` header by preference, all types if it is empty.
 
-    Raises HTTPException (400) where one of them is no media type, or its quality is none; behind the last of them may
-    be a comma.
+    Raises HTTPException (400) for an invalid type or quality; a trailing comma is allowed.
     """
     ranges = list(_split(text)) if text.strip() else [MediaRange("*", "*")]
     if not all(_QUALITY.fullmatch(each.parameters.get("q", "1")) for each in ranges):

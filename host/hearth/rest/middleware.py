@@ -1,4 +1,4 @@
-"""What goes around every answer: limits of what is asked, one spelling of every path, headers the worker wants."""
+"""Middleware: request limits, normalized paths and configured headers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hearth.rest.answer import answer
 from hearth.rest.same_origin import SameOrigin, own_names
 
 HEADER_BYTES = 8 << 10
-"""Longest request line and header."""
+"""Maximum length of the request line and of a header."""
 VERSIONS = ("1.0", "1.1")
 
 
 class RequestTarget:
-    """Serves a request that names a whole URI (RFC 9112, absolute form) like one that names its path, as Java does.
+    """Accepts a request with a whole URI (RFC 9112, absolute form) like one with a path, as Java does.
 
-    What stands for the authority has to be what the `Host` header says, where there is one: a server in front of this
-    one may have gone by either. A fragment, which no client should send, counts for nothing.
+    The authority must match the `Host` header, if there is one, because a proxy may have used either. A fragment,
+    which no client should send, is ignored.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -46,7 +46,7 @@ class RequestTarget:
 
 
 def _target(method: str, path: bytes, host: str | None) -> tuple[bytes, str | None]:
-    """Return the path of a request's target, and why the target is refused, if it is."""
+    """Return the path of a request target, and the reason if the target is rejected."""
     if host is not None and (reason := _wrong_host(host)):
         return path, reason
     if path.startswith(b"/") or (path == b"*" and method == "OPTIONS"):
@@ -63,7 +63,7 @@ def _target(method: str, path: bytes, host: str | None) -> tuple[bytes, str | No
 
 
 def _wrong_host(host: str) -> str | None:
-    """Return what is wrong with a `Host` header, None where it says a host, perhaps with a port."""
+    """Return the error in a `Host` header, None if it is a host with an optional port."""
     if not host:
         return "Blank Host"
     found = _HOST.fullmatch(host)
@@ -75,7 +75,7 @@ _ABSOLUTE = re.compile(rb"[a-z][a-z0-9+.-]*:(//(?P<authority>[^/]*))?(?P<path>.*
 
 
 class RequestLimits:
-    """Refuses requests that a server in front of this one may have understood otherwise, and oversized ones."""
+    """Rejects oversized requests, and those that a proxy may have interpreted differently."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -90,14 +90,14 @@ class RequestLimits:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, reason: str) -> None:
-    """Refuse a request and end its connection: where the next one would begin is not known for certain."""
+    """Reject a request and close its connection, because the start of the next request is uncertain."""
     response = answer(status, reason)
     response.headers["connection"] = "close"
     await response(scope, receive, send)
 
 
 def refused(scope: Scope) -> tuple[int, str] | None:
-    """Return status and message of a refusal, None for a request that may be served."""
+    """Return status and message of a rejection, None for a valid request."""
     headers = list(scope["headers"])
     names = [name for name, _ in headers]
     if scope["http_version"] not in VERSIONS:
@@ -121,7 +121,7 @@ def _refused_path(path: bytes) -> tuple[int, str] | None:
 
 
 def _reason(path: bytes) -> str | None:
-    """Return why a path is refused, None where it is not."""
+    """Return why a path is rejected, None if it is valid."""
     reason = next((reason for pattern, reason in _BAD_PATHS if pattern.search(path)), None)
     return _NONSENSE if reason is None and not _is_utf8(unquote_to_bytes(path)) else reason
 
@@ -148,11 +148,11 @@ _BAD_PATHS = (
     (_pattern(rb"%([01][0-9a-f]|5c|7f)|\\"), "Suspicious Path Character"),
     (_pattern(rb"[\"<>[\]^`{|}]"), "Illegal Path Character"),
 )
-"""What somebody in front of the server may have read otherwise, with the words of Java's server."""
+"""Paths that a proxy may have read differently, with the messages of Java's server."""
 
 
 class HeaderRules:
-    """Puts headers into every answer."""
+    """Adds headers to every response."""
 
     def __init__(self, app: ASGIApp, rules: list[HeaderRule]) -> None:
         self._app = app
@@ -172,7 +172,7 @@ class HeaderRules:
 
 
 class PlainPath:
-    """Serves a path with a slash at its end, or with parameters of its parts, like the one without, as Java does."""
+    """Ignores a trailing slash and path parameters, as Java does."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -189,9 +189,9 @@ _PARAMETERS = re.compile(rb";[^/]*")
 
 
 class CrossOrigin:
-    """Lets pages of elsewhere read answers, as Jetty's `CrossOriginHandler` in the way Kafka Connect sets it up.
+    """Lets pages of other origins read responses, as Jetty's `CrossOriginHandler` in Kafka Connect's setup.
 
-    Origins are patterns. Who asks beforehand (preflight) is told what is allowed, and his request goes on to the API.
+    Origins are patterns. A preflight request gets the allowed methods, and is passed on to the API.
     """
 
     def __init__(self, app: ASGIApp, origins: Sequence[re.Pattern[str]], methods: Sequence[str]) -> None:
@@ -235,17 +235,17 @@ def _apply(rule: HeaderRule, headers: MutableHeaders) -> None:
 
 
 def same_origin(worker: WorkerConfig) -> Middleware:
-    """Return what lets no page of elsewhere change anything, whatever is configured."""
+    """Return the middleware that lets no page of another origin change anything, whatever the configuration."""
     return Middleware(SameOrigin, names=own_names(worker), origins=worker.allowed_origins)
 
 
 def limits() -> list[Middleware]:
-    """Return what is around every application."""
+    """Return the middleware of every application."""
     return [Middleware(RequestTarget), Middleware(RequestLimits), Middleware(PlainPath)]
 
 
 def middleware(worker: WorkerConfig) -> list[Middleware]:
-    """Return what the worker's configuration wants around the application."""
+    """Return the middleware that the worker's configuration requests."""
     found = limits()
     rules = parse_header_rules(worker.response_http_headers_config)
     if rules:

@@ -1,7 +1,7 @@
-"""Paths of Hearth's own that reach a connector whatever its name holds: the name stands behind the question mark.
+"""Hearth's own paths for connectors with any name, which is passed as a query parameter.
 
-Names such as `a/b`, `a%2Fb` and `..` are created like any other, but no path can hold them: a server in front of this
-one may read it otherwise, so such paths are refused, as in Java.
+Names such as `a/b`, `a%2Fb` and `..` are valid, but cannot be part of a path: a proxy may interpret such a path
+differently, so they are rejected, as in Java.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ONE = "/connectors/{connector}"
 PREFIX = "/hearth/connectors"
 NAME = Query("name", "The connector's name, whatever characters it has.", is_required=True)
 _UNESCAPED = "/!$&'()*+,;=:@"
-"""What may stand in a URL's path as it is."""
+"""Characters that need no escape in a URL's path."""
 _UNSAFE = re.compile(r"[%/\\\x00-\x1f\x7f]|^\.\.?$")
-"""What makes a path another one than it seems; the rest of a name is shown as in any decoded path."""
+"""Characters that change the meaning of a path; all others are safe in a decoded path."""
 _PATH = re.compile(rb"/connectors/([^/]+)(/[A-Za-z0-9/]*)?")
 
 
 def by_name(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
-    """Return the endpoints of one connector once more, at paths that take its name as a parameter."""
+    """Return the endpoints of a single connector again, at paths with the name as a query parameter."""
     return [
         replace(
             each,
@@ -43,19 +43,19 @@ def by_name(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
 
 
 def served(route: Route) -> Route:
-    """Return a route that, at one of these paths, finds the name where it stands."""
+    """Return a route that takes the name from the query on one of these paths."""
     return Route(route.path, _NamedPath(route.app)) if route.path.startswith(PREFIX) else route
 
 
 def location(request: Request, name: str) -> str:
-    """Return the address of a connector that a request created, at the kind of path that it came by."""
+    """Return the URL of a new connector, in the form of the path of the request."""
     if request.scope["raw_path"].startswith(PREFIX.encode()):
         return f"{base_url(request)}{PREFIX}?{NAME.name}={quote(name, safe='')}"
     return f"{base_url(request)}/connectors/{quote(name, safe=_UNESCAPED)}"
 
 
 def split(path: bytes) -> tuple[bytes, str] | None:
-    """Return the name in a path as it was sent, and the path of Hearth's own that takes it; None for other paths."""
+    """Return the name in a path as sent, and Hearth's own path for it; None for other paths."""
     found = _PATH.fullmatch(path)
     if found is None:
         return None
@@ -64,13 +64,13 @@ def split(path: bytes) -> tuple[bytes, str] | None:
 
 
 class _NamedPath:
-    """Serves a request as if it had come by Java's path, which is what REST extensions judge."""
+    """Serves a request as if it used Java's path, which REST extensions see."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; one without a name is refused."""
+        """Serve a request; reject one without a name."""
         name = NAME.text(Request(scope))
         if name:
             shown = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name)

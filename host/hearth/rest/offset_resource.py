@@ -1,4 +1,4 @@
-"""The answers about the offsets of connectors (KIP-875)."""
+"""Endpoints for the offsets of connectors (KIP-875)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth.rest.body import read_offsets
 
 
 class OffsetsResource:
-    """One method for each act on `/connectors/{connector}/offsets`."""
+    """One method for each operation on `/connectors/{connector}/offsets`."""
 
     def __init__(self, herder: Herder, answer_timeout: AnswerTimeout) -> None:
         self._herder = herder
@@ -22,12 +22,12 @@ class OffsetsResource:
         return JsonAnswer(await self._wait(self._herder.offsets.read(_name(request))))
 
     async def alter(self, request: Request) -> Response:
-        """Replace some offsets of a connector that is stopped."""
+        """Alter offsets of a stopped connector."""
         offsets = await read_offsets(request)
         return JsonAnswer(await self._wait(self._herder.offsets.alter(_name(request), offsets)))
 
     async def reset(self, request: Request) -> Response:
-        """Forget all offsets of a connector that is stopped."""
+        """Reset all offsets of a stopped connector."""
         return JsonAnswer(await self._wait(self._herder.offsets.reset(_name(request))))
 
 

@@ -1,6 +1,6 @@
-"""The OpenAPI document of the API, and a page of it; both are made of the endpoints as they are declared.
+"""The OpenAPI document of the API and its HTML page, both generated from the endpoint declarations.
 
-The document is that of whoever asks for it: an API of this version, as this worker serves it.
+The document describes this version of the API as this worker serves it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from hearth.rest.entity import ERROR, Entity, Schema
 _JSON = "application/json"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _NUMBERS = {"task"}
-"""Parts of paths that are numbers."""
+"""Path parameters that are numbers."""
 _PHRASES = {
     200: "It is done.",
-    201: "It was created.",
-    202: "It is accepted and takes place from now on.",
+    201: "Created.",
+    202: "Accepted; carried out asynchronously.",
     204: "It is done.",
-    500: "The worker does not do what it is asked.",
+    500: "The worker does not handle requests.",
     503: "The worker is not ready yet.",
 }
 
 
 def document(endpoints: Iterable[Endpoint], version: str) -> Schema:
-    """Return the document, as OpenAPI 3.0 has it."""
+    """Return the document in OpenAPI 3.0."""
     endpoints = [each for each in endpoints if not each.is_hidden]
     paths: dict[str, Schema] = {}
     for each in endpoints:
@@ -46,7 +46,7 @@ def document(endpoints: Iterable[Endpoint], version: str) -> Schema:
 
 
 def page(described: Schema) -> str:
-    """Return a page of a document that needs nothing but itself: no script, no style and no font of elsewhere."""
+    """Return a self-contained HTML page for a document, without scripts and external styles or fonts."""
     rows = "".join(
         _row(path, method, operation)
         for path, methods in described["paths"].items()
@@ -72,7 +72,7 @@ def _operation(endpoint: Endpoint) -> Schema:
         "tags": [endpoint.path.split("/")[1] or "root"],
         "responses": {
             **{str(status): _answer(status, entity) for status, entity in endpoint.answers.items()},
-            "default": {"description": "What was wrong, and whose error it was.", "content": _content(ERROR)},
+            "default": {"description": "The error and its status code.", "content": _content(ERROR)},
         },
     }
     if parameters := [*map(_path_parameter, _PARAMETER.findall(endpoint.path)), *map(_parameter, endpoint.query)]:
@@ -111,7 +111,7 @@ def _parameter(query: Query) -> Schema:
 
 
 def _entities(endpoints: Sequence[Endpoint]) -> list[Entity]:
-    """Return every entity that has a name, each once, sorted."""
+    """Return every named entity once, sorted."""
     used = [entity for each in endpoints for entity in (each.body, *each.answers.values()) if entity]
     found = {each.name: each for entity in (ERROR, *used) for each in _named(entity)}
     return [found[name] for name in sorted(found)]
@@ -146,7 +146,7 @@ def _shown(answer: Schema) -> str:
 
 
 def _link(schema: Any) -> str:
-    """Return a schema in few words, with links to those that have a name."""
+    """Return a short form of a schema, with links to named ones."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f"<a href='#{name}'>{name}</a>"

@@ -1,4 +1,4 @@
-"""The answers about plugins."""
+"""Endpoints for plugins."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ LISTED = (
     PluginType.CONVERTER,
     PluginType.HEADER_CONVERTER,
 )
-CONNECTORS_ONLY = Query("connectorsOnly", "Whether to list connectors alone.", True)
+CONNECTORS_ONLY = Query("connectorsOnly", "Whether to list only connectors.", True)
 VERSION = Query(
-    "version", "Which version of the plugin: a number, a range as Maven or PEP 440 has them, or latest.", "latest"
+    "version", "The version of the plugin: a number, a range in Maven's or PEP 440's syntax, or latest.", "latest"
 )
-WARNINGS = Query("warnings", "Whether to answer also what the configuration says in vain, which Java does not.", False)
+WARNINGS = Query(
+    "warnings", "Whether to include warnings about settings that have no effect, which Java does not.", False
+)
 _SUFFIX = "Connector"
 
 
@@ -39,7 +41,7 @@ class ConnectorPluginsResource:
         self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
-        """List the connectors, or all plugins, type by type."""
+        """List the connectors, or all plugins by type."""
         found = [
             {"class": plugin.class_name, "type": str(plugin.type), "version": plugin.version}
             for type_ in (CONNECTORS if CONNECTORS_ONLY.flag(request) else LISTED)
@@ -56,7 +58,7 @@ class ConnectorPluginsResource:
         return JsonAnswer(await self._wait(self._herder.plugin_keys(name, version)))
 
     async def validate(self, request: Request) -> Response:
-        """Check a configuration of a connector; with `warnings` also say what in it has no effect."""
+        """Validate a connector's configuration; `warnings` adds those about settings that have no effect."""
         name, config = str(request.path_params["pluginName"]), await read_map(request)
         included = config.get("connector.class")
         if included is not None and not _pruned(included).endswith(_pruned(name)):
@@ -65,7 +67,7 @@ class ConnectorPluginsResource:
             check = self._herder.examine if WARNINGS.flag(request) else self._herder.validate
             return JsonAnswer(await self._wait(check(config)))
         except (ConfigError, ValidationFailed) as error:
-            # Kafka Connect's own answer: here the error has passed another thread and lost its status on the way.
+            # Kafka Connect's own answer: there the error has passed another thread and lost its status.
             is_refused = isinstance(error, ConfigError)
             name = "connect.runtime.rest.errors.BadRequestException" if is_refused else "common.config.ConfigException"
             return answer(INTERNAL, f"org.apache.kafka.{name}: {error}")

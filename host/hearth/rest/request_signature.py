@@ -1,4 +1,4 @@
-"""Requests that workers have for each other alone, signed with the key that all of them read (KIP-507)."""
+"""Internal requests between workers, signed with the session key of the cluster (KIP-507)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ HEADERS = (SIGNATURE, ALGORITHM)
 
 
 class SignatureCheck:
-    """Lets in what another worker of the cluster has signed, in Kafka Connect's words and order of questions."""
+    """Checks the signatures of other workers, with Kafka Connect's messages and order of checks."""
 
     def __init__(self, key: Callable[[], SessionKey | None], algorithms: Sequence[str]) -> None:
-        """``key`` is the one that counts at the moment, ``algorithms`` are those of which this worker takes one."""
+        """``key`` returns the present session key, ``algorithms`` are those that this worker accepts."""
         self._key = key
         self._algorithms = algorithms
 
     async def refuse_unsigned(self, request: Request) -> None:
-        """Raise ConfigError, Forbidden or NotReady for a request that is not signed as it should be."""
+        """Raise ConfigError, Forbidden or NotReady for a request without a valid signature."""
         given, algorithm = (request.headers.get(name) for name in HEADERS)
         if given is None or algorithm is None:
             raise _bad("Internal request missing required signature")
@@ -38,7 +38,7 @@ class SignatureCheck:
         try:
             signature = base64.b64decode(given, validate=True)
         except (binascii.Error, ValueError) as error:
-            raise _bad(f"the signature is not written in Base64: {error}") from error
+            raise _bad(f"the signature is not Base64: {error}") from error
         if algorithm not in self._algorithms:
             raise _bad(
                 f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
@@ -54,7 +54,7 @@ class SignatureCheck:
 
 
 def sign(key: bytes, algorithm: str, body: bytes) -> bytes:
-    """Return the signature of a body by an algorithm that is called as in Java."""
+    """Return the signature of a body, by an algorithm with Java's name."""
     return hmac.new(key, body, getattr(hashlib, HMACS[algorithm][0])).digest()
 
 

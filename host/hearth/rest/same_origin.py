@@ -1,4 +1,4 @@
-"""Refuses what a page of another origin asks a browser to change, as that page is not the user."""
+"""Rejects changes that a page of another origin requests through a user's browser."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from hearth.rest.answer import answer
 from hearth.rest.listener import parse_listener
 
 _READS = ("GET", "HEAD", "OPTIONS")
-_REMEDY = "access.control.allow.origin names the origins whose pages may change something here"
+_REMEDY = "add the origin to access.control.allow.origin"
 
 
 class SameOrigin:
-    """Lets a browser change something only for a page of this server, or of an origin that the worker allows.
+    """Allows changes from a browser only by pages of this server or of an allowed origin.
 
-    Browsers say where a page is from by `Origin` and `Sec-Fetch-Site`, and no page can keep them from that. Other
-    clients send neither and are served. A page whose own name was made to lead here (DNS rebinding) has the origin
-    that `Host` says; so that has to be a name of this worker, or an IP address.
+    Browsers send a page's origin in `Origin` and `Sec-Fetch-Site`, which no page can prevent. Other clients send
+    neither and are allowed. A page whose host name was made to resolve to this server (DNS rebinding) has the origin
+    of its `Host` header, so that must be a name of this worker or an IP address.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str], origins: Sequence[re.Pattern[str]]) -> None:
-        """``names`` are the host names of this worker, ``origins`` patterns of those that are allowed."""
+        """``names`` are the host names of this worker, ``origins`` the patterns of allowed origins."""
         self._app = app
         self._names = {"localhost", *(name.lower() for name in names if name)}
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it with 403."""
+        """Serve a request, or reject it with 403."""
         if scope["type"] == "http" and scope["method"] not in _READS:
             reason = self._refusal(Headers(scope=scope))
             if reason is not None:
@@ -64,7 +64,7 @@ class SameOrigin:
 
 
 def own_names(worker: WorkerConfig) -> list[str]:
-    """Return the names by which others know a worker: those it listens at, that it tells, and the machine's."""
+    """Return the names of a worker: those of its listeners, its advertised name and the machine's."""
     listeners = [*worker.listeners, *(worker.admin_listeners or [])]
     hosts = [parse_listener(each).host for each in listeners if each]
     machine = socket.gethostname()

@@ -1,4 +1,4 @@
-"""The server: HTTP and https on sockets that are open already, all from one thread of its own."""
+"""The server: HTTP and https on open sockets, on a single thread."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ log = logging.getLogger(__name__)
 STOP_SECONDS = 10.0
 IDLE_SECONDS = 90
 RECEIVE_SECONDS = 30.0
-"""How long a connection may take to bring a whole request: longer than that Kafka Connect's server waits for none."""
+"""Time limit for receiving a whole request; Kafka Connect's server waits no longer."""
 LINGER_SECONDS = 5.0
-"""How long a client that is answered already may go on sending before its connection is closed."""
+"""Time for which a client may continue to send after its response, before the connection is closed."""
 DATE_SECONDS = 1.0
-"""How often the date is looked at that answers tell."""
+"""Interval at which the Date header is updated."""
 COMPLAINT_SECONDS = 60.0
-"""How often the same trouble of the server is told."""
+"""Interval at which a repeated problem is logged."""
 
 
 class RestServer:
-    """Serves the API on its listeners, and what is for admins on theirs where they have some of their own."""
+    """Serves the API on its listeners, and the admin resources on theirs if configured."""
 
     def __init__(self, app: Any, listeners: Sequence[Listener], admin_app: Any = None) -> None:
         groups: dict[tuple[bool, ssl.SSLContext | None], list[socket.socket]] = {}
         for each in listeners:
             groups.setdefault((each.is_admin, each.context), []).append(each.socket)
-        # Off the main thread uvicorn leaves signals to the program it is part of.
+        # Outside the main thread, uvicorn does not handle signals.
         self._servers = [
             (_Server(_config(admin_app if is_admin else app, context)), sockets)
             for (is_admin, context), sockets in groups.items()
@@ -55,11 +55,11 @@ class RestServer:
         return self._listeners[0].port
 
     def start(self) -> None:
-        """Begin to serve; connections are accepted from the moment the sockets were opened."""
+        """Start serving; connections are accepted from the moment the sockets were opened."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer what has been asked and stop; one that never began has nothing to answer."""
+        """Complete pending requests and stop; does nothing if it never started."""
         for server, _ in self._servers:
             server.end()
         if self._thread.ident is not None:
@@ -87,7 +87,7 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
         server_header=False,
-        proxy_headers=False,  # what another host or scheme is said to be is nothing to build on, as in Java
+        proxy_headers=False,  # forwarded host and scheme headers are not trusted, as in Java
         h11_max_incomplete_event_size=2 * HEADER_BYTES,
         backlog=1,
         ssl_context_factory=None if context is None else lambda *_: context,
@@ -95,10 +95,10 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """A server whose sockets keep their queue.
+    """A server that keeps the sockets' backlog.
 
-    asyncio takes as many connections at once as the queue is long, and where it runs out of file descriptors fails and
-    begins anew as often. So it is told that the queue holds one, and the kernel the truth.
+    asyncio accepts as many connections at once as its backlog parameter, and repeats a failure for lack of file
+    descriptors as often. So asyncio gets a backlog of one, and the kernel the real one.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -107,30 +107,30 @@ class _Server(uvicorn.Server):
         self._end = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start serving."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(BACKLOG)
 
     async def main_loop(self) -> None:
-        """Keep the date that answers tell until told to stop: uvicorn looks ten times a second whether it is."""
+        """Update the Date header until stopped; uvicorn checks for that ten times a second."""
         self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._end.wait(), DATE_SECONDS)
 
     def end(self) -> None:
-        """Serve no longer; may be called from any thread."""
+        """Stop serving; may be called from any thread."""
         self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._end.set)
 
 
 class EventLoopWarnings:
-    """Tells what troubles the server's event loop.
+    """Logs problems of the server's event loop.
 
-    That there are no file descriptors it says every second, with a traceback. Here it is told once in a while, with
-    what helps; connections are taken again as soon as there are descriptors.
+    asyncio logs a lack of file descriptors every second with a traceback. This logs it once per interval with a
+    remedy; connections are accepted again as soon as descriptors are available.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,7 +138,7 @@ class EventLoopWarnings:
         self._told_at: float | None = None
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Take a complaint of the loop."""
+        """Handle an exception of the event loop."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in OUT_OF_FILES:
             loop.default_exception_handler(context)
@@ -146,19 +146,18 @@ class EventLoopWarnings:
         now = self._clock()
         if self._told_at is None or now - self._told_at >= COMPLAINT_SECONDS:
             self._told_at = now
-            log.error("the REST API takes no connections for now: %s (%s)", error.strerror, FILES_HINT)
+            log.error("the REST API cannot accept connections at the moment: %s (%s)", error.strerror, FILES_HINT)
 
 
 class LingeringTransport:
-    """A connection that is closed behind its last answer only when the client has ended as well, or in a while.
+    """A connection that closes after its last response only once the client has closed it, or after a delay.
 
-    A socket that is closed while there is something to read is reset, and a reset may take the answer from a client
-    that has not read it yet (RFC 9112, 9.6): one that is told that its body is too long, say. So nothing more is
-    written, and what still comes is thrown away.
+    Closing a socket with unread data sends a reset, which may discard a response that the client has not read yet (RFC
+    9112, 9.6), such as the rejection of a long body. So the write side is closed, and incoming data is discarded.
     """
 
     def __init__(self, transport: asyncio.Transport, is_read: Callable[[], bool]) -> None:
-        """``is_read`` tells whether all that the client is known to send is read."""
+        """``is_read`` returns whether everything that the client is known to send has been read."""
         self._transport = transport
         self._is_read = is_read
         self._end: asyncio.TimerHandle | None = None
@@ -168,31 +167,31 @@ class LingeringTransport:
 
     @property
     def is_lingering(self) -> bool:
-        """Return whether what comes is thrown away."""
+        """Return whether incoming data is discarded."""
         return self._end is not None
 
     def is_closing(self) -> bool:
-        """Return whether nothing is written any more."""
+        """Return whether the write side is closed."""
         return self.is_lingering or self._transport.is_closing()
 
     def close(self) -> None:
-        """Close the connection, now if nothing is to come or this is said again."""
+        """Close the connection, at once if no data is expected or on a second call."""
         if self.is_closing() or self._is_read():
             self._transport.close()
             return
         self._end = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.abort)
-        if self._transport.can_write_eof():  # not with TLS: there the length of the answer has to do
+        if self._transport.can_write_eof():  # not with TLS, where the content length marks the end
             self._transport.write_eof()
         self._transport.resume_reading()
 
     def lost(self) -> None:
-        """Wait no more."""
+        """Cancel the delay."""
         if self._end is not None:
             self._end.cancel()
 
 
 class TimeoutProtocol(H11Protocol):
-    """A connection, which is closed when a request takes too long to arrive, be it half a header or half a body."""
+    """A connection that is closed if a request, its headers or its body, takes too long to arrive."""
 
     transport: LingeringTransport  # type: ignore[assignment]
     _deadline: asyncio.TimerHandle | None = None
@@ -204,7 +203,7 @@ class TimeoutProtocol(H11Protocol):
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Go on waiting unless a request is there."""
+        """Continue waiting until the request is complete."""
         if self.transport.is_lingering:
             return
         self._await_request()
@@ -213,13 +212,13 @@ class TimeoutProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         self._stop_waiting()
         self.transport.lost()
         super().connection_lost(exc)
 
     def _is_at(self, *states: Any) -> bool:
-        """Return whether the client is at one of these points of a request."""
+        """Return whether the client is in one of these states of a request."""
         return self.conn.their_state in states
 
     def _await_request(self) -> None:

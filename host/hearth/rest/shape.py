@@ -1,7 +1,7 @@
-"""What the bodies of requests are to be like, and in Kafka Connect's words what of a body is not so.
+"""The expected shapes of request bodies, and Kafka Connect's messages for mismatches.
 
-A body is read by Python's own reader. Only of one that is refused these shapes tell why, as Jackson's binding of JSON
-to Java's classes would: value by value in the order of the text, with the place in it and the way there.
+Python's reader parses bodies. Only for a rejected one do the shapes explain why, as Jackson's binding of JSON to
+Java's classes would: value by value in the order of the text, with position and path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hearth.rest.json_token import Malformed, Token, Tokens
 
 MOST_BYTES = 64 << 10
-"""Of a longer body nobody tells why it is refused: that would hold up other requests."""
+"""Longer bodies are rejected without an explanation, which would hold up other requests."""
 ENTITIES = "org.apache.kafka.connect.runtime.rest.entities"
 _MAP = "java.util.LinkedHashMap"
 _TEXT = "java.lang.String"
@@ -36,14 +36,14 @@ _ARGUMENTS = {
 
 
 class ShapeMismatch(Exception):
-    """A value is not what it should be; ``way`` leads there from the outside."""
+    """A value does not have its shape; ``way`` is the path to it."""
 
     def __init__(self, told: str, way: tuple[str, ...] = ()) -> None:
         super().__init__(told)
         self.told, self.way = told, way
 
     def below(self, part: str) -> ShapeMismatch:
-        """Return the same with one more step in front."""
+        """Return the same error with another path element in front."""
         return ShapeMismatch(self.told, (part, *self.way))
 
     def __str__(self) -> str:
@@ -51,29 +51,29 @@ class ShapeMismatch(Exception):
 
 
 class Shape(ABC):
-    """What a value is to be like; a null always is."""
+    """The shape of a value; null is always allowed."""
 
     java: str
-    """What Java calls it."""
+    """Its Java type."""
 
     @abstractmethod
     def read(self, tokens: Tokens, token: Token) -> None:
-        """Read the value that a token begins; raises Misfit, or Malformed."""
+        """Read the value that starts at a token; raise ShapeMismatch or Malformed."""
 
     def wrong(self, tokens: Tokens, token: Token) -> ShapeMismatch:
-        """Return what to say of a value of another kind."""
+        """Return the message for a value of another kind."""
         kind = f"{_KINDS[token.kind]} value (token `JsonToken.{token.kind}`)"
         return misfit(tokens, token.start, f"Cannot deserialize value of type `{self.java}` from {kind}")
 
     def not_from_text(self, tokens: Tokens, token: Token, element: str) -> ShapeMismatch:
-        """Return what to say of a text where an object should be."""
+        """Return the message for a string in place of an object."""
         text = tokens.text()
         if not text.strip():
             return misfit(tokens, token.start, f'Cannot coerce empty String ("") to {element} {_OFF}')
         return self.not_from(tokens, token, "String", "String", f"'{text}'")
 
     def not_from(self, tokens: Tokens, token: Token, argument: str, kind: str, shown: str) -> ShapeMismatch:
-        """Return what to say of a value of which no object can be made."""
+        """Return the message for a value from which no object can be created."""
         name = self.java.partition("<")[0]
         return misfit(
             tokens,
@@ -84,13 +84,13 @@ class Shape(ABC):
 
 
 def misfit(tokens: Tokens, at: int, told: str) -> ShapeMismatch:
-    """Return what is wrong at some place of a text."""
+    """Return the error at a position of a text."""
     return ShapeMismatch(f"{told}\n at {tokens.place(at)}")
 
 
 @dataclass(frozen=True)
 class TextShape(Shape):
-    """A text; numbers and booleans are taken for what they are written as."""
+    """A string; numbers and booleans are taken as their text."""
 
     java: str = _TEXT
 
@@ -103,7 +103,7 @@ class TextShape(Shape):
 
 @dataclass(frozen=True)
 class AnyShape(Shape):
-    """Whatever it is."""
+    """Any value."""
 
     java: str = "java.lang.Object"
 
@@ -113,7 +113,7 @@ class AnyShape(Shape):
 
 @dataclass(frozen=True)
 class MapShape(Shape):
-    """An object with members of any name."""
+    """An object with any member names."""
 
     item: Shape
 
@@ -157,7 +157,7 @@ class ListShape(Shape):
 
 @dataclass(frozen=True)
 class WordShape(Shape):
-    """One of some words, in letters of any case."""
+    """One of some words, regardless of case."""
 
     java: str
     words: tuple[str, ...]
@@ -179,12 +179,12 @@ class WordShape(Shape):
 
 @dataclass(frozen=True)
 class RecordShape(Shape):
-    """An object with members of these names and no others."""
+    """An object with these members and no others."""
 
     java: str
     members: Mapping[str, Shape] = field(default_factory=dict)
     own: Mapping[str, Shape] = field(default_factory=dict)
-    """Members that Java does not have, and so does not name."""
+    """Members that Java does not have and therefore does not list."""
 
     def read(self, tokens: Tokens, token: Token) -> None:
         if token.kind == "VALUE_STRING":
@@ -197,7 +197,7 @@ class RecordShape(Shape):
         self._read_members(tokens)
 
     def _read_members(self, tokens: Tokens) -> None:
-        """Read to the object's end; unknown members are told once all that are known have come, or at the end."""
+        """Read to the end of the object; the error for unknown members follows those of all known ones."""
         missing, unknown = set(self.members), None
         name = _following(tokens)
         while name.kind == "FIELD_NAME":
@@ -237,7 +237,7 @@ class RecordShape(Shape):
 
 
 def explain(data: bytes, shape: Shape) -> str | None:
-    """Return why a body is not of a shape, None where that is not known: it is long, or it is not UTF-8."""
+    """Return why a body does not have a shape; None if that is unknown, because it is long or not UTF-8."""
     tokens = Tokens(data.removeprefix(b"\xef\xbb\xbf"))
     if len(data) > MOST_BYTES:
         return None
@@ -277,7 +277,7 @@ def _scalar(token: Token) -> str:
 
 
 def _sized(token: Token, argument: str) -> str:
-    """Return what an argument would be called for a number as large as this one."""
+    """Return Jackson's name for an argument of a number of this size."""
     if token.kind != "VALUE_NUMBER_INT" or -(2**31) <= int(token.value) < 2**31:
         return argument
     return "long/Long" if -(2**63) <= int(token.value) < 2**63 else "BigInteger"

@@ -1,7 +1,7 @@
-"""TLS of https listeners: Java's keys, the key and certificates they name, and what OpenSSL makes of them.
+"""TLS of https listeners: maps Java's keys and key stores to OpenSSL.
 
-Java's worker takes keystores alone. Here PEM is taken as well, in a file or as text, as Kafka's clients and brokers
-take it; JKS, which only Java reads, is refused with the command that converts it.
+Java's worker only accepts keystores. Here PEM is accepted as well, in a file or inline, as in Kafka's clients and
+brokers; JKS, which only Java reads, is rejected with the command that converts it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Keys:
-    """An own key and the certificates that carry and vouch for it, all as PEM."""
+    """A private key and its certificate chain, in PEM."""
 
     key: str = field(repr=False)
     chain: str
@@ -49,10 +49,10 @@ class _Keys:
 
 
 def server_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
-    """Return how https listeners answer; `prefix` is `listeners.https.` or `admin.listeners.https.`.
+    """Return the TLS context of https listeners; `prefix` is `listeners.https.` or `admin.listeners.https.`.
 
-    As in Kafka Connect the keys below the prefix count, or, where there is none, those without it. Raises ConfigError,
-    in which no secret stands.
+    As in Kafka Connect, the keys with the prefix apply, or those without if there are none. Raises ConfigError,
+    without any secret in the message.
     """
     below = {name[len(prefix) :]: value for name, value in worker.items() if name.startswith(prefix)}
     store = _TlsStore(ServerTlsConfig(below or worker), prefix if below else "")
@@ -68,9 +68,9 @@ def server_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
 
 
 def client_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
-    """Return how this host speaks https with others, by the settings of its own listeners, as in Kafka Connect.
+    """Return this host's TLS context as a client, from the settings of its own listeners, as in Kafka Connect.
 
-    It trusts whom they trust and shows their certificate to who asks for one. The name of a host is looked at unless
+    It trusts the certificates that they trust, and presents theirs on request. Host names are verified unless
     `ssl.endpoint.identification.algorithm` is empty.
     """
     below = {name[len(prefix) :]: value for name, value in worker.items() if name.startswith(prefix)}
@@ -86,14 +86,14 @@ def client_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
 
 
 class _TlsStore:
-    """The settings of one server, each under the name that the user gave it."""
+    """The settings of one server, each with the name that the user gave it."""
 
     def __init__(self, settings: ServerTlsConfig, prefix: str) -> None:
         self.settings = settings
         self._prefix = prefix
 
     def set_versions(self, context: ssl.SSLContext) -> None:
-        """Allow the protocols that are enabled; between the oldest and the newest there is no gap."""
+        """Allow the enabled protocols and all versions between the oldest and the newest of them."""
         named = self.settings.ssl_enabled_protocols
         if unknown := [name for name in named if name not in VERSIONS]:
             raise self._refused("ssl.enabled.protocols", f"{unknown[0]!r} is none of {', '.join(VERSIONS)}")
@@ -113,10 +113,10 @@ class _TlsStore:
         try:
             context.set_ciphers(":".join(suites))
         except ssl.SSLError as error:
-            raise self._refused(name, f"OpenSSL knows none of {suites}", OPENSSL_SUITES) from error
+            raise self._refused(name, f"OpenSSL does not know any of {suites}", OPENSSL_SUITES) from error
 
     def keys(self) -> _Keys:
-        """Return the own key and certificates."""
+        """Return the private key and its certificates."""
         settings = self.settings
         password = _text(settings.ssl_key_password)
         key, chain = _text(settings.ssl_keystore_key), _text(settings.ssl_keystore_certificate_chain)
@@ -127,7 +127,7 @@ class _TlsStore:
             raise self._refused(
                 "ssl.keystore.location",
                 "an https listener needs a key and a certificate",
-                f"name a PEM file that holds both, with {self._prefix}ssl.keystore.type=PEM, or a PKCS12 keystore",
+                f"name a PEM file with both, with {self._prefix}ssl.keystore.type=PEM, or a PKCS12 keystore",
             )
         kind = self._read("ssl.keystore", lambda: store_type(location, settings.ssl_keystore_type))
         if kind == PEM:
@@ -138,23 +138,23 @@ class _TlsStore:
         raise self._unreadable("ssl.keystore", location, kind, to_pkcs12)
 
     def load(self, context: ssl.SSLContext, keys: _Keys) -> None:
-        """Give OpenSSL the key and its certificates; it reads files, which only this user may see and only now."""
+        """Load the key and its certificates into OpenSSL, through temporary files that only this user can read."""
         with tempfile.TemporaryDirectory(prefix="hearth-key-") as folder:
             key, chain = Path(folder, "key.pem"), Path(folder, "chain.pem")
             key.write_text(keys.key, "latin-1")
             chain.write_text(keys.chain, "latin-1")
             try:
-                # A password is never asked for on the terminal.
+                # OpenSSL must not prompt for a password on the terminal.
                 context.load_cert_chain(chain, key, password=lambda: keys.password or "")
             except (ssl.SSLError, ValueError) as error:
                 raise self._refused(
                     "ssl.keystore.location" if self.settings.ssl_keystore_location else "ssl.keystore.key",
-                    f"OpenSSL makes nothing of the key and its certificates ({_reason(error)})",
+                    f"OpenSSL cannot load the key and its certificates ({_reason(error)})",
                     f"the key belongs to the first certificate, {self._prefix}ssl.key.password is its password",
                 ) from None
 
     def trust(self, context: ssl.SSLContext, keys: _Keys) -> None:
-        """Say which certificates clients may show: those of the truststore, else the server's own, as in Java."""
+        """Set the trusted client certificates: those of the truststore, or else the server's own, as in Java."""
         settings = self.settings
         given, location = _text(settings.ssl_truststore_certificates), settings.ssl_truststore_location
         if given is not None:
@@ -167,7 +167,7 @@ class _TlsStore:
             context.load_verify_locations(cadata=pem)
         except (ssl.SSLError, ValueError) as error:
             raise self._refused(
-                "ssl.truststore.location", f"OpenSSL finds no certificate there ({_reason(error)})"
+                "ssl.truststore.location", f"OpenSSL finds no certificate in it ({_reason(error)})"
             ) from error
 
     def _trusted(self, location: str) -> str:
@@ -206,7 +206,7 @@ class _TlsStore:
 
 
 def _pkcs12_keys(data: bytes, password: bytes | None) -> _Keys:
-    """Return what a PKCS12 keystore holds, the key under a password that nobody knows; raises ValueError."""
+    """Return the content of a PKCS12 keystore, with the key under a random password; raise ValueError."""
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, pkcs12
 
     found = pkcs12.load_pkcs12(data, password)
@@ -219,7 +219,7 @@ def _pkcs12_keys(data: bytes, password: bytes | None) -> _Keys:
 
 
 def _pkcs12_certificates(data: bytes, password: bytes | None) -> str:
-    """Return the certificates of a PKCS12 store as PEM; raises ValueError."""
+    """Return the certificates of a PKCS12 store as PEM; raise ValueError."""
     from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
     found = pkcs12.load_pkcs12(data, password)

@@ -1,4 +1,4 @@
-"""The answers about the topics that connectors write to or read from (KIP-558)."""
+"""Endpoints for the topics that connectors write to or read from (KIP-558)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class TopicsResource:
         self._wait = answer_timeout.wait
 
     async def list(self, request: Request) -> Response:
-        """List the topics of a connector; one that does not exist has none."""
+        """List the topics of a connector; an unknown connector has none."""
         self._refuse_unless_tracked()
         return JsonAnswer(self._herder.view.topics(str(request.path_params["connector"])))
 
     async def reset(self, request: Request) -> Response:
-        """Forget the topics of a connector."""
+        """Reset the recorded topics of a connector."""
         self._refuse_unless_tracked()
         if not self._worker.topic_tracking_allow_reset:
             raise Forbidden("Topic tracking reset is disabled.")

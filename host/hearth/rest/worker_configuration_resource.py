@@ -1,4 +1,4 @@
-"""The answers about worker configurations, which connectors name instead of taking the worker's own settings."""
+"""Endpoints for worker configurations, which replace the worker's own settings for connectors that name one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth_api import ConfigError
 
 
 class WorkerConfigurationsResource:
-    """One method for each route below `/worker-configurations`; they are files, so no answer waits for a connector."""
+    """One method for each route below `/worker-configurations`; none waits for a connector."""
 
     def __init__(self, herder: Herder) -> None:
         self._herder = herder
@@ -27,7 +27,7 @@ class WorkerConfigurationsResource:
         return JsonAnswer([{"name": each.name, "description": each.description} for each in found])
 
     async def create(self, request: Request) -> Response:
-        """Create a worker configuration; it is not changed any more."""
+        """Create a worker configuration, which cannot be changed afterwards."""
         given = await _read(request)
         made = await asyncio.to_thread(self._herder.worker_configurations.create, given)
         location = f"{str(request.base_url).rstrip('/')}/worker-configurations/{given.name}"
@@ -44,7 +44,7 @@ class WorkerConfigurationsResource:
 
 
 async def _read(request: Request) -> WorkerConfiguration:
-    """Read one; where there is none that is the client's error, also where Kafka Connect would say the server's."""
+    """Read the body; a missing one is a client error here, even though Kafka Connect would report a server error."""
     try:
         body = await WorkerConfigurationRequest.read(request)
     except TooLong:

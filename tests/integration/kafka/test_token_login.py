@@ -114,10 +114,10 @@ def nobody(issuer: Issuer) -> dict[str, str]:
             "who",
         ),
         (over_at_the_broker, r"brokers refuse the token of .*invalid_token", "clocks"),
-        (over, rf"the token provider {CLASS} gives no token: the token expired \d+ s ago by the clock", "clocks"),
-        (down, rf"the token provider {CLASS} gives no token: .*503", ""),
-        (stranger, rf"the token provider {CLASS} gives no token: .*401", ""),
-        (nobody, r"handler\.class: no token provider is called 'org\.example\.IssuerTokenProvide'$", CLASS),
+        (over, rf"the token provider {CLASS} provides no token: the token expired \d+ s ago by the clock", "clocks"),
+        (down, rf"the token provider {CLASS} provides no token: .*503", ""),
+        (stranger, rf"the token provider {CLASS} provides no token: .*401", ""),
+        (nobody, r"handler\.class: no token provider is named 'org\.example\.IssuerTokenProvide'$", CLASS),
     ],
 )
 def test_a_mistake_is_told_at_once(

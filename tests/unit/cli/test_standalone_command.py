@@ -106,7 +106,7 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
         ({"producer_acks": "2"}, "worker.properties: Invalid value 2 for configuration producer.acks: "),
         (
             {"consumer_sasl_mechanism": "OAUTHBEARER", "consumer_sasl_login_callback_handler_class": "Valt"},
-            "consumer.sasl.login.callback.handler.class: no token provider is called 'Valt'",
+            "consumer.sasl.login.callback.handler.class: no token provider is named 'Valt'",
         ),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
@@ -193,7 +193,7 @@ def test_wrong_value_of_a_variable_is_not_shown(
     with pytest.raises(ConfigError, match=r"value \$\{e:HEARTH_SECRET\} for configuration offset\.flush") as caught:
         read_worker(command.written(**changes, offset_flush_interval_ms="${e:HEARTH_SECRET}"), STANDALONE)
     assert "geheim" not in str(caught.value)
-    assert "client.id: ${x:y} stays as it is: no config provider is called 'x', there is 'e'" in caplog.messages
+    assert "client.id: ${x:y} is not resolved: no config provider is named 'x', there is 'e'" in caplog.messages
     with pytest.raises(ConfigError, match="Path is not supported for EnvVarConfigProvider, invalid value 'p'"):
         read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"), STANDALONE)
 
@@ -258,10 +258,10 @@ def test_offset_file_of_a_running_host_is_refused(command: Command) -> None:
     finally:
         claim.release()
     holder = f"process {os.getpid()} on"
-    refused(outcome, 3, "offset.storage.file.filename", "belongs to a host that is running", holder)
+    refused(outcome, 3, "offset.storage.file.filename", "is in use by a running host", holder)
 
 
 def test_a_damaged_offset_file_is_refused(command: Command) -> None:
     """Nested deeper than anybody writes; exit code 2."""
     (command.folder / "offsets").write_text("[" * 100_000)
-    refused(command.run(), 2, "offset.storage.file.filename", "is not an offset file of this program")
+    refused(command.run(), 2, "offset.storage.file.filename", "is not a Hearth offset file")

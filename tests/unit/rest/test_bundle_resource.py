@@ -86,7 +86,7 @@ def test_what_lies_there_is_listed_and_what_was_turned_away_says_why(closed: Ins
 
 def test_a_worker_installs_nothing_unless_it_is_told_to(closed: Installer) -> None:
     """Whoever may do that has his code run there."""
-    refused = error(403, "this worker installs no bundles over REST: its plugin.rest.install.enable is false")
+    refused = error(403, "this worker does not install bundles over REST: plugin.rest.install.enable is false")
     for answer in (
         closed.post(closed.bundle("1.0")),
         closed.client.call("DELETE", "/plugins/demo"),
@@ -124,10 +124,10 @@ def test_a_bundle_is_installed_upgraded_rolled_back_and_removed(installer: Insta
         (b"PK half of it", ZIP, "demo.zip", 400, "truncated or not a zip file"),
         (b"", ZIP, "demo.zip", 400, "truncated or not a zip file"),
         (b"text", "application/octet-stream", "demo.txt", 400, "no bundle format reads it"),
-        (b"x", ZIP, "../demo.zip", 400, "the plain name of a file is expected"),
-        (b"x", ZIP, ".demo.zip", 400, "the plain name of a file is expected"),
-        (b"x", ZIP, "demo.zip%00", 400, "the plain name of a file is expected"),
-        (b"x", ZIP, "", 400, "the plain name of a file is expected"),
+        (b"x", ZIP, "../demo.zip", 400, "a plain file name is expected"),
+        (b"x", ZIP, ".demo.zip", 400, "a plain file name is expected"),
+        (b"x", ZIP, "demo.zip%00", 400, "a plain file name is expected"),
+        (b"x", ZIP, "", 400, "a plain file name is expected"),
         (b"x", None, "demo.zip", 415, "Unsupported Media Type"),
         (b"x", "text/plain", "demo.zip", 415, "Unsupported Media Type"),
         (b"{}", "application/json", "demo.zip", 415, "Unsupported Media Type"),

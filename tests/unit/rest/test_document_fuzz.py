@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.unit.rest.client import CONFIG, Client, serve
 
 UNREADABLE = re.compile(
-    r"the request has no |Unrecognized field |Cannot deserialize value |Cannot construct instance |"
+    r"the body of the request |the request has no |Unrecognized field |Cannot deserialize value |"
+    r"Cannot construct instance |"
     r"(?s:.*)\n at \[Source: REDACTED|Invalid UTF-8|Non-standard token |Document nesting depth |"
     r"(?s:.*)BadRequestException: Connector config \{|Kafka Connect in standalone mode does not support "
 )

@@ -70,7 +70,7 @@ class TestPlugins:
         told = client.call("PUT", f"{path}?warnings=true", config).json
         assert list(plain) == ["name", "error_count", "groups", "configs"]
         assert told.pop("warnings") == [
-            {"name": "tpoic", "message": "nobody declares this key, did you mean 'topic'?"},
+            {"name": "tpoic", "message": "no plugin declares this key, did you mean 'topic'?"},
             {
                 "name": "transforms.a.type",
                 "message": "nearest names: org.apache.kafka.connect.transforms.HoistField$Value, "

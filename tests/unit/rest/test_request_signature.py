@@ -70,7 +70,7 @@ def test_a_worker_may_have_earlier_tasks_of_a_source_fenced(client: Client) -> N
 UNSIGNED: tuple[tuple[dict[str, str], int, str], ...] = (
     ({}, 400, "Internal request missing required signature"),
     (headers(algorithm="HmacZz"), 400, "Algorithm HmacZz not available"),
-    (headers("%%"), 400, "not written in Base64"),
+    (headers("%%"), 400, "the signature is not Base64"),
     (headers(algorithm="HmacSHA512"), 400, "does not support the 'HmacSHA512' key signing algorithm"),
     (headers("AAAA"), 403, "Internal request contained invalid signature."),
 )

@@ -116,7 +116,7 @@ def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
     """The client that waited is answered as soon as there are some again; the log has one line of it."""
     result = run_apart(STARVED)
     assert result.stdout == "[b'[]'] []\n", result.stderr[-3000:]
-    assert result.stderr.count("the REST API takes no connections for now: Too many open files") == 1
+    assert result.stderr.count("the REST API cannot accept connections at the moment: Too many open files") == 1
     assert "ulimit -n" in result.stderr
     assert len(result.stderr) < 2000
 

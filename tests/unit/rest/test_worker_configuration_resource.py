@@ -47,11 +47,11 @@ def test_one_is_made_listed_shown_and_deleted(keeping: Client) -> None:
 
 
 REFUSED: tuple[tuple[Any, int, str], ...] = (
-    ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' exists already"),
+    ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' already exists"),
     ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a worker"),
-    ({"config": TEXTS}, 400, "Invalid value  for configuration name: a worker configuration is called"),
-    ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id may not be there: it is for the worker"),
-    ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id may not be there: it has no value"),
+    ({"config": TEXTS}, 400, "Invalid value  for configuration name: a name has at most 128 characters"),
+    ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id is not allowed: only the worker may set it"),
+    ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id is not allowed: it has no value"),
     ({"name": "x"}, 400, 'Missing required configuration "key.converter" which has no default value.'),
     ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap<"),
     ({"name": "x", "zz": 1}, 400, 'Unrecognized field "zz"'),
