@@ -1,4 +1,4 @@
-"""The keys that say how many executors there are."""
+"""The keys for the number of executors."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hearth_api import ConfigError
 BETWEEN = {LEAST: "1", MOST: "4"}
 
 
-def test_nobody_says_how_many_by_default() -> None:
-    """Spark does then, as before."""
+def test_no_number_is_set_by_default() -> None:
+    """Spark then decides."""
     assert CapacityConfig({}).capacity is None
 
 
-def test_a_count_is_least_and_most() -> None:
-    """No load changes it."""
+def test_a_fixed_count_is_minimum_and_maximum() -> None:
+    """The load does not change it."""
     assert CapacityConfig({COUNT: "3"}).capacity == Capacity(3, 3, 0.2, 0.8)
 
 
-def test_two_counts_have_loads_between_which_they_are_chosen() -> None:
-    """Those of managed services by default."""
+def test_a_range_has_default_thresholds() -> None:
+    """Those of managed services."""
     assert CapacityConfig(BETWEEN).capacity == Capacity(1, 4, 0.2, 0.8)
     assert CapacityConfig({**BETWEEN, IN: "5", OUT: "50"}).capacity == Capacity(1, 4, 0.05, 0.5)
     assert CapacityConfig({LEAST: "2", MOST: "2"}).capacity == Capacity(2, 2, 0.2, 0.8)
@@ -49,14 +49,14 @@ def test_two_counts_have_loads_between_which_they_are_chosen() -> None:
         ),
     ],
 )
-def test_what_contradicts_is_refused_with_key_and_remedy(props: dict[str, str], key: str, remedy: str) -> None:
-    """Two who decide would take from each other what each has asked for."""
+def test_contradictory_keys_are_rejected_with_a_remedy(props: dict[str, str], key: str, remedy: str) -> None:
+    """Two autoscalers would work against each other."""
     with pytest.raises(ConfigError) as told:
         CapacityConfig(props)
     assert key in str(told.value)
     assert remedy in str(told.value)
 
 
-def test_spark_may_allocate_by_itself_where_nobody_else_says_how_many() -> None:
-    """Its own keys go through as they are."""
+def test_dynamic_allocation_is_allowed_without_these_keys() -> None:
+    """Spark's own keys are passed on unchanged."""
     assert CapacityConfig({"spark.dynamicAllocation.enabled": "true"}).capacity is None

@@ -1,4 +1,4 @@
-"""What plugins see of a machine: what the worker says, and what it lets a connector say."""
+"""What plugins may access: set by the worker, and by connectors if the worker allows it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MACHINE = {
 
 
 def confinement(config: dict[str, str], **worker: str) -> Confinement:
-    """Return what a worker, in whose keys underscores stand for dots, says of a connector."""
+    """Return a connector's confinement; underscores in the worker's keys stand for dots."""
     told = {name.replace("_", "."): value for name, value in worker.items()}
     return StandaloneConfig({**MINIMAL, **ALLOWED, **told}).confinement(config)
 
 
-def test_what_may_be_secret_is_not_passed_on_unless_somebody_names_it() -> None:
-    """What Spark hides from everybody is passed on to nobody."""
+def test_variables_that_may_be_secret_are_not_inherited_by_default() -> None:
+    """Spark's own secret is never inherited."""
     assert confinement({}) == BY_DEFAULT
     assert BY_DEFAULT.passed_of(MACHINE) == {
         "PATH": "/bin", "LC_ALL": "C", "https_proxy": "http://proxy:3128", "LC_TIME": "de_DE@euro",
@@ -41,8 +41,8 @@ def test_what_may_be_secret_is_not_passed_on_unless_somebody_names_it() -> None:
     assert confinement({}, plugin_environment="").passed_of(MACHINE) == {}
 
 
-def test_variables_are_set_by_the_worker_and_where_it_allows_that_by_a_connector() -> None:
-    """The connector goes before the worker, and others keep what the worker says."""
+def test_variables_are_set_by_the_worker_and_by_allowed_connectors() -> None:
+    """A connector overrides its worker; its other variables stay."""
     worker = {"plugin.environment.APP_X": "1", "plugin.environment.LD_PRELOAD": "/a.so"}
     config = {"plugin.environment.APP_X": "2", "plugin.environment.AWS_PROFILE": "mine", "file": "x"}
     told = StandaloneConfig({**MINIMAL, **ALLOWED, **worker})
@@ -61,8 +61,8 @@ def test_variables_are_set_by_the_worker_and_where_it_allows_that_by_a_connector
         ("plugin.environment.", "'' is no name of an environment variable"),
     ],
 )
-def test_a_connector_says_no_more_than_it_may(key: str, says: str) -> None:
-    """The key is named; the value of a variable may be secret."""
+def test_a_connector_cannot_set_forbidden_keys(key: str, says: str) -> None:
+    """The error has the key, but not the value of a variable, which may be secret."""
     with pytest.raises(ConfigError) as raised:
         confinement({key: "geheim"})
     assert says in str(raised.value)
@@ -80,8 +80,8 @@ LIMITS = {
 }
 
 
-def test_a_connector_may_take_less_than_its_worker_says() -> None:
-    """What it does not say its worker says; without any of both nothing is limited."""
+def test_a_connector_may_lower_its_limits() -> None:
+    """The worker's limit is the default; without either there is none."""
     limited, free = StandaloneConfig({**MINIMAL, **LIMITS}), StandaloneConfig(MINIMAL)
     assert limited.confinement({}).limits == Limits(
         512 << 20, 1.5, 512, 1 << 20, has_network=False, has_own_processes=True
@@ -103,8 +103,8 @@ def test_a_connector_may_take_less_than_its_worker_says() -> None:
         ("plugin.processes", "shared", "its worker allows own"),
     ],
 )
-def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: str, says: str) -> None:
-    """The key, the value, and what would be."""
+def test_a_connector_may_not_raise_its_limits(name: str, value: str, says: str) -> None:
+    """The error has the key, the value and the maximum."""
     worker = StandaloneConfig({**MINIMAL, **LIMITS})
     with pytest.raises(ConfigError) as told:
         worker.confinement({name: value})
@@ -128,8 +128,8 @@ def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: st
         ("plugin.processes", "none", "String must be one of: shared, own"),
     ],
 )
-def test_a_limit_that_is_none_is_told_to_worker_and_connector(name: str, value: str, says: str) -> None:
-    """In Kafka's words; a connector hears of it in its validation, where these keys are defined for who uses them."""
+def test_an_invalid_limit_is_reported_to_worker_and_connector(name: str, value: str, says: str) -> None:
+    """With Kafka's message; a connector gets it from its validation, which defines these keys if they are used."""
     for ask in (lambda: StandaloneConfig({**MINIMAL, name: value}), lambda: confinement({name: value})):
         with pytest.raises(ConfigError) as told:
             ask()
@@ -138,8 +138,8 @@ def test_a_limit_that_is_none_is_told_to_worker_and_connector(name: str, value: 
     assert refused(StandaloneConfig(MINIMAL), {name: value}) == {}
 
 
-def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
-    """What one of many takes would be ended for all."""
+def test_a_connector_with_limits_shares_no_process() -> None:
+    """Exceeding a limit would kill the process of all tenants; variables do not prevent sharing."""
     worker = StandaloneConfig({**MINIMAL, **ALLOWED, "task.isolation": "environment"})
     configs = [{}, {"plugin.environment.APP_X": "1"}, {"plugin.limits.cpus": "1"}, {"plugin.network": "none"}]
     configs.append({"plugin.processes": "own"})
@@ -147,18 +147,18 @@ def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
     assert [worker.shares_processes(each) for each in configs] == [True, True, False, False, False]
 
 
-def test_a_value_that_no_variable_can_have_is_refused() -> None:
-    """JSON may have it, and the system would refuse the process."""
+def test_a_variable_with_a_nul_character_is_rejected() -> None:
+    """JSON allows it, but the system would refuse to start the process."""
     with pytest.raises(ConfigError, match=r"plugin.environment.APP_X: an environment variable cannot contain NUL"):
         confinement({"plugin.environment.APP_X": "gehe\0im"})
 
 
-def test_a_worker_names_variables_that_can_be() -> None:
-    """It does not start with others."""
+def test_an_invalid_variable_name_is_rejected() -> None:
+    """The worker does not start."""
     with pytest.raises(ConfigError, match=r"plugin.environment.A-B: 'A-B' is no name of an environment variable"):
         StandaloneConfig({**MINIMAL, "plugin.environment.A-B": "1"})
 
 
-def test_nothing_that_prints_it_tells_a_value() -> None:
+def test_values_of_variables_are_not_printed() -> None:
     """Plans and environments are printed in tracebacks and logs."""
     assert "secret" not in repr(Confinement(variables={"A": "secret"}))

@@ -11,7 +11,7 @@ BASE = {"name": "n", "connector.class": "c"}
 
 
 def test_a_connector_has_kafkas_defaults() -> None:
-    """Whoever reads an attribute reads the declaration."""
+    """The attributes have the values of the declarations."""
     config = SinkConnectorConfig({**BASE, "topics": "a, b"})
     assert (config.topics, config.tasks_max, config.errors_tolerance) == (["a", "b"], 1, "none")
     assert SourceConnectorConfig(BASE).transaction_boundary_interval_ms is None
@@ -19,12 +19,12 @@ def test_a_connector_has_kafkas_defaults() -> None:
 
 @pytest.mark.parametrize("name", ["", "a\nb"])
 def test_a_name_is_neither_empty_nor_has_control_characters(name: str) -> None:
-    """It stands in URLs, in metrics and in client ids."""
+    """It is used in URLs, metrics and client ids."""
     with pytest.raises(ConfigError, match="for configuration name"):
         SourceConnectorConfig({**BASE, "name": name})
 
 
-def test_an_alias_may_not_stand_twice() -> None:
-    """Two transformations of one name would read the same settings."""
+def test_a_duplicate_alias_is_rejected() -> None:
+    """Two transformations of one name would share their settings."""
     with pytest.raises(ConfigError, match=r"Invalid value \[a, a\] for configuration transforms: Duplicate alias"):
         SourceConnectorConfig({**BASE, "transforms": "a,a"})

@@ -1,4 +1,4 @@
-"""The properties of a host that works with others, and what is refused."""
+"""The properties of a distributed worker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ offset.flush.interval.ms=10000
 
 
 def test_kafkas_sample_file_is_read_unchanged() -> None:
-    """And nothing of it is unknown or without effect."""
+    """With no unknown key and none without effect."""
     worker = DistributedConfig(SAMPLE)
     assert (worker.config_topic, worker.status_topic, worker.offset_topic) == (
         "connect-configs", "connect-status", "connect-offsets",
@@ -48,8 +48,8 @@ def test_kafkas_sample_file_is_read_unchanged() -> None:
     assert (worker.unknown_keys(), worker.idle_keys()) == ([], {})
 
 
-def test_names_of_clients_and_of_the_right_to_write_are_javas() -> None:
-    """A Java worker of the group fences a host, and the other way round."""
+def test_client_ids_and_transactional_id_equal_javas() -> None:
+    """A Java worker of the group fences a host, and vice versa."""
     assert DistributedConfig(SAMPLE).client_base == "connect-cluster-"
     assert DistributedConfig({**SAMPLE, "client.id": "me"}).client_base == "connect-cluster-me-"
     assert DistributedConfig(SAMPLE).transactional_id == "connect-cluster-connect-cluster"
@@ -57,7 +57,7 @@ def test_names_of_clients_and_of_the_right_to_write_are_javas() -> None:
 
 @pytest.mark.parametrize(("support", "is_exact"), [("disabled", False), ("PREPARING", False), ("Enabled", True)])
 def test_sources_write_exactly_once_where_that_is_enabled(support: str, is_exact: bool) -> None:
-    """A cluster that prepares for it has a leader that can be fenced, and so has every other here."""
+    """With preparing, the leader can be fenced, as it always can here."""
     worker = DistributedConfig({**SAMPLE, "exactly.once.source.support": support})
     assert worker.is_exactly_once is is_exact
     assert worker.transactional_id == "connect-cluster-connect-cluster"
@@ -71,8 +71,8 @@ def test_a_missing_key_is_named(missing: str) -> None:
         DistributedConfig(props)
 
 
-def test_a_cluster_that_names_no_topic_of_offsets_has_one_of_its_own() -> None:
-    """Where Kafka Connect would not start; two clusters on one Kafka never share it."""
+def test_the_default_offsets_topic_is_named_after_the_cluster() -> None:
+    """Kafka Connect would not start; two clusters on one Kafka never share it."""
     props = {name: value for name, value in SAMPLE.items() if name != "offset.storage.topic"}
     assert DistributedConfig({**props, "group.id": "orders"}).offset_topic == "connect-offsets-orders"
     assert DistributedConfig(SAMPLE).offset_topic == "connect-offsets"
@@ -106,14 +106,14 @@ UNSUPPORTED = "the algorithm is not supported here; the supported algorithms are
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_refused(key: str, value: str, says: str) -> None:
-    """With its key, and what may stand there; Java's sentences where it has one."""
+    """With its key and the valid values, in Java's words if it has them."""
     with pytest.raises(ConfigError) as refusal:
         DistributedConfig({**SAMPLE, key: value})
     assert says in str(refusal.value)
 
 
-def test_topics_are_made_with_the_settings_below_their_prefix() -> None:
-    """But for what every such topic has."""
+def test_topics_are_created_with_the_settings_of_their_prefix() -> None:
+    """Except for settings that all such topics share."""
     told: dict[str, Any] = {
         "config.storage.min.insync.replicas": "2", "config.storage.partitions": "3",
         "config.storage.cleanup.policy": "delete", "offset.storage.segment.bytes": "1048576",
@@ -124,7 +124,7 @@ def test_topics_are_made_with_the_settings_below_their_prefix() -> None:
     assert list(worker.idle_keys()) == ["config.storage.partitions", "config.storage.cleanup.policy"]
 
 
-def test_what_means_nothing_here_is_named() -> None:
-    """Keys of how Java's workers share their work are checked, and told with the reason."""
+def test_keys_without_effect_are_reported() -> None:
+    """Keys about how Java workers share their work are checked, and reported with the reason."""
     idle = DistributedConfig({**SAMPLE, "connect.protocol": "Eager", "worker.sync.timeout.ms": "1"}).idle_keys()
     assert list(idle) == ["connect.protocol", "worker.sync.timeout.ms"]

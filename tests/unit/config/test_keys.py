@@ -1,4 +1,4 @@
-"""The declared keys against those of Kafka Connect 4.3.1, whose jars printed kafka_keys.json."""
+"""The declared keys match those of Kafka Connect 4.3.1, whose jars printed kafka_keys.json."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ OWN: list[list[Any]] = [
     ["task.link.port", "INT", "0", "LOW"],
     ["worker.configuration.path", "STRING", None, "LOW"],
 ]
-"""Keys of a worker that only Hearth has."""
+"""Worker keys that only Hearth has."""
 
 
 def shown(definition: ConfigDef) -> list[list[Any]]:
-    """Return what REST shows of every key, without the words."""
+    """Return the REST form of every key without documentation."""
     keys = config_def_to_json(definition)
     return [[text for member, text in key.items() if member not in HIDDEN] for key in keys]
 
@@ -59,8 +59,8 @@ def shown(definition: ConfigDef) -> list[list[Any]]:
     [("source", SourceConnectorConfig.definition()), ("sink", SinkConnectorConfig.definition())],
 )
 def test_connector_keys_are_kafkas(type_: str, definition: ConfigDef) -> None:
-    """All that REST shows of a key, but for the words of its documentation, is part of the interface."""
-    # Kafka shows the default of connector.plugin.version per connector: the newest version there is.
+    """Everything that REST shows of a key except its documentation is part of the interface."""
+    # Kafka shows the connector's newest version as the default of connector.plugin.version.
     expected = [[*row[:3], None, *row[4:]] if row[3] == "4.3.1" else row for row in KAFKA[type_]]
     assert shown(definition) == expected
 
@@ -74,7 +74,7 @@ def test_worker_keys_are_kafkas() -> None:
 
 
 def test_keys_of_a_cluster_are_kafkas() -> None:
-    """What is not declared here is a key of Kafka's admin client, which is translated with the others."""
+    """Other keys are those of Kafka's admin client, which are translated."""
     ours = {row[0]: [row[0], row[1], "<REQ>" if row[2] else row[3], row[4]] for row in shown(DISTRIBUTED)}
     kafkas = {row[0]: row for row in KAFKA["distributed"]}
     own = ours.keys() - {row[0] for row in [*KAFKA["worker"], *OWN]}
@@ -87,8 +87,8 @@ def test_keys_of_a_cluster_are_kafkas() -> None:
 @pytest.mark.parametrize(
     "definition", [StandaloneConfig, DistributedConfig, SourceConnectorConfig, SinkConnectorConfig]
 )
-def test_every_key_says_what_it_is_for(definition: Any) -> None:
-    """The documentation and the forms of the user interface read this text."""
+def test_every_key_has_documentation(definition: Any) -> None:
+    """The guides and the user interface's forms use it."""
     for key in definition.definition().keys.values():
         assert key.doc.strip(), key.name
         assert key.doc.rstrip().endswith((".", "NAME")), key.name

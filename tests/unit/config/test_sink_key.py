@@ -1,4 +1,4 @@
-"""What a sink reads, and what it may not."""
+"""The keys of sinks, and the checks between them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ BASE = {"name": "n", "connector.class": "c"}
 
 
 def test_a_sink_has_kafkas_defaults() -> None:
-    """It reads nothing unless told so, and has no dead letters."""
+    """It reads no topics and has no dead letter topic."""
     config = SinkConnectorConfig(BASE)
     assert (config.topics, config.topics_regex) == ([], "")
     assert (config.dead_letter_topic, config.dead_letter_replication_factor) == ("", 3)
     assert config.dead_letter_headers is False
 
 
-def test_a_list_of_topics_has_no_blanks_and_counts_doubles_once() -> None:
-    """As Kafka 4 takes its lists."""
+def test_a_list_of_topics_has_no_blanks_and_no_duplicates() -> None:
+    """As Kafka 4 parses its lists."""
     with pytest.raises(ConfigError, match="Configuration 'topics' values must not be empty"):
         SinkConnectorConfig({**BASE, "topics": "a,,b"})
     assert SinkConnectorConfig({**BASE, "topics": "b,a,b"}).topics == ["b", "a"]
 
 
-def test_an_expression_must_be_one_of_javas() -> None:
-    """It is refused before any task starts."""
+def test_the_regex_must_be_valid_in_java() -> None:
+    """It is rejected before any task starts."""
     with pytest.raises(ConfigError, match=r"for configuration topics\.regex"):
         SinkConnectorConfig({**BASE, "topics.regex": "("})
 
@@ -47,10 +47,10 @@ def test_an_expression_must_be_one_of_javas() -> None:
         ({"topics.regex": "(", "errors.deadletterqueue.topic.name": "ab"}, {}),
     ],
 )
-def test_a_sink_reads_topics_or_an_expression_and_not_its_dead_letters(
+def test_topics_regex_and_dead_letter_topic_exclude_each_other(
     props: dict[str, str | None], complaints: dict[str, str]
 ) -> None:
-    """Each complaint stands at the keys that cause it."""
+    """Each error is at the keys that cause it."""
     outcome: dict[str, ConfigValue] = {}
     check_topics(props, outcome)
     assert set(outcome) == set(complaints)

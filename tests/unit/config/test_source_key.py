@@ -13,7 +13,7 @@ BASE = {"name": "n", "connector.class": "c"}
 
 
 def test_a_source_has_kafkas_defaults() -> None:
-    """It creates no topics of its own and asks for no transactions that must not fail."""
+    """It creates no topics and does not require transactions."""
     config = SourceConnectorConfig(BASE)
     assert config.topic_creation_groups == []
     assert (config.exactly_once_support, config.transaction_boundary) == ("requested", "poll")
@@ -37,7 +37,7 @@ def test_a_wrong_value_is_named_with_its_key(name: str, value: str, says: str) -
         SourceConnectorConfig({**BASE, name: value})
 
 
-def test_words_are_taken_in_any_case() -> None:
+def test_keywords_are_not_case_sensitive() -> None:
     """As in Kafka Connect."""
     config = SourceConnectorConfig({**BASE, "exactly.once.support": "REQUIRED", "transaction.boundary": "Interval"})
     assert (config.exactly_once_support, config.transaction_boundary) == ("REQUIRED", "Interval")

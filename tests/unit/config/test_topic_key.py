@@ -1,4 +1,4 @@
-"""Groups of topics that the host of a source creates."""
+"""Topic creation groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE = {"name": "n", "connector.class": "c"}
 
 
 class TestTopicGroups:
-    """Groups of topics that the host creates."""
+    """Topic creation groups."""
 
     DEFAULT: ClassVar[dict[str, str]] = {
         "topic.creation.default.replication.factor": "1",
@@ -24,11 +24,11 @@ class TestTopicGroups:
     }
 
     def test_no_key_means_no_groups(self) -> None:
-        """Then topics are left to the broker's own auto-creation."""
+        """Topics are then left to the broker's auto-creation."""
         assert topic_groups(BASE) == []
 
-    def test_the_default_group_takes_the_rest(self) -> None:
-        """It comes last, whether it is listed or not, and its patterns are ignored."""
+    def test_the_default_group_matches_all_other_topics(self) -> None:
+        """It is last, listed or not, and its patterns are ignored."""
         props = {**self.DEFAULT, "topic.creation.groups": "g, default", "topic.creation.g.include": "a.*,b",
                  "topic.creation.g.exclude": "ax", "topic.creation.g.cleanup.policy": "compact",
                  "topic.creation.default.include": "nothing"}  # fmt: skip
@@ -40,7 +40,7 @@ class TestTopicGroups:
 
     @pytest.mark.parametrize(("keys", "expected"), GOLDEN["cases"], ids=lambda value: str(value)[:60])
     def test_groups_are_those_of_kafka_connect(self, keys: dict[str, str], expected: Any) -> None:
-        """What each makes and takes, and every message; a group that is listed as the default is asked last."""
+        """Settings, topics and messages; a group that is listed as the default comes last."""
         props = {**BASE, **{f"topic.creation.{name}": value for name, value in keys.items()}}
         if isinstance(expected, str):
             with pytest.raises(ConfigError) as caught:
@@ -53,8 +53,8 @@ class TestTopicGroups:
             for each in topic_groups(props)
         ] == expected  # fmt: skip
 
-    def test_a_topic_is_shown_as_kafka_shows_it(self) -> None:
-        """In the message about one that may not be made."""
+    def test_a_new_topic_is_formatted_as_in_kafka(self) -> None:
+        """In the message about a topic that may not be created."""
         (group,) = topic_groups({**self.DEFAULT, "topic.creation.default.retention.ms": "5"})
         assert group.describe("t") == (
             "(name=t, numPartitions=2, replicationFactor=1, replicasAssignments=null, configs={retention.ms=5})"

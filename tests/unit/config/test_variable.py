@@ -1,4 +1,4 @@
-"""Variables of configurations mean what they mean to Kafka's `ConfigTransformer`."""
+"""Variables in configurations work as in Kafka's `ConfigTransformer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth_api.worker import ConfigData, ConfigProvider
 
 
 class Told(ConfigProvider):
-    """Knows some values, and remembers what it was asked."""
+    """Returns configured values, and records its calls."""
 
     def __init__(self, values: Mapping[tuple[str, str], str], ttl: int | None = None) -> None:
         self.values = dict(values)
@@ -22,17 +22,17 @@ class Told(ConfigProvider):
         self.is_closed = False
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take nothing."""
+        """Do nothing."""
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return what is known."""
+        """Return the known values."""
         self.asked.append((path, sorted(keys or ())))
         if path == "broken":
             raise ConfigError("cannot be read")
         return ConfigData({key: value for (at, key), value in self.values.items() if at == path}, self.ttl)
 
     def close(self) -> None:
-        """Remember it."""
+        """Record it."""
         self.is_closed = True
 
 
@@ -57,13 +57,13 @@ FILE = Told({("/s", "user"): "u", ("/s", "password"): "geheim", ("/s", "a:b"): "
         (None, None),
     ],
 )
-def test_variables_become_values(text: str | None, becomes: str | None) -> None:
-    """No escape, no recursion; what nobody knows stays as it is."""
+def test_variables_are_replaced_by_values(text: str | None, becomes: str | None) -> None:
+    """Without escapes or recursion; unknown variables stay."""
     assert Variables({"env": ENV, "file": FILE}).resolve({"k": text}).config == {"k": becomes}
 
 
-def test_a_path_is_asked_for_once() -> None:
-    """With all keys that are wanted of it, and no provider without need."""
+def test_a_path_is_looked_up_once() -> None:
+    """With all its keys, and only if needed."""
     env, file = Told({}), Told({})
     variables = Variables({"env": env, "file": file})
     config = {"a": "${file:/s:x}", "b": "${file:/s:y}${file:/s:x}", "c": "${file:/t:x}", "d": "plain"}
@@ -73,8 +73,8 @@ def test_a_path_is_asked_for_once() -> None:
     assert file.is_closed
 
 
-def test_a_key_is_asked_for_once_where_that_is_wanted() -> None:
-    """What more is wanted of a path is asked for alone, and all of it holds as long as the shortest answer."""
+def test_a_key_is_looked_up_once_within_a_block() -> None:
+    """More keys of a path are looked up alone, and all expire with the shortest time to live."""
     file = Told({("/s", "x"): "1", ("/s", "y"): "2"}, ttl=5000)
     variables = Variables({"file": file})
     with asked_once():
@@ -88,14 +88,14 @@ def test_a_key_is_asked_for_once_where_that_is_wanted() -> None:
     assert file.asked[2:] == [("/s", ["x"])]
 
 
-def test_what_a_provider_refuses_is_raised() -> None:
-    """The configuration cannot be used without it."""
+def test_an_error_of_a_provider_is_raised() -> None:
+    """The configuration cannot be used without the value."""
     with pytest.raises(ConfigError, match="cannot be read"):
         Variables({"file": FILE}).resolve({"a": "${file:broken:x}"})
 
 
-def test_values_hold_as_long_as_the_first_of_them() -> None:
-    """Until further notice where no provider says otherwise."""
+def test_the_time_to_live_is_the_shortest_of_all_values() -> None:
+    """None if no provider sets one."""
     variables = Variables({"env": ENV, "file": FILE, "short": Told({}, ttl=20)})
     assert variables.resolve({"a": "${env:A}"}).ttl is None
     assert variables.resolve({"a": "${file:/s:user}", "b": "${short:x}"}).ttl == 0.02
@@ -107,8 +107,8 @@ def resolved() -> Resolved:
     return Variables({"env": ENV, "file": FILE}).resolve(config)
 
 
-def test_values_are_hidden_behind_their_variables() -> None:
-    """Wherever a message says them, but for what is too short to mean anything elsewhere."""
+def test_values_in_messages_are_replaced_by_their_variables() -> None:
+    """In any message, except short values that occur by chance."""
     settings = resolved()
     said = "bad db://u@h, 'geheim', va and u"
     assert settings.hidden(said) == "bad db://${file:/s:user}@h, ' ${file:/s:password} ', va and u"
@@ -117,15 +117,15 @@ def test_values_are_hidden_behind_their_variables() -> None:
     assert "geheim" not in repr(settings)
 
 
-def test_task_configurations_get_their_variables_back() -> None:
-    """By the names of keys, as in Kafka Connect: what is stored and shown holds no secret."""
+def test_variables_are_restored_in_task_configurations() -> None:
+    """By the names of keys, as in Kafka Connect: stored and shown configurations contain no secrets."""
     settings = resolved()
     tasks = settings.restored([{**settings.config, "task": "1"}, {"size": "3"}])
     assert tasks == [{**settings.raw, "task": "1"}, {"size": "${env:A}"}]
 
 
-def test_what_has_no_value_is_told_with_the_reason() -> None:
-    """No provider of that name, or one that does not know the key."""
+def test_a_variable_without_a_value_is_reported() -> None:
+    """The provider is unknown, or does not know the key."""
     variables = Variables({"env": ENV})
     settings = variables.resolve({"a": "${fiel:/s:user}", "b": "${env:B} ${env:A}", "c": "x"})
     assert variables.left(settings) == [

@@ -1,4 +1,4 @@
-"""What worker configurations may say, and what becomes of it: the tables are those of the service they come from."""
+"""What worker configurations may contain, by the tables of the service they come from."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ WORKER = {
 
 
 def configuration(**properties: str) -> WorkerConfiguration:
-    """Return one with these settings and converters."""
+    """Return a worker configuration with these settings and converters."""
     return WorkerConfiguration("mine", "", {**CONVERTERS, **properties})
 
 
 @pytest.mark.parametrize(("client", "allowed"), [("producer", PRODUCER), ("consumer", CONSUMER)])
-def test_of_a_client_only_what_the_table_names_may_be_said(client: str, allowed: tuple[str, ...]) -> None:
-    """Every other key of that client is refused, and the error names it and those that may be there."""
+def test_only_listed_client_settings_are_allowed(client: str, allowed: tuple[str, ...]) -> None:
+    """Every other key of that client is rejected, with the allowed ones in the error."""
     for key in {*RULES[client], "zz", "librdkafka.debug"} - set(allowed):
         with pytest.raises(
             ConfigError, match=rf"configuration 'mine': {client}\.{key} is not .* only be {allowed[0]}, "
@@ -68,30 +68,39 @@ def test_of_a_client_only_what_the_table_names_may_be_said(client: str, allowed:
 
 
 @pytest.mark.parametrize("key", [*REFUSED, *(beginning + "zz" for beginning in REFUSED_BEGINNINGS)])
-def test_what_is_for_the_worker_to_say_is_refused(key: str) -> None:
-    """The error names the key and why."""
+def test_keys_of_the_worker_are_rejected(key: str) -> None:
+    """The error has the key and the reason."""
     with pytest.raises(ConfigError, match=rf"worker configuration 'mine': {key} is not allowed: .*worker.*$"):
         configuration(**{key: "1"}).refuse()
 
 
-def test_every_key_that_may_not_be_there_is_named() -> None:
-    """At once, not one after the other."""
+def test_all_forbidden_keys_are_reported() -> None:
+    """At once, not one by one."""
     with pytest.raises(ConfigError, match=r"group\.id may not .*; rest\.port may not .*; value\.converter may not"):
         WorkerConfiguration("mine", "", {"group.id": "g", "rest.port": "1", "value.converter": None}).refuse()  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
     "key",
-    ["header.converter", "key.converter.schemas.enable", "offset.storage.topic", "config.providers.p.class",
-     "offset.flush.interval.ms", "topic.creation.enable", "connector.x", "groups", "exactly.once.source.support"],
-)  # fmt: skip
-def test_everything_else_may_be_said(key: str) -> None:
+    [
+        "header.converter",
+        "key.converter.schemas.enable",
+        "offset.storage.topic",
+        "config.providers.p.class",
+        "offset.flush.interval.ms",
+        "topic.creation.enable",
+        "connector.x",
+        "groups",
+        "exactly.once.source.support",
+    ],
+)  # Even unknown ones.
+def test_all_other_keys_are_allowed(key: str) -> None:
     """Also what this host makes nothing of."""
     configuration(**{key: "true"}).refuse()
 
 
-def test_what_it_may_say_is_its_alone() -> None:
-    """What it does not say has Kafka Connect's default, and what it may not say stays the worker's."""
+def test_governed_settings_come_only_from_the_worker_configuration() -> None:
+    """Missing ones have Kafka Connect's defaults, and keys that it may not contain stay the worker's."""
     mine = configuration(**{"consumer.max.poll.records": "9", "offset.flush.timeout.ms": "6", "spark.master": "yarn"})
     worker = StandaloneConfig(WORKER).governed_by(mine)
     assert (worker.key_converter, worker.value_converter) == ("K", "V")
@@ -107,13 +116,13 @@ def test_what_it_may_say_is_its_alone() -> None:
 
 @pytest.mark.parametrize("role", ["key.converter", "value.converter"])
 def test_both_converters_are_required(role: str) -> None:
-    """The worker's are not taken in their place."""
+    """The worker's are no fallback."""
     lacking = WorkerConfiguration("mine", "", {key: name for key, name in CONVERTERS.items() if key != role})
     with pytest.raises(ConfigError, match=f'Missing required configuration "{role}" which has no default value'):
         StandaloneConfig(WORKER).governed_by(lacking)
 
 
-def test_texts_are_the_default() -> None:
-    """Keys and values."""
+def test_the_default_uses_string_converters() -> None:
+    """For keys and values."""
     worker = StandaloneConfig(WORKER).governed_by(DEFAULT)
     assert {worker.key_converter, worker.value_converter} == {"org.apache.kafka.connect.storage.StringConverter"}

@@ -1,4 +1,4 @@
-"""A worker's properties, and who a host is that works alone."""
+"""The properties of a worker, and the identity of a standalone host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINIMAL = {
 
 
 def test_a_minimal_file_has_kafkas_defaults() -> None:
-    """The typed attributes are the parsed values."""
+    """The typed attributes have the parsed values."""
     worker = StandaloneConfig(MINIMAL)
     assert worker.bootstrap_servers == ["a:1", "b:2"]
     assert worker.offset_flush_interval_ms == 60000
@@ -61,14 +61,14 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
-    """The message alone is enough to find the line."""
+    """The message suffices to find the line."""
     with pytest.raises(ConfigError) as caught:
         StandaloneConfig({**MINIMAL, key: value})
     assert says in str(caught.value)
 
 
-def test_a_connector_may_say_how_long_its_plugins_may_take() -> None:
-    """What it leaves out is for the worker to say, and a wrong value is named with its key."""
+def test_a_connector_may_override_the_call_timeout() -> None:
+    """The worker's value is the default, and an invalid value is reported with its key."""
     worker = StandaloneConfig({**MINIMAL, "plugin.call.timeout.ms": "2500"})
     assert worker.call_seconds({}) == worker.call_seconds({"plugin.call.timeout.ms": None}) == 2.5
     assert worker.call_seconds({"plugin.call.timeout.ms": " 40 "}) == 0.04
@@ -77,8 +77,8 @@ def test_a_connector_may_say_how_long_its_plugins_may_take() -> None:
             worker.call_seconds({"plugin.call.timeout.ms": wrong})
 
 
-def test_a_connector_may_say_whether_it_shares_a_process() -> None:
-    """Likewise."""
+def test_a_connector_may_override_its_isolation() -> None:
+    """With the same rules."""
     worker, apart = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "plugin.isolation": "connector"})
     assert [each.is_apart({}) for each in (worker, apart)] == [False, True]
     assert worker.is_apart({"plugin.isolation": "connector"})
@@ -87,16 +87,16 @@ def test_a_connector_may_say_whether_it_shares_a_process() -> None:
         worker.is_apart({"plugin.isolation": "task"})
 
 
-def test_a_connector_may_say_whether_it_follows_upgrades() -> None:
-    """Likewise."""
+def test_a_connector_may_override_upgrades() -> None:
+    """With the same rules."""
     worker, steady = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "plugin.upgrade": "none"})
     assert [each.follows_upgrades({}) for each in (worker, steady)] == [True, False]
     assert [each.follows_upgrades({"plugin.upgrade": "none"}) for each in (worker, steady)] == [False, False]
     assert steady.follows_upgrades({"plugin.upgrade": "restart"})
 
 
-def test_a_connector_may_say_whether_its_tasks_share_processes() -> None:
-    """Likewise; here it is the other way round that nobody has to ask for."""
+def test_a_connector_may_override_the_isolation_of_its_tasks() -> None:
+    """With the same rules, but sharing is off by default."""
     worker, together = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "task.isolation": "environment"})
     assert [each.shares_processes({}) for each in (worker, together)] == [False, True]
     assert worker.shares_processes({"task.isolation": "environment"})
@@ -106,7 +106,7 @@ def test_a_connector_may_say_whether_its_tasks_share_processes() -> None:
 
 
 def test_unknown_keys_are_found_in_their_order() -> None:
-    """Keys below an open prefix are for clients, plugins and Spark to judge."""
+    """Clients, plugins and Spark check the keys with an open prefix."""
     worker = StandaloneConfig(
         {
             **MINIMAL,
@@ -123,12 +123,12 @@ def test_unknown_keys_are_found_in_their_order() -> None:
 
 
 def test_printing_a_configuration_hides_passwords() -> None:
-    """Configurations end up in logs."""
+    """Configurations are printed in logs."""
     assert "secret" not in repr(StandaloneConfig({**MINIMAL, "ssl.key.password": "secret"}).parsed)
 
 
-def test_a_host_is_known_by_its_offset_file(tmp_path: Path) -> None:
-    """However it is written: the tasks of a host that was started again are the same members of their groups."""
+def test_the_identity_of_a_host_is_its_offset_file(tmp_path: Path) -> None:
+    """Regardless of spelling, so that tasks of a restarted host are the same group members."""
     (tmp_path / "link").symlink_to(tmp_path)
     names = ("offsets", "link/offsets", "other")
     first, again, other = (_identity(tmp_path / name) for name in names)
@@ -139,8 +139,8 @@ def _identity(offsets: Path) -> str:
     return StandaloneConfig({**MINIMAL, "offset.storage.file.filename": str(offsets)}).identity
 
 
-def test_hosts_of_two_machines_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path on another machine is another file."""
+def test_hosts_on_two_machines_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same path on another machine is another file."""
     here = _identity(tmp_path / "offsets")
     monkeypatch.setattr(socket, "gethostname", lambda: "another")
     assert _identity(tmp_path / "offsets") != here

@@ -1,4 +1,4 @@
-"""What records of a topic of configurations come to, whoever wrote them and whatever compaction has left of them."""
+"""The configurations that the records of a config topic add up to, whoever wrote them and after any compaction."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from hearth.storage.config_topic import TopicConfigStore
 from tests.peer.cluster_record import kept_records
 
 NOBODY: Any = None
-"""Who reads and writes a topic: what is taken here needs neither."""
+"""A client of the topic, which these tests do not use."""
 
 
 class Heard(ConfigListener):
-    """Notes what it is told."""
+    """Records notifications."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
 
     def on_change(self, connector: str) -> None:
-        """Note it."""
+        """Record it."""
         self.told.append(connector)
 
     def on_restart(self, request: RestartRequest) -> None:
-        """Note it."""
+        """Record it."""
         self.told.append(request)
 
     def on_session_key(self, key: SessionKey) -> None:
-        """Note it."""
+        """Record it."""
         self.told.append(key)
 
     def on_logger_level(self, namespace: str, level: str) -> None:
-        """Note it."""
+        """Record it."""
         self.told.append((namespace, level))
 
 
 class Topic:
-    """A store that takes records one after the other."""
+    """A store that reads records one by one."""
 
     def __init__(self, is_live: bool = True) -> None:
         self.store = TopicConfigStore("configs", NOBODY, NOBODY, NOBODY)
@@ -61,24 +61,24 @@ class Topic:
             self.store.start()
 
     def take(self, key: str | None, value: bytes | None) -> None:
-        """Let the store read one more record."""
+        """Have the store read another record."""
         encoded = None if key is None else key.encode()
         self.store.take(StoredRecord("configs", 0, self.offset, encoded, value))
         self.offset += 1
 
     def entry(self, connector: str = "c") -> ConfiguredConnector | None:
-        """Return what is configured."""
+        """Return the entry of a connector."""
         return self.store.snapshot().find(connector)
 
 
 @pytest.fixture
 def topic() -> Topic:
-    """Provide a topic whose history was read."""
+    """Provide a topic whose history has been read."""
     return Topic()
 
 
-def test_tasks_count_from_their_commit_on(topic: Topic) -> None:
-    """All of them together, and with what they were made from."""
+def test_tasks_take_effect_with_their_commit(topic: Topic) -> None:
+    """All together, and with the configuration they were generated from."""
     topic.take("connector-c", config_value({"a": "1"}))
     topic.take("task-c-0", task_value({"n": "0"}))
     topic.take("task-c-1", task_value({"n": "1"}))
@@ -93,8 +93,8 @@ def test_tasks_count_from_their_commit_on(topic: Topic) -> None:
     assert topic.store.snapshot().offset == 5
 
 
-def test_a_commit_whose_tasks_are_not_all_there_counts_for_none(topic: Topic) -> None:
-    """Compaction may have taken some: the connector has none then, and what it makes anew counts."""
+def test_a_commit_with_missing_tasks_is_ignored(topic: Topic) -> None:
+    """Compaction may have removed some: the connector then has no tasks, and new ones take effect."""
     topic.take("connector-c", config_value({"a": "1"}))
     topic.take("task-c-1", task_value({"n": "old"}))
     topic.take("commit-c", commit_value(2))
@@ -108,8 +108,8 @@ def test_a_commit_whose_tasks_are_not_all_there_counts_for_none(topic: Topic) ->
     assert entry.tasks == ({"n": "0"},)
 
 
-def test_tasks_beyond_the_number_of_a_commit_are_left_out(topic: Topic) -> None:
-    """Of a connector that had more of them, compaction keeps the records."""
+def test_tasks_beyond_the_number_of_a_commit_are_ignored(topic: Topic) -> None:
+    """Compaction keeps the records of a connector that had more tasks."""
     topic.take("connector-c", config_value({}))
     topic.take("task-c-1", task_value({"n": "old"}))
     topic.take("task-c-0", task_value({"n": "new"}))
@@ -119,8 +119,8 @@ def test_tasks_beyond_the_number_of_a_commit_are_left_out(topic: Topic) -> None:
     assert entry.tasks == ({"n": "new"},)
 
 
-def test_a_connector_that_is_gone_takes_its_tasks_along(topic: Topic) -> None:
-    """One made anew under its name begins without, and a commit of before counts for nothing."""
+def test_a_deleted_connector_loses_its_tasks(topic: Topic) -> None:
+    """A new one of its name starts without tasks, and an old commit is ignored."""
     topic.take("connector-c", config_value({}))
     topic.take("task-c-0", task_value({}))
     topic.take("commit-c", commit_value(1))
@@ -144,8 +144,8 @@ def test_a_connector_that_is_gone_takes_its_tasks_along(topic: Topic) -> None:
         ({"state": "STARTED", "state.v2": None}, TargetState.STARTED),
     ],
 )
-def test_the_newer_member_of_a_target_goes_first(topic: Topic, value: object, target: TargetState) -> None:
-    """Workers of before Kafka 3.5 wrote the older one alone."""
+def test_the_newer_field_of_a_target_takes_precedence(topic: Topic, value: object, target: TargetState) -> None:
+    """Workers older than Kafka 3.5 wrote only the older one."""
     topic.take("connector-c", config_value({}))
     topic.take("target-state-c", json.dumps(value).encode())
     entry = topic.entry()
@@ -153,8 +153,8 @@ def test_the_newer_member_of_a_target_goes_first(topic: Topic, value: object, ta
     assert entry.target is target
 
 
-def test_a_target_that_comes_before_its_connector_counts(topic: Topic) -> None:
-    """And nobody is told of it; one that is gone alone means started."""
+def test_a_target_before_its_connector_takes_effect(topic: Topic) -> None:
+    """Without a notification; a deleted target means STARTED."""
     topic.take("target-state-c", target_value(TargetState.STOPPED))
     assert topic.heard.told == []
     topic.take("connector-c", config_value({}))
@@ -168,8 +168,8 @@ def test_a_target_that_comes_before_its_connector_counts(topic: Topic) -> None:
     assert topic.heard.told == ["c"]
 
 
-def test_names_with_hyphens_and_like_keys_are_told_apart(topic: Topic) -> None:
-    """A task's number stands behind the last hyphen."""
+def test_names_with_hyphens_and_key_prefixes_are_distinguished(topic: Topic) -> None:
+    """The task number follows the last hyphen."""
     name = "task-1-connector-2"
     topic.take(f"connector-{name}", config_value({}))
     topic.take(f"task-{name}-0", task_value({"n": "0"}))
@@ -204,10 +204,10 @@ def test_names_with_hyphens_and_like_keys_are_told_apart(topic: Topic) -> None:
         ("logger-cluster-x", b'{"level":1}'),
     ],
 )
-def test_garbage_is_logged_and_passed_over(
+def test_an_invalid_record_is_logged_and_skipped(
     topic: Topic, caplog: pytest.LogCaptureFixture, key: str | None, value: bytes | None
 ) -> None:
-    """What stood before still does, and nobody is told."""
+    """The earlier content remains, and there is no notification."""
     topic.take("connector-c", config_value({"a": "1"}))
     before = topic.entry()
     topic.heard.told.clear()
@@ -219,8 +219,8 @@ def test_garbage_is_logged_and_passed_over(
     assert topic.entry() != before
 
 
-def test_history_tells_nobody() -> None:
-    """Restarts and log levels of before the host began are over; what is configured shows."""
+def test_reading_the_history_sends_no_notifications() -> None:
+    """Restarts and log levels before startup are over; configurations are in the snapshot."""
     topic = Topic(is_live=False)
     topic.take("connector-c", config_value({}))
     topic.take("restart-connector-c", restart_value(RestartRequest("c")))
@@ -236,8 +236,8 @@ def test_history_tells_nobody() -> None:
     assert topic.store.snapshot().session_key == key
 
 
-def test_new_tasks_have_to_be_fenced_until_that_is_written(topic: Topic) -> None:
-    """The number of the last round stays when its connector goes: its producers may be there still."""
+def test_new_tasks_are_pending_until_the_fencing_record(topic: Topic) -> None:
+    """The last task count outlives its connector, whose producers may still exist."""
     topic.take("connector-c", config_value({}))
     topic.take("task-c-0", task_value({}))
     topic.take("commit-c", commit_value(1))
@@ -249,7 +249,7 @@ def test_new_tasks_have_to_be_fenced_until_that_is_written(topic: Topic) -> None
 
 
 def test_a_configuration_is_read_in_the_order_of_a_hash_map() -> None:
-    """As a Java worker answers it: it was created as connector.class, file, topic, tasks.max, batch.size, name."""
+    """In a Java worker's order; it was created as connector.class, file, topic, tasks.max, batch.size, name."""
     asked = {"connector.class": "C", "file": "f", "topic": "t", "tasks.max": "1", "batch.size": "7", "name": "c"}
     topic = Topic()
     topic.take("connector-c", config_value(asked))
@@ -258,8 +258,8 @@ def test_a_configuration_is_read_in_the_order_of_a_hash_map() -> None:
     assert list(entry.config) == ["connector.class", "file", "tasks.max", "batch.size", "name", "topic"]
 
 
-def test_what_java_wrote_is_written_alike() -> None:
-    """Every record of a Java worker, read and written again, is the same to the byte."""
+def test_records_of_a_java_worker_are_rewritten_identically() -> None:
+    """Byte for byte, after reading each."""
     topic = Topic()
     seen = set()
     for record in kept_records():
@@ -274,7 +274,7 @@ def test_what_java_wrote_is_written_alike() -> None:
 
 
 def written(topic: Topic, key: str, value: Any) -> tuple[str, bytes]:
-    """Return what the store would write of what it has just read."""
+    """Return the record that the store would write for what it has just read."""
     state = topic.store.snapshot()
     if key.startswith("target-state-"):
         return "target-state", target_value(TargetState(value["state.v2"]))

@@ -1,4 +1,4 @@
-"""Whatever is written, and whatever compaction takes of it: a host that starts reads what the others see."""
+"""After any writes and any compaction, a host that starts reads the same configurations as the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ numbers = st.integers(0, 3)
 
 
 class Log:
-    """A topic in memory, whose writer and reader it is."""
+    """A topic in memory that is its own writer and reader."""
 
     def __init__(self) -> None:
         self.records: list[StoredRecord] = []
@@ -29,7 +29,7 @@ class Log:
         self.end = 0
 
     def write(self, records: Sequence[Record]) -> dict[tuple[str, int], int]:
-        """Append records, which every store reads, and what ends a transaction, which none sees."""
+        """Append records, which every store reads, and a transaction marker, which none reads."""
         for record in records:
             stored = StoredRecord("configs", 0, self.end, record.key, record.value)
             self.end += 1
@@ -41,10 +41,10 @@ class Log:
         return written
 
     def wait_for(self, _places: object, _timeout: float) -> None:
-        """Do nothing: all is read at once."""
+        """Do nothing: everything is read at once."""
 
     def new_store(self) -> TopicConfigStore:
-        """Return a store that has read everything there is."""
+        """Return a store that has read everything."""
         log: Any = self
         store = TopicConfigStore("configs", log, log, NOBODY)
         for record in self.records:
@@ -55,7 +55,7 @@ class Log:
 
 
 class ConfigTopicMachine(RuleBasedStateMachine):
-    """Acts of users and herders at one host, hosts that come later, and a cleaner."""
+    """Actions of users and herders at one host, hosts that start later, and the log cleaner."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,12 +69,12 @@ class ConfigTopicMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def remove(self, name: str) -> None:
-        """Delete a connector, or one that there is not."""
+        """Delete a connector, which may not exist."""
         self.store.remove_connector(name)
 
     @rule(name=names, number=numbers, count=numbers)
     def make_tasks(self, name: str, number: int, count: int) -> None:
-        """Write tasks; of a connector that there is not they are refused."""
+        """Write tasks; those of an unknown connector are rejected."""
         tasks = [{"task": str(each), "n": str(number)} for each in range(count)]
         try:
             self.store.put_tasks(name, tasks)
@@ -95,7 +95,7 @@ class ConfigTopicMachine(RuleBasedStateMachine):
 
     @rule(part=st.floats(0, 1), is_late=st.booleans())
     def clean(self, part: float, is_late: bool) -> None:
-        """Clean the topic up to some record: of each key the last before it stays, late also a tombstone goes."""
+        """Compact the topic up to a record: the last record of each key stays; late passes remove tombstones too."""
         cut = int(part * len(self.log.records))
         last = {each.key: each for each in self.log.records[:cut]}.values()
         kept = [each for each in last if each.value is not None or not is_late]
@@ -103,7 +103,7 @@ class ConfigTopicMachine(RuleBasedStateMachine):
 
     @rule()
     def start_another(self) -> None:
-        """A host that comes later knows the same, but for tasks that are to be made anew, and how old they are."""
+        """Start a host, which reads the same, except for incomplete tasks and their revisions."""
         late = self.log.new_store().snapshot().entries
         self.log.stores.pop()
         known = self.store.snapshot().entries
@@ -116,12 +116,12 @@ class ConfigTopicMachine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_has_tasks_of_another(self) -> None:
-        """Names that look like parts of others' keys are names like any."""
+        """Connector names that look like parts of other keys are not confused."""
         for entry in self.store.snapshot().entries.values():
             assert [task["task"] for task in entry.tasks] == [str(number) for number in range(len(entry.tasks))]
 
     def entry(self, name: str) -> ConfiguredConnector | None:
-        """Return what is configured."""
+        """Return the entry of a connector."""
         return self.store.snapshot().find(name)
 
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> ConfigurationFolder:
 
 
 def test_a_file_is_a_configuration(folder: ConfigurationFolder, tmp_path: Path) -> None:
-    """Its name is the file's, and one of its keys describes it; what other files are called is no name."""
+    """The file name is its name, and one of its keys the description; other files are ignored."""
     assert folder.names() == ["default"]
     for name in ("lines.properties", "a b.properties", ".hidden.properties", "notes.txt", "default.properties"):
         (tmp_path / name).write_text(TEXT)
@@ -30,8 +30,8 @@ def test_a_file_is_a_configuration(folder: ConfigurationFolder, tmp_path: Path) 
     assert folder.find("default") is DEFAULT
 
 
-def test_what_is_made_is_a_file_that_others_do_not_read(folder: ConfigurationFolder, tmp_path: Path) -> None:
-    """Whatever characters it has; it may hold secrets, and is the same after a restart."""
+def test_a_created_configuration_is_a_private_file(folder: ConfigurationFolder, tmp_path: Path) -> None:
+    """With any characters; it may contain secrets, and is the same after a restart."""
     made = WorkerConfiguration("my.own-1", "für Zeilen = # \\", {"key.converter": "K", "a b": " ü\n"})
     folder.create(made)
     assert ConfigurationFolder(str(tmp_path)).find("my.own-1") == made
@@ -41,8 +41,8 @@ def test_what_is_made_is_a_file_that_others_do_not_read(folder: ConfigurationFol
     assert folder.names() == ["default"]
 
 
-def test_what_is_there_is_not_overwritten(folder: ConfigurationFolder) -> None:
-    """Neither is the default, which nobody can delete."""
+def test_an_existing_configuration_is_not_overwritten(folder: ConfigurationFolder) -> None:
+    """Nor is the default, which cannot be deleted either."""
     folder.create(WorkerConfiguration("lines", "", {"key.converter": "K"}))
     for name in ("lines", "default"):
         with pytest.raises(ConflictError, match=f"worker configuration '{name}' already exists"):
@@ -53,8 +53,8 @@ def test_what_is_there_is_not_overwritten(folder: ConfigurationFolder) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".x", "-", "ü", "x" * 129, "a b", "x\n"])
-def test_a_name_that_is_no_name_of_a_file_is_refused(folder: ConfigurationFolder, tmp_path: Path, name: str) -> None:
-    """Nothing is written, and nothing outside is read."""
+def test_an_invalid_name_is_rejected(folder: ConfigurationFolder, tmp_path: Path, name: str) -> None:
+    """Nothing is written, and no file outside the folder is read."""
     with pytest.raises(ConfigError, match="a name has at most 128 characters"):
         folder.create(WorkerConfiguration(name, "", {}))
     assert list(tmp_path.iterdir()) == []
@@ -64,14 +64,14 @@ def test_a_name_that_is_no_name_of_a_file_is_refused(folder: ConfigurationFolder
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: ConfigurationFolder, tmp_path: Path) -> None:
-    """With the line."""
+    """With the line number."""
     (tmp_path / "bad.properties").write_text("a=\\uzz")
     with pytest.raises(ConfigError, match=r"bad\.properties, line 1: malformed escape"):
         folder.find("bad")
 
 
-def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
-    """The error names the key that would change that; a folder that is none is told at the start."""
+def test_without_a_folder_no_configuration_is_created(tmp_path: Path) -> None:
+    """The error names the key to set; a path that is not a directory is reported at startup."""
     with pytest.raises(ConfigError, match=r"the worker has no worker\.configuration\.path"):
         ConfigurationFolder(None).create(WorkerConfiguration("x", "", {}))
     assert ConfigurationFolder(None).names() == ["default"]

@@ -1,4 +1,4 @@
-"""The right to write goes through whatever librdkafka answers; `test_topic_store` has the same with real brokers."""
+"""The fenced producer with any results of librdkafka; `test_topic_store` tests it with real brokers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD = Record("t", b"k", b"v")
 
 
 class Message:
-    """A record that was written."""
+    """A delivered record."""
 
     def __init__(self, topic: str, offset: int) -> None:
         self._topic, self._offset = topic, offset
@@ -37,7 +37,7 @@ class Message:
 
 
 class ScriptedProducer:
-    """Notes its calls, and raises what the script has for the next call of a name."""
+    """Records its calls, and raises the scripted error for the next call of a name."""
 
     script: dict[str, list[KafkaError]]
     calls: list[str]
@@ -57,20 +57,20 @@ class ScriptedProducer:
             raise KafkaException(errors.pop(0))
 
     def init_transactions(self, _timeout: float) -> None:
-        """Do as the script says."""
+        """Follow the script."""
         self._call("init")
 
     def begin_transaction(self) -> None:
-        """Do as the script says."""
+        """Follow the script."""
         self._call("begin")
 
     def abort_transaction(self, _timeout: float) -> None:
-        """Do as the script says."""
+        """Follow the script."""
         self._call("abort")
         self.sent.clear()
 
     def commit_transaction(self, _timeout: float) -> None:
-        """Do as the script says, and tell where the records are."""
+        """Follow the script, and report the delivered records."""
         self._call("commit")
         for topic, on_delivery in self.sent:
             on_delivery(None, Message(topic, self.offset))
@@ -80,7 +80,7 @@ class ScriptedProducer:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[KafkaError]]:
-    """Provide what producers answer from now on."""
+    """Provide the script of all producers."""
     ScriptedProducer.script, ScriptedProducer.calls = {}, []
     monkeypatch.setattr(fenced_producer, "Producer", ScriptedProducer)
     return ScriptedProducer.script
@@ -88,7 +88,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[KafkaError]]:
 
 @pytest.fixture
 def lost() -> list[str]:
-    """Provide what is noted when the right is lost."""
+    """Provide the list of lost rights."""
     return []
 
 
@@ -106,17 +106,17 @@ ABORTABLE = KafkaError(KafkaError._MSG_TIMED_OUT, "not sent", txn_requires_abort
 FENCED = KafkaError(KafkaError._FENCED, "fenced", fatal=True)
 
 
-def test_offsets_are_those_behind_the_last_records(producer: FencedProducer) -> None:
+def test_write_returns_the_offsets_after_the_last_records(producer: FencedProducer) -> None:
     """For each topic and partition."""
     assert producer.write([]) == {}
     assert producer.write([RECORD, RECORD, Record("u", b"k", None)]) == {("t", 0): 2, ("u", 0): 3}
     assert ScriptedProducer.calls == ["begin", "commit"]
 
 
-def test_a_commit_without_an_answer_is_brought_to_its_end_first(
+def test_a_commit_that_timed_out_is_completed_first(
     producer: FencedProducer, script: dict[str, list[KafkaError]]
 ) -> None:
-    """What was in it may be written by then, and is not known to be now."""
+    """Its records may or may not have been written."""
     script["commit"] = [TIMED_OUT]
     with pytest.raises(RetriableError, match="not written to the topics of the cluster: too late"):
         producer.write([RECORD])
@@ -125,10 +125,10 @@ def test_a_commit_without_an_answer_is_brought_to_its_end_first(
     assert ScriptedProducer.calls == ["begin", "commit", "commit", "begin", "commit"]
 
 
-def test_an_abort_without_an_answer_is_brought_to_its_end_first(
+def test_an_abort_that_timed_out_is_completed_first(
     producer: FencedProducer, script: dict[str, list[KafkaError]]
 ) -> None:
-    """A transaction that is being aborted cannot be committed any more."""
+    """An aborting transaction cannot be committed."""
     script["commit"], script["abort"] = [ABORTABLE], [TIMED_OUT] * 3
     for _ in range(2):
         with pytest.raises(RetriableError):
@@ -138,10 +138,10 @@ def test_an_abort_without_an_answer_is_brought_to_its_end_first(
 
 
 @pytest.mark.parametrize("where", ["begin", "commit", "abort"])
-def test_the_right_is_lost_once(
+def test_a_lost_right_is_reported_once(
     producer: FencedProducer, script: dict[str, list[KafkaError]], lost: list[str], where: str
 ) -> None:
-    """Nothing is tried any more, until it is claimed."""
+    """Nothing more is written until it is claimed again."""
     script[where] = [FENCED]
     if where == "abort":
         script["commit"] = [ABORTABLE]
@@ -154,8 +154,8 @@ def test_the_right_is_lost_once(
     assert producer.write([RECORD]) == {("t", 0): 1}
 
 
-def test_a_right_that_was_given_up_is_not_lost(producer: FencedProducer, lost: list[str]) -> None:
-    """It is only gone."""
+def test_relinquishing_is_not_reported_as_a_loss(producer: FencedProducer, lost: list[str]) -> None:
+    """The right simply ends."""
     producer.relinquish()
     with pytest.raises(NotLeading):
         producer.write([RECORD])
@@ -170,18 +170,18 @@ def test_a_right_that_was_given_up_is_not_lost(producer: FencedProducer, lost: l
         (KafkaError._TIMED_OUT, "transaction.state.log.replication.factor"),
     ],
 )
-def test_who_is_refused_the_right_is_told_what_to_do(
-    script: dict[str, list[KafkaError]], code: int, hint: str
-) -> None:
-    """With the id, which has rights of its own."""
+def test_a_rejected_claim_has_a_remedy(script: dict[str, list[KafkaError]], code: int, hint: str) -> None:
+    """With the transactional id, which has its own ACLs."""
     script["init"] = [KafkaError(code)]
     with pytest.raises(ConnectError, match="transactional id 'x', was not granted") as refusal:
         FencedProducer({"transactional.id": "x"}).claim()
     assert hint in str(refusal.value.hint)
 
 
-def test_what_is_not_even_sent_leaves_nothing_open(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transaction is aborted at once, and tried once more."""
+def test_a_failure_before_sending_aborts_the_transaction(
+    producer: FencedProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and the write is retried once."""
 
     def full(*_args: object, **_kwargs: object) -> None:
         raise BufferError("queue full")
@@ -194,10 +194,10 @@ def test_what_is_not_even_sent_leaves_nothing_open(producer: FencedProducer, mon
     assert ScriptedProducer.calls == ["begin", "abort"] * 2 + ["begin", "commit"]
 
 
-def test_nobody_takes_a_write_for_done_that_was_interrupted(
+def test_an_interrupted_write_is_not_reported_as_done(
     producer: FencedProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither who saw to it nor who waited for him; the next writes as usual."""
+    """Neither to the writing thread nor to those waiting for it; the next write works as usual."""
     is_under_way, may_end = threading.Event(), threading.Event()
     told: list[BaseException] = []
     interruptions = iter([MemoryError(), MemoryError()])
@@ -232,8 +232,8 @@ def test_nobody_takes_a_write_for_done_that_was_interrupted(
     assert producer.write([RECORD])
 
 
-def test_writes_that_meet_go_together(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one transaction is under way the others wait for the next, which is one for all of them."""
+def test_concurrent_writes_share_a_transaction(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that arrive during a transaction are written together in the next."""
     is_under_way, may_end = threading.Event(), threading.Event()
     commit = ScriptedProducer.commit_transaction
 

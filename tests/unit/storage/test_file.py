@@ -1,4 +1,4 @@
-"""The offset file: what stands on the disk, and what happens when the disk does not want it."""
+"""The offset file: its format, and what happens if the disk fails."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ GOLDEN = """{
 """
 
 
-def test_the_format_is_the_golden_one(tmp_path: Path) -> None:
-    """A stored format may not change unnoticed."""
+def test_the_format_matches_the_golden_file(tmp_path: Path) -> None:
+    """A stored format must not change unnoticed."""
     path = tmp_path / "offsets"
     FileOffsetStore(path).put("source", [({"filename": "in.txt"}, {"position": 42})])
     assert path.read_text() == GOLDEN
 
 
-def test_a_term_is_written_before_it_is_given(tmp_path: Path) -> None:
-    """It stands in front of the offsets, so whoever knew the file without it still finds them."""
+def test_a_term_is_written_before_it_is_returned(tmp_path: Path) -> None:
+    """Next to the offsets, so readers of the older format still find them."""
     path = tmp_path / "offsets"
     path.write_text(GOLDEN)
     assert FileOffsetStore(path).begin_term() == 1
@@ -52,7 +52,7 @@ def test_a_term_is_written_before_it_is_given(tmp_path: Path) -> None:
 
 
 def test_terms_grow_across_processes_and_writes(tmp_path: Path) -> None:
-    """A host that starts again is the younger one, whatever became of the one before."""
+    """A host that starts again has a greater term, whatever happened to the last one."""
     path = tmp_path / "offsets"
     before = FileOffsetStore(path)
     terms = [before.begin_term(), before.begin_term()]
@@ -63,8 +63,8 @@ def test_terms_grow_across_processes_and_writes(tmp_path: Path) -> None:
     assert after.get("c", [{"p": 1}]) == [{"o": 1}]
 
 
-def test_a_term_that_cannot_be_written_is_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next host would be given the same."""
+def test_a_term_that_cannot_be_written_is_not_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next host would get the same one."""
     store = FileOffsetStore(tmp_path / "offsets")
 
     def full(*arguments: object) -> None:
@@ -78,8 +78,8 @@ def test_a_term_that_cannot_be_written_is_not_given(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("term", ["-1", '"1"', "true", "1.5", "null"])
-def test_a_term_that_is_no_count_is_refused(tmp_path: Path, term: str) -> None:
-    """Whatever wrote that did not write this file."""
+def test_an_invalid_term_is_rejected(tmp_path: Path, term: str) -> None:
+    """Such a file was not written by Hearth."""
     path = tmp_path / "offsets"
     path.write_text(f'{{"format": 1, "term": {term}, "offsets": {{}}}}')
     with pytest.raises(ConfigError, match="its term is"):
@@ -87,7 +87,7 @@ def test_a_term_that_is_no_count_is_refused(tmp_path: Path, term: str) -> None:
 
 
 def test_offsets_outlive_the_process(tmp_path: Path) -> None:
-    """What put has returned for is read again."""
+    """Everything for which put has returned can be read."""
     path = tmp_path / "offsets"
     path.write_text(GOLDEN)
     assert FileOffsetStore(path).get("source", [{"filename": "in.txt"}]) == [{"position": 42}]
@@ -95,7 +95,7 @@ def test_offsets_outlive_the_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"\n"])
 def test_a_missing_or_empty_file_holds_no_offsets(tmp_path: Path, content: bytes | None) -> None:
-    """Kafka Connect reads a missing file and an empty one (EOFException) so; white space alone holds none either."""
+    """As Kafka Connect reads a missing or empty file (EOFException); white space alone holds none either."""
     path = tmp_path / "offsets"
     if content is not None:
         path.write_bytes(content)
@@ -103,7 +103,7 @@ def test_a_missing_or_empty_file_holds_no_offsets(tmp_path: Path, content: bytes
 
 
 def test_the_rename_happens_between_two_syncs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Invariant 5: the new content is on the disk before it takes the name, the name before put returns."""
+    """Invariant 5: the new content is synced before the rename, the rename before put returns."""
     calls: list[str] = []
     real_sync, real_replace = os.fsync, os.replace
 
@@ -123,7 +123,7 @@ def test_the_rename_happens_between_two_syncs(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("step", ["write", "open", "replace"])
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """The file of before stays, readers see it, nothing else is left behind, and the next write works."""
+    """The old file remains, readers see it, no other file is left, and the next write works."""
     path = tmp_path / "offsets"
     store = FileOffsetStore(path)
     store.put("c", [({"p": 1}, {"o": 1})])
@@ -150,7 +150,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: py
 
 
 def test_a_half_written_file_of_a_killed_process_is_ignored(tmp_path: Path) -> None:
-    """Only the rename makes content count."""
+    """Only the rename makes the content effective."""
     path = tmp_path / "offsets"
     path.write_text(GOLDEN)
     (tmp_path / "offsets.new").write_text('{"format": 1, "offs')
@@ -172,8 +172,8 @@ def test_a_half_written_file_of_a_killed_process_is_ignored(tmp_path: Path) -> N
         (b'{"format": 1, "offsets": {"c": [[{}, "x"]]}}', "not a Hearth offset file"),
     ],
 )
-def test_a_file_of_another_kind_is_named_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
-    """Starting over silently would repeat every record, writing over it would lose the offsets."""
+def test_a_file_in_another_format_is_rejected_and_kept(tmp_path: Path, content: bytes, says: str) -> None:
+    """Starting without offsets would repeat every record, and overwriting the file would lose them."""
     path = tmp_path / "offsets"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=says) as caught:
@@ -184,13 +184,13 @@ def test_a_file_of_another_kind_is_named_and_left_alone(tmp_path: Path, content:
 
 
 def test_a_missing_directory_is_found_at_start(tmp_path: Path) -> None:
-    """Not minutes later, when the first commit fails."""
+    """Not minutes later with the first commit."""
     with pytest.raises(ConfigError, match="does not exist"):
         FileOffsetStore(tmp_path / "missing" / "offsets")
 
 
-def test_a_directory_in_the_place_of_the_file_is_found_at_start(tmp_path: Path) -> None:
-    """The key names a file."""
+def test_a_directory_instead_of_the_file_is_found_at_start(tmp_path: Path) -> None:
+    """The error has the key."""
     with pytest.raises(ConfigError, match="is not readable"):
         FileOffsetStore(tmp_path)
 
@@ -221,7 +221,7 @@ def another_host(path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_an_offset_file_has_one_host(tmp_path: Path) -> None:
-    """The second one is told of key, file and holder; what it is called by is the same file all the same."""
+    """A second host gets the key, file and holder; another path to the same file does not help."""
     path, link = tmp_path / "offsets", tmp_path / "link"
     path.write_text(GOLDEN)
     link.symlink_to(path)
@@ -235,8 +235,8 @@ def test_an_offset_file_has_one_host(tmp_path: Path) -> None:
         assert FileOffsetStore(path).get("source", [{"filename": "in.txt"}]) == [{"position": 42}]
 
 
-def test_the_claim_of_a_host_that_was_killed_is_gone(tmp_path: Path) -> None:
-    """Nobody has to remove a file before the next one starts."""
+def test_the_claim_of_a_killed_host_is_released(tmp_path: Path) -> None:
+    """No file has to be removed before the next start."""
     with another_host(tmp_path / "offsets") as holder:
         holder.kill()
         holder.wait()
@@ -244,7 +244,7 @@ def test_the_claim_of_a_host_that_was_killed_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_claim_is_released_for_the_next_host(tmp_path: Path) -> None:
-    """In one process as between two, and by whatever thread."""
+    """Within one process as between two, and from any thread."""
     claim = OffsetClaim(tmp_path / "offsets")
     with pytest.raises(OffsetsClaimed):
         OffsetClaim(tmp_path / "offsets")
@@ -254,14 +254,14 @@ def test_a_claim_is_released_for_the_next_host(tmp_path: Path) -> None:
     OffsetClaim(tmp_path / "offsets").release()
 
 
-def test_a_claim_in_a_missing_directory_is_refused_like_the_file(tmp_path: Path) -> None:
-    """With the key, not with the name of the lock."""
+def test_a_claim_in_a_missing_directory_names_the_key(tmp_path: Path) -> None:
+    """Not the name of the lock file."""
     with pytest.raises(ConfigError, match=r"offset\.storage\.file\.filename.*does not exist"):
         OffsetClaim(tmp_path / "missing" / "offsets")
 
 
 def test_a_place_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
-    """Something else lies where the lock is to be."""
+    """Something else exists at the path of the lock file."""
     (tmp_path / "offsets.lock").mkdir()
     with pytest.raises(ConfigError, match="cannot be locked"):
         OffsetClaim(tmp_path / "offsets")

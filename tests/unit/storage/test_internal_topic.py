@@ -1,4 +1,4 @@
-"""A topic of the cluster is made or taken as it is; `test_topic_store` refuses real ones."""
+"""An internal topic is created, or used if it exists; `test_topic_store` tests real ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOPIC = InternalTopic("t", "status.storage.topic", "connector and task statuses"
 
 
 class Cluster:
-    """Answers as a broker would: with errors, one after the other, and then that the topic is there."""
+    """A broker that returns scripted errors and then the topic."""
 
     def __init__(self, *errors: int, policies: set[str] | None = None, partitions: int = 5) -> None:
         self.errors = list(errors)
@@ -26,7 +26,7 @@ class Cluster:
         self.made: list[Any] = []
 
     def make(self, *wanted: Any) -> Future[None]:
-        """Refuse to make a topic, or make it."""
+        """Raise the next error, or create the topic."""
         self.made.append(wanted)
         answer: Future[None] = Future()
         if self.errors:
@@ -36,7 +36,7 @@ class Cluster:
         return answer
 
     def cleanup_policies(self, _topic: str) -> set[str] | None:
-        """Return what the topic has."""
+        """Return the topic's cleanup policies."""
         return self.policies
 
     def look(self, _topic: str) -> Future[Any]:
@@ -51,8 +51,8 @@ def prepare(cluster: Any) -> int:
     return TOPIC.prepare(cluster, timeout=5)
 
 
-def test_a_missing_topic_is_made_compacted() -> None:
-    """With the settings that users have for it."""
+def test_a_missing_topic_is_created_compacted() -> None:
+    """With the user's settings."""
     cluster = Cluster()
     assert prepare(cluster) == 5
     assert cluster.made == [("t", 5, 1, {"a": "1", "cleanup.policy": "compact"})]
@@ -66,28 +66,28 @@ def test_a_missing_topic_is_made_compacted() -> None:
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     ],
 )
-def test_who_may_not_make_it_takes_the_one_there_is(refusal: int) -> None:
-    """With as many partitions as it has."""
+def test_a_host_that_may_not_create_topics_uses_the_existing_one(refusal: int) -> None:
+    """With its number of partitions."""
     assert prepare(Cluster(refusal, policies={"compact"}, partitions=7)) == 7
 
 
-def test_who_may_not_see_its_settings_trusts_it(caplog: pytest.LogCaptureFixture) -> None:
-    """And says so."""
+def test_a_topic_with_unreadable_settings_is_accepted(caplog: pytest.LogCaptureFixture) -> None:
+    """With a warning."""
     caplog.set_level(logging.INFO)
     assert prepare(Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies=None)) == 5
     assert "this host is not authorized to check whether topic 't' is compacted" in caplog.text
 
 
 @pytest.mark.parametrize("policies", [{"delete"}, {"compact", "delete"}])
-def test_one_that_forgets_is_refused(policies: set[str]) -> None:
-    """In Java's words."""
+def test_a_topic_that_is_not_compacted_is_rejected(policies: set[str]) -> None:
+    """With Java's message."""
     with pytest.raises(ConfigError) as refusal:
         prepare(Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies=policies))
     assert f"but found the topic currently has 'cleanup.policy={','.join(sorted(policies))}'" in str(refusal.value)
 
 
-def test_one_that_has_less_than_the_keys_say_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """Fewer partitions, or fewer copies: nobody here changes a topic that was there."""
+def test_a_topic_smaller_than_configured_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Fewer partitions or replicas: an existing topic is not changed."""
     wanted = InternalTopic("t", "offset.storage.topic", "source connector offsets", 25, 3)
     cluster: Any = Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies={"compact"}, partitions=5)
     assert wanted.prepare(cluster) == 5
@@ -95,16 +95,16 @@ def test_one_that_has_less_than_the_keys_say_is_told(caplog: pytest.LogCaptureFi
         assert f"topic 't' has {has}, not {key}: the existing topic is used unchanged" in caplog.text
 
 
-def test_brokers_that_come_later_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster that starts has fewer of them than copies at first."""
+def test_creation_waits_for_enough_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A starting cluster may have fewer brokers than replicas at first."""
     monkeypatch.setattr("hearth.storage.internal_topic._PAUSE_SECONDS", 0)
     cluster = Cluster(KafkaError.INVALID_REPLICATION_FACTOR, KafkaError._TIMED_OUT)
     assert prepare(cluster) == 5
     assert len(cluster.made) == 3
 
 
-def test_what_cannot_be_made_is_told_with_its_key() -> None:
-    """And what to do."""
+def test_a_failed_creation_names_the_key() -> None:
+    """With a remedy."""
     with pytest.raises(ConnectError, match=r"create/find topic\(s\) 't' \(status.storage.topic\)") as refusal:
         prepare(Cluster(KafkaError.INVALID_CONFIG))
     assert "create the topic yourself, compacted" in str(refusal.value.hint)

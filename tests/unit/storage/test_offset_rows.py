@@ -1,4 +1,4 @@
-"""What records of a topic of source offsets come to."""
+"""The offsets that the records of an offsets topic add up to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hearth.storage.offset_rows import OffsetRows
 from tests.peer.cluster_record import kept_records
 
 
-def test_what_java_wrote_is_written_alike() -> None:
-    """Keys and values are the same to the byte, so that either finds what the other wrote."""
+def test_records_of_a_java_worker_are_rewritten_identically() -> None:
+    """Keys and values are the same bytes, so both find each other's records."""
     records = [record for record in kept_records() if record.kind == "offset"]
     for record in records:
         value = None if record.value is None else record.value.encode()
@@ -38,8 +38,8 @@ def test_what_java_wrote_is_written_alike() -> None:
         (b'["c",{"p":1}]', b"\xff"),
     ],
 )
-def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | None, value: bytes) -> None:
-    """With a warning, unless it is only of no partition, as in `OffsetUtils`."""
+def test_an_invalid_record_is_skipped(caplog: pytest.LogCaptureFixture, key: bytes | None, value: bytes) -> None:
+    """With a warning, unless only its partition is missing, as in `OffsetUtils`."""
     rows = OffsetRows()
     rows.take(StoredRecord("offsets", 0, 0, b'["c",{"p":1}]', b'{"o":1}'))
     rows.take(StoredRecord("offsets", 0, 1, key, value))
@@ -47,8 +47,8 @@ def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | N
     assert ("Ignoring record 1 of topic offsets" in caplog.text) is (key != b'["c",null]')
 
 
-def test_a_partition_is_gone_when_its_last_key_is() -> None:
-    """Of two keys that mean the same partition one may be forgotten by somebody who knows no other."""
+def test_a_partition_is_removed_with_its_last_key() -> None:
+    """A writer may delete one of two keys of the same partition because it knows no other."""
     rows = OffsetRows()
     for offset, (key, value) in enumerate([(b'["c",{"p":1}]', b"{}"), (b'["c", {"p":1}]', b'{"o":2}')]):
         rows.take(StoredRecord("offsets", 0, offset, key, value))
