@@ -57,8 +57,11 @@ def test_variables_are_set_by_the_worker_and_by_allowed_connectors() -> None:
         ("plugin.environment", "Invalid value geheim for configuration plugin.environment: only the worker may set"),
         ("plugin.environment.override.allow", "only the worker may set what plugins see of its machines"),
         ("plugin.environment.LD_PRELOAD", "plugin.environment.LD_PRELOAD: the worker lets no connector set this"),
-        ("plugin.environment.APP X", "plugin.environment.APP X: 'APP X' is no name of an environment variable"),
-        ("plugin.environment.", "'' is no name of an environment variable"),
+        (
+            "plugin.environment.APP X",
+            "plugin.environment.APP X: 'APP X' is not a valid name of an environment variable",
+        ),
+        ("plugin.environment.", "'' is not a valid name of an environment variable"),
     ],
 )
 def test_a_connector_cannot_set_forbidden_keys(key: str, says: str) -> None:
@@ -155,7 +158,9 @@ def test_a_variable_with_a_nul_character_is_rejected() -> None:
 
 def test_an_invalid_variable_name_is_rejected() -> None:
     """The worker does not start."""
-    with pytest.raises(ConfigError, match=r"plugin.environment.A-B: 'A-B' is no name of an environment variable"):
+    with pytest.raises(
+        ConfigError, match=r"plugin.environment.A-B: 'A-B' is not a valid name of an environment variable"
+    ):
         StandaloneConfig({**MINIMAL, "plugin.environment.A-B": "1"})
 
 

@@ -35,7 +35,7 @@ CONFIG = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": "t"}
 
 @dataclass
 class Answer:
-    """An answer as it came over the wire."""
+    """A received response."""
 
     status: int
     headers: dict[str, str]
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Client:
-    """Speaks to a server over a real socket."""
+    """Talks to a server over a real socket."""
 
     def __init__(self, bench: Bench, port: int, health: Health, ports: Sequence[int] = ()) -> None:
         self.bench = bench
@@ -66,7 +66,7 @@ class Client:
         port: int | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> Answer:
-        """Send one request; without a content type it says nothing of its body."""
+        """Send one request, without a content type unless given."""
         to = port or self._port
         connection = (
             http.client.HTTPSConnection("localhost", to, timeout=30, context=tls)
@@ -82,7 +82,7 @@ class Client:
         return answer
 
     def raw(self, data: bytes) -> bytes:
-        """Send bytes as they are and return all that comes until the server closes the connection."""
+        """Send raw bytes and return everything received until the server closes the connection."""
         with socket.create_connection(("127.0.0.1", self._port), timeout=30) as connection:
             connection.sendall(data)
             return b"".join(iter(lambda: connection.recv(1 << 16), b""))
@@ -105,7 +105,7 @@ def serve(
     share_level: ShareLevel = levels.set,
     signatures: SignatureCheck | None = None,
 ) -> Iterator[Client]:
-    """Serve a herder over stand-ins until the test is over."""
+    """Serve a herder over stand-ins until the test ends."""
     bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
@@ -125,17 +125,17 @@ def serve(
 
 
 def pem(file: Path, prefix: str = "listeners.https.") -> dict[str, str]:
-    """Return what makes https listeners answer with the key and certificate of a file."""
+    """Return the settings of https listeners for the key and certificate in a file."""
     return {f"{prefix}ssl.keystore.location": str(file), f"{prefix}ssl.keystore.type": "PEM"}
 
 
 def error(status: int, message: str) -> tuple[int, str]:
-    """Return an error answer in Kafka's form."""
+    """Return an error response in Kafka's format."""
     return status, json.dumps({"error_code": status, "message": message}, separators=(",", ":"))
 
 
 def run_apart(code: str) -> subprocess.CompletedProcess[str]:
-    """Run a server and its client in a process of their own, whose limits are no other test's."""
+    """Run a server and its client in a separate process, so that limits do not affect other tests."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=110, check=False)

@@ -1,4 +1,4 @@
-"""A client for every test that asks for one."""
+"""Fixtures for a served client."""
 
 from __future__ import annotations
 

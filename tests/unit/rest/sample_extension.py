@@ -1,4 +1,4 @@
-"""A REST extension that looks at everything and adds a little."""
+"""A REST extension with a filter and some resources."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hearth_api import ConfigError, NotFoundError
 from hearth_api.worker import RestExtension, RestExtensionContext, RestRequest, RestResponse
 
 WORD = {"X-Word": "friend"}
-"""What lets a request pass."""
+"""The header that passes the filter."""
 
 
 def as_json(value: Any) -> RestResponse:
-    """Return a response that holds data."""
+    """Return a response with data."""
     return RestResponse(200, json.dumps(value).encode(), {"content-type": "application/json"})
 
 
 class Audit(RestExtension):
-    """Lets those pass who say the worker's word, and shows them what it knows."""
+    """Accepts requests with the worker's word, and shows the cluster state."""
 
     def version(self) -> str:
         """Return a version."""
         return "1.5"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the word."""
+        """Keep the word."""
         if "audit.broken" in configs:
             raise ConfigError("nobody can audit this")
         self._word = configs["audit.word"]
@@ -44,7 +44,7 @@ class Audit(RestExtension):
         context.add_resource("GET", "/fail/{how}", self.fail)
 
     def guard(self, request: RestRequest) -> RestResponse | None:
-        """Refuse who does not say the word."""
+        """Reject requests without the word."""
         if request.headers.get("x-exit"):
             os._exit(7)
         if request.headers.get("x-word") == self._word:
@@ -52,7 +52,7 @@ class Audit(RestExtension):
         return RestResponse(403, request.body or b"no", {"content-type": "text/plain", "x-path": request.path})
 
     def audit(self, request: RestRequest) -> RestResponse:
-        """Tell what is known of a connector."""
+        """Return what is known of a connector."""
         name = request.path_params["name"]
         health = self._state.connector_health(name)
         return as_json({
@@ -62,7 +62,7 @@ class Audit(RestExtension):
         })  # fmt: skip
 
     def echo(self, request: RestRequest) -> RestResponse:
-        """Say what was asked."""
+        """Return the request."""
         asked = [request.method, request.path, dict(request.query), dict(request.path_params), request.body.hex()]
         return as_json([*asked, request.headers.get("x-twice")])
 

@@ -1,4 +1,4 @@
-"""What goes for every request: routes, bodies, headers, patience."""
+"""Behaviour of all requests: routes, bodies, headers, timeouts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tests.unit.rest.client import Client, error, serve
 
 
 class TestGeneral:
-    """What is about the server."""
+    """The server."""
 
-    def test_the_root_says_who_answers(self, client: Client) -> None:
-        """The bytes, and the content type without a charset."""
+    def test_the_root_shows_version_and_cluster(self, client: Client) -> None:
+        """The exact bytes, and the content type without a charset."""
         answer = client.call("GET", "/")
         assert answer.text == '{"version":"4.3.1","commit":"26b251a451ce941d","kafka_cluster_id":"cluster"}'
         assert answer.headers["content-type"] == "application/json"
 
-    def test_health_tells_whether_the_start_is_over(self, client: Client) -> None:
+    def test_health_shows_whether_the_worker_has_started(self, client: Client) -> None:
         """KIP-1017."""
         assert client.call("GET", "/health").text == (
             '{"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}'
@@ -35,14 +35,14 @@ class TestGeneral:
         answer = client.call("GET", "/health")
         assert (answer.status, answer.text) == (503, '{"status":"starting","message":"Worker is still starting up."}')
 
-    def test_who_asks_for_health_during_the_start_waits_for_its_end(self, client: Client) -> None:
-        """As long as Java's worker lets him wait, so that a start that takes a moment shows as health."""
+    def test_a_health_check_during_startup_waits(self, client: Client) -> None:
+        """As long as in Java's worker, so that a short startup counts as healthy."""
         client.health.ready = Future()
         threading.Timer(0.05, client.health.ready.set_result, [None]).start()
         assert client.call("GET", "/health").status == 200
 
-    def test_a_herder_that_does_not_answer_is_unhealthy(self, client: Client) -> None:
-        """500, with what it waits for; it is healthy again when it answers, and had one thread waiting meanwhile."""
+    def test_a_herder_that_does_not_respond_is_unhealthy(self, client: Client) -> None:
+        """500 with the step it waits for; it is healthy again once it responds, and one thread waited meanwhile."""
         client.health.answer_timeout = AnswerTimeout(0.05)
         with client.bench.herder.reconciler._lock:
             answers = [client.call("GET", "/health") for _ in range(3)]
@@ -67,26 +67,26 @@ class TestGeneral:
             ("POST", "/connectors/c/tasks/zz/restart", 404, "HTTP 404 Not Found"),
         ],
     )
-    def test_what_has_no_route_is_refused_in_jerseys_words(
+    def test_an_unknown_route_has_jerseys_error(
         self, client: Client, method: str, path: str, status: int, message: str
     ) -> None:
-        """As a client of Kafka Connect sees it."""
+        """As clients of Kafka Connect see it."""
         answer = client.call(method, path)
         assert (answer.status, answer.text) == error(status, message)
 
-    def test_a_slash_at_the_end_changes_nothing(self, client: Client) -> None:
-        """No redirect either."""
+    def test_a_trailing_slash_is_ignored(self, client: Client) -> None:
+        """Without a redirect."""
         assert client.call("GET", "/connectors/").text == "[]"
 
     @pytest.mark.parametrize("path", ["//", "//connectors", "/connectors//", "/connectors//c"])
-    def test_an_empty_part_of_a_path_is_refused(self, client: Client, path: str) -> None:
-        """Whoever stands in front of the server may have read another path."""
+    def test_an_empty_path_segment_is_rejected(self, client: Client, path: str) -> None:
+        """A proxy may have read a different path."""
         answer = client.call("GET", path)
         assert (answer.status, answer.text) == error(400, "Ambiguous URI empty segment")
 
 
 class TestBodies:
-    """What clients send."""
+    """Request bodies."""
 
     @pytest.mark.parametrize(
         ("body", "says"),
@@ -107,19 +107,19 @@ class TestBodies:
             (b"\xff", "Unrecognized token '\xff'"),
         ],
     )
-    def test_an_unreadable_body_is_the_servers_error(self, client: Client, body: Any, says: str) -> None:
-        """500 and not 400, as Kafka Connect's reader is not wrapped."""
+    def test_an_unreadable_body_is_a_server_error(self, client: Client, body: Any, says: str) -> None:
+        """500 instead of 400, because Kafka Connect does not wrap the errors of its reader."""
         answer = client.call("POST", "/connectors", body)
         assert answer.status == 500
         assert says in answer.json["message"]
 
     def test_another_content_type_is_refused(self, client: Client) -> None:
-        """The default of curl -d, for one."""
+        """Such as the default of curl -d."""
         answer = client.call("POST", "/connectors", "{}", "application/x-www-form-urlencoded")
         assert (answer.status, answer.text) == error(415, "HTTP 415 Unsupported Media Type")
 
     def test_numbers_and_booleans_become_text(self, client: Client) -> None:
-        """As they were written."""
+        """In their original spelling."""
         answer = client.call(
             "POST", "/connectors", '{"name":"c","config":{"connector.class":"FileStreamSource","topic":"t",'
             '"tasks.max":1,"a":1.50,"b":true}}'
@@ -129,10 +129,10 @@ class TestBodies:
 
 
 class TestSettings:
-    """What a worker's configuration changes."""
+    """Settings of the worker's configuration."""
 
-    def test_headers_are_put_into_every_answer(self, tmp_path: Path) -> None:
-        """Also into errors; quotes keep commas."""
+    def test_headers_are_added_to_every_response(self, tmp_path: Path) -> None:
+        """Also to errors; quotes protect commas."""
         rules = 'add X-A: 1, "set Cache-Control: no-cache, no-store", setDate Expires: 3600000'
         for client in serve(tmp_path, {"response.http.headers.config": rules}):
             headers = client.call("GET", "/nope").headers
@@ -141,8 +141,8 @@ class TestSettings:
             expires, now = (parsedate_to_datetime(headers[name]) for name in ("expires", "date"))
             assert timedelta(seconds=3595) < expires - now < timedelta(seconds=3605)
 
-    def test_a_request_that_takes_too_long_is_given_up(self, tmp_path: Path) -> None:
-        """What was asked for goes on."""
+    def test_a_request_that_takes_too_long_times_out(self, tmp_path: Path) -> None:
+        """The operation continues."""
         for client in serve(tmp_path, seconds=0.0):
             answer = client.create()
             assert (answer.status, answer.text) == error(500, "Request timed out")

@@ -1,4 +1,4 @@
-"""Requests of somebody who means no good, each with what it must answer; most answers are those of a live Java."""
+"""Malicious requests with the expected responses, most of which a live Java worker gave."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEEDS = [
 
 
 class TestContentType:
-    """A page of anywhere may send what needs no preflight: what is no JSON is refused, as in Java."""
+    """Any page may send what needs no preflight, so other content than JSON is rejected, as in Java."""
 
     @pytest.mark.parametrize(
         ("content_type", "status"),
@@ -51,10 +51,10 @@ class TestContentType:
         ],
     )
     @pytest.mark.parametrize(("method", "path", "body", "good"), WRITES)
-    def test_a_body_must_be_called_json(
+    def test_a_body_must_have_the_json_content_type(
         self, client: Client, method: str, path: str, body: Any, good: int, content_type: str | None, status: int
     ) -> None:
-        """Nothing of a refused request takes place."""
+        """Nothing of a rejected request is carried out."""
         answer = client.call(method, path, body, content_type)
         assert answer.status == (status or good)
         if status:
@@ -63,8 +63,10 @@ class TestContentType:
             assert client.call("GET", "/connectors").json == []
 
     @pytest.mark.parametrize(("method", "path"), DEEDS)
-    def test_a_request_without_a_body_may_not_claim_another_type(self, client: Client, method: str, path: str) -> None:
-        """It may claim none, as curl -X does."""
+    def test_a_request_without_a_body_may_not_have_another_content_type(
+        self, client: Client, method: str, path: str
+    ) -> None:
+        """It may have none, as with curl -X."""
         client.create("x")
         answer = client.call(method, path, "", "text/plain")
         assert (answer.status, answer.text) == error(415, "HTTP 415 Unsupported Media Type")
@@ -72,7 +74,7 @@ class TestContentType:
         assert client.call(method, path, "", None).status in (200, 202, 204)
 
     def test_routes_come_before_types(self, client: Client) -> None:
-        """What is not there has no type; the root and the health take any."""
+        """Unknown paths accept any type, as do the root and the health check."""
         assert client.call("GET", "/connectors/x/nowhere", "", "text/plain").status == 404
         assert client.call("DELETE", "/connectors", "", "text/plain").status == 405
         assert client.call("GET", "/", "", "text/plain").status == 200
@@ -114,11 +116,11 @@ RAW = {
 
 
 class TestWire:
-    """What is wrong before anybody knows what is asked for."""
+    """Requests that are invalid before they are routed."""
 
     @pytest.mark.parametrize("name", RAW)
-    def test_a_request_that_may_be_misunderstood_is_refused(self, client: Client, name: str) -> None:
-        """The connection is closed behind the one answer, and the next client is served."""
+    def test_an_ambiguous_request_is_rejected(self, client: Client, name: str) -> None:
+        """The connection is closed after the response, and the next client is served."""
         data, status = RAW[name]
         answer = client.raw(data)
         assert answer.startswith(b"HTTP/1.1 " + status)
@@ -127,30 +129,30 @@ class TestWire:
 
 
 class TestBodies:
-    """What is read of a body, and what is stored of it."""
+    """Limits of bodies, and what is stored."""
 
     def test_a_body_is_not_read_beyond_its_limit(self, client: Client) -> None:
-        """Also where it does not say how long it will be; the status is Java's for a text that is too long."""
+        """Even without a declared length; the status is Java's for a string that is too long."""
         piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         head = b"POST /connectors HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\n"
         answer = client.raw(head + b"Transfer-Encoding: chunked\r\n\r\n" + piece * (MAX_BODY // 0x10000 + 1))
         assert answer.startswith(b"HTTP/1.1 500")
         assert b"Document length exceeds the maximum allowed" in answer
 
-    def test_a_name_of_a_class_may_be_long(self, client: Client) -> None:
-        """No class resembles it, and looking for one takes no time."""
+    def test_a_class_name_may_be_long(self, client: Client) -> None:
+        """Looking for similar classes takes no time."""
         config = {**CONFIG, "connector.class": "Stream" * 200_000}
         assert client.call("POST", "/connectors", {"name": "x", "config": config}).status == 400
 
     @pytest.mark.parametrize("body", ["[" * 100_000, '{"zz":' + "[" * 5000 + "]" * 5000 + "}"])
     def test_a_deep_body_is_unreadable(self, client: Client, body: str) -> None:
-        """As in Java, and not a traceback."""
+        """As in Java, and without a traceback."""
         answer = client.call("POST", "/connectors", body)
         assert (answer.status, answer.text) == error(500, TOO_DEEP)
 
     @pytest.mark.parametrize("levels", [900, 997, 4000])
     def test_offsets_may_be_as_deep_as_in_java(self, client: Client, levels: int) -> None:
-        """Four levels are around them, and Jackson takes 1000; the parser of Python 3.10 and 3.11 takes fewer."""
+        """They are four levels deep, and Jackson allows 1000; the parsers of Python 3.10 and 3.11 allow fewer."""
         client.create("c")
         client.call("PUT", "/connectors/c/stop")
         text = f'{{"offsets":[{{"partition":{{"f":"x"}},"offset":{{"p":{"[" * levels + "]" * levels}}}}}]}}'
@@ -167,21 +169,21 @@ class TestBodies:
             (r'{"name":"x","config":{"connector.class":"FileStreamSource","topic":"a\ud800"}}', "value 'a"),
         ],
     )
-    def test_half_a_character_is_refused_and_nothing_is_stored(self, client: Client, body: str, says: str) -> None:
-        """No file and no topic could hold it; Java stores the name and cannot reach its connector again."""
+    def test_a_lone_surrogate_is_rejected_and_nothing_is_stored(self, client: Client, body: str, says: str) -> None:
+        """No file or topic can hold it; Java stores the name and cannot reach the connector afterwards."""
         answer = client.call("POST", "/connectors", body)
         assert answer.status == 400
         assert f"the {says}\\ud800' cannot be written as UTF-8" in answer.json["message"]
         assert client.call("GET", "/connectors?expand=info").json == {}
 
-    def test_half_a_character_in_bytes_is_unreadable(self, client: Client) -> None:
-        """Java's reader says the same."""
+    def test_a_lone_surrogate_in_bytes_is_unreadable(self, client: Client) -> None:
+        """With the message of Java's reader."""
         answer = client.call("POST", "/connectors", b'{"name":"\xed\xa0\x80","config":{}}')
         assert answer.status == 500
         assert answer.json["message"].startswith("Invalid UTF-8")
 
-    def test_half_a_character_in_a_trace_hides_nobody(self, client: Client) -> None:
-        """A plugin may raise any text; everybody's status is shown all the same."""
+    def test_a_lone_surrogate_in_a_trace_does_not_break_the_response(self, client: Client) -> None:
+        """A plugin may raise any text; all statuses are still shown."""
         client.create("c")
         client.bench.spark.report(client.bench.spark.runs[0], State.FAILED, "odd \ud800")
         answer = client.call("GET", "/connectors?expand=status")
@@ -201,8 +203,8 @@ class TestBodies:
             ("1" * 5000, "HTTP 404 Not Found"),
         ],
     )
-    def test_a_task_that_cannot_be_is_not_found(self, client: Client, task: str, message: str) -> None:
-        """-1 is not the last one: that would run twice."""
+    def test_an_invalid_task_number_is_not_found(self, client: Client, task: str, message: str) -> None:
+        """-1 is not the last one, which would then run twice."""
         client.create("c")
         answer = client.call("POST", f"/connectors/c/tasks/{task}/restart")
         assert (answer.status, answer.text) == error(404, message)
@@ -224,7 +226,7 @@ for client in serve(Path(tempfile.mkdtemp())):
 """
 
 
-def test_the_longest_body_takes_a_bounded_memory() -> None:
-    """20 MB of a class name: an answer, and a server that is there afterwards."""
+def test_the_longest_body_uses_bounded_memory() -> None:
+    """A class name of 20 MB gets a response, and the server keeps running."""
     result = run_apart(HUGE)
     assert result.stdout.split() == ["400", "200"], result.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""Bundles over HTTP: what lies on plugin.path and what does not, and how it comes there."""
+"""Bundles over HTTP: listing, rejections and installation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Installer:
         return build.zip_folder(site, self.scratch / "demo.zip").read_bytes()
 
     def post(self, content: bytes, content_type: str | None = ZIP, file: str = "demo.zip") -> Answer:
-        """Send one."""
+        """Send a bundle."""
         return self.client.call("POST", f"/plugins?file={file}", content, content_type)
 
     def versions(self) -> list[str]:
@@ -51,18 +51,18 @@ def _served(tmp_path: Path, worker: dict[str, str]) -> Iterator[Installer]:
 
 @pytest.fixture
 def installer(tmp_path: Path) -> Iterator[Installer]:
-    """One that installs."""
+    """Provide a server that allows installation."""
     yield from _served(tmp_path, ENABLED)
 
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Iterator[Installer]:
-    """One that does not, as is the default."""
+    """Provide a server that does not, which is the default."""
     yield from _served(tmp_path, {})
 
 
-def test_what_lies_there_is_listed_and_what_was_turned_away_says_why(closed: Installer) -> None:
-    """Whoever wonders why his plugin is not there need not read the log."""
+def test_bundles_are_listed_and_rejected_ones_have_a_reason(closed: Installer) -> None:
+    """So nobody has to read the log to find a missing plugin."""
     (closed.folder / "demo.zip").write_bytes(closed.bundle("1.0"))
     (closed.folder / "half.whl").write_bytes(b"PK half of it")
     found = closed.client.call("GET", "/plugins").json
@@ -84,8 +84,8 @@ def test_what_lies_there_is_listed_and_what_was_turned_away_says_why(closed: Ins
     assert refused["hint"]
 
 
-def test_a_worker_installs_nothing_unless_it_is_told_to(closed: Installer) -> None:
-    """Whoever may do that has his code run there."""
+def test_installation_is_disabled_by_default(closed: Installer) -> None:
+    """It allows clients to run code on the host."""
     refused = error(403, "this worker does not install bundles over REST: plugin.rest.install.enable is false")
     for answer in (
         closed.post(closed.bundle("1.0")),
@@ -97,7 +97,7 @@ def test_a_worker_installs_nothing_unless_it_is_told_to(closed: Installer) -> No
 
 
 def test_a_bundle_is_installed_upgraded_rolled_back_and_removed(installer: Installer) -> None:
-    """Each takes effect with its answer."""
+    """Each takes effect with its response."""
     made = installer.post(installer.bundle("1.0"))
     assert made.status == 201
     where = made.json["location"]
@@ -133,10 +133,10 @@ def test_a_bundle_is_installed_upgraded_rolled_back_and_removed(installer: Insta
         (b"{}", "application/json", "demo.zip", 415, "Unsupported Media Type"),
     ],
 )
-def test_what_is_no_bundle_is_refused_and_leaves_nothing(
+def test_an_invalid_bundle_is_rejected_without_a_trace(
     installer: Installer, content: bytes, content_type: str | None, file: str, status: int, words: str
 ) -> None:
-    """A page of elsewhere cannot send what a form may send, or what says nothing of itself."""
+    """Pages of other origins cannot send forms, or bodies without a content type."""
     answer = installer.post(content, content_type, file)
     assert answer.status == status, answer
     assert words in answer.json["message"]

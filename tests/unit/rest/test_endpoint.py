@@ -1,4 +1,4 @@
-"""What is refused before anybody looks at a request's body."""
+"""Rejections before the body is read."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("/connectors/c/restart", "POST,OPTIONS"),
     ],
 )
-def test_a_path_tells_its_methods(client: Client, path: str, allow: str) -> None:
-    """In Java's order; a refusal tells them, too."""
+def test_a_path_lists_its_methods(client: Client, path: str, allow: str) -> None:
+    """In Java's order, also in rejections."""
     answer = client.call("OPTIONS", path)
     assert (answer.status, answer.headers["allow"], answer.text) == (200, allow, allow.replace(",", ", "))
     refused = client.call("LINK", path)
@@ -39,22 +39,22 @@ def test_a_path_tells_its_methods(client: Client, path: str, allow: str) -> None
     [("*/*", True), ("application/*", True), ("text/html, application/json;q=0", True), ("", True),
      ("text/html", False), ("garbage", False), ("text/*", False)],
 )  # fmt: skip
-def test_what_a_client_does_not_take_is_not_made(client: Client, accept: str, is_accepted: bool) -> None:
-    """Nothing of the request takes place."""
+def test_an_unacceptable_media_type_is_rejected(client: Client, accept: str, is_accepted: bool) -> None:
+    """Nothing of the request is carried out."""
     answer = client.call("GET", "/connectors", headers={"Accept": accept})
     assert (answer.status, answer.text) == ((200, "[]") if is_accepted else error(406, "HTTP 406 Not Acceptable"))
 
 
-def test_what_comes_first_is_told(client: Client) -> None:
-    """The method, then what a request brings, then what it wants."""
+def test_checks_have_javas_order(client: Client) -> None:
+    """Method, content type, accepted types."""
     html = {"Accept": "text/html"}
     assert client.call("DELETE", "/connectors", "x", "text/plain", html).status == 405
     assert client.call("POST", "/connectors", "x", "text/plain", html).status == 415
     assert client.call("POST", "/connectors", "x", headers=html).status == 406
 
 
-def test_workers_among_themselves_are_told_that_this_one_works_alone(client: Client) -> None:
-    """In Kafka Connect's words, whatever they send."""
+def test_internal_requests_to_a_standalone_worker_are_rejected(client: Client) -> None:
+    """With Kafka Connect's messages, whatever their content type."""
     told = client.call("POST", "/connectors/c/tasks", "[]", None)
     assert (told.status, told.text) == error(
         500, "Kafka Connect in standalone mode does not support externally setting task configurations."

@@ -1,4 +1,4 @@
-"""REST extensions: what they see of requests, what they add, and that it is the same wherever they run."""
+"""REST extensions: what they see and add, in the host and in their own process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SETTINGS = {"audit.word": "friend"}
 
 
 def extension(place: str, bench: Bench) -> Extension:
-    """Return the sample, in this process or beside it."""
+    """Return the sample, in this process or in its own."""
     state = HerderClusterState(bench.herder, "cluster")
     if place == "host":
         return LoadedExtension(HERE, SETTINGS, state)
@@ -50,7 +50,7 @@ def audited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_a_filter_may_end_a_request(audited: Client) -> None:
-    """With an answer of its own; what it refuses takes place nowhere."""
+    """With its own response; the request is not carried out."""
     answer = audited.call("DELETE", "/connectors/c")
     assert (answer.status, answer.text, answer.headers["x-path"]) == (403, "no", "/connectors/c")
     assert audited.call("GET", "/connectors", headers=WORD).text == '["c"]'
@@ -61,14 +61,14 @@ def test_a_filter_may_end_a_request(audited: Client) -> None:
 
 
 def test_a_filter_sees_no_request_that_has_no_endpoint(audited: Client) -> None:
-    """As in Kafka Connect: path, method and media types come first."""
+    """As in Kafka Connect, path, method and media types are checked first."""
     assert audited.call("GET", "/nowhere").text == error(404, "HTTP 404 Not Found")[1]
     assert audited.call("DELETE", "/connectors").status == 405
     assert audited.call("POST", "/connectors", "x", "text/plain").status == 415
     assert audited.call("GET", "/connectors", headers={"Accept": "text/html"}).status == 406
 
 
-def test_the_body_that_a_filter_saw_is_there_for_the_endpoint(audited: Client) -> None:
+def test_the_body_is_available_to_filter_and_endpoint(audited: Client) -> None:
     """It is read once."""
     assert audited.call("PUT", "/connector-plugins/FileStreamSource/config/validate", "{").text == "{"
     answer = audited.call("PATCH", "/connectors/c/config", {"a": "b"}, headers=WORD)
@@ -76,7 +76,7 @@ def test_the_body_that_a_filter_saw_is_there_for_the_endpoint(audited: Client) -
 
 
 def test_resources_are_served_with_all_of_a_request(audited: Client) -> None:
-    """Also for a path of the host's, by another method, under the names that the extension gave its parts."""
+    """Also for another method of one of the host's paths, with the extension's parameter names."""
     answer = audited.call("POST", "/audit/a%20b/c?x=1&x=2&y=", b"\0\xff", "image/png", {**WORD, "Accept": "text/html"})
     parts = {"name": "a b", "part": "c"}
     assert answer.json == ["POST", "/audit/a b/c", {"x": ["1", "2"], "y": [""]}, parts, "00ff", None]
@@ -84,14 +84,14 @@ def test_resources_are_served_with_all_of_a_request(audited: Client) -> None:
     assert audited.call("OPTIONS", "/connectors/me", headers=WORD).headers["allow"] == "HEAD,DELETE,GET,OPTIONS,PATCH"
 
 
-def test_what_the_host_has_is_not_replaced(audited: Client) -> None:
-    """Nobody is to answer in its place."""
+def test_an_extension_cannot_replace_an_endpoint_of_the_host(audited: Client) -> None:
+    """It is skipped with a warning."""
     assert audited.call("GET", "/connectors", headers=WORD).text == '["c"]'
     assert audited.call("GET", "/connectors/c", headers=WORD).json["name"] == "c"
 
 
-def test_an_extension_knows_the_cluster(audited: Client) -> None:
-    """Names, states, configurations; a connector that there is not is 404 where nobody catches it."""
+def test_an_extension_sees_the_cluster_state(audited: Client) -> None:
+    """Names, states and configurations; an unhandled unknown connector gives 404."""
     known = {
         "all": ["c"], "type": "source", "state": "RUNNING", "tasks": {"0": "RUNNING"}, "topic": "t",
         "cluster": "cluster",
@@ -106,18 +106,18 @@ def test_an_extension_knows_the_cluster(audited: Client) -> None:
 @pytest.mark.parametrize(
     ("how", "status", "says"), [("config", 400, "wrong"), ("missing", 404, "gone"), ("bug", 500, "")]
 )
-def test_what_a_resource_raises_has_the_status_it_would_have_in_the_host(
+def test_errors_of_a_resource_have_the_status_of_host_errors(
     audited: Client, how: str, status: int, says: str
 ) -> None:
-    """In the host's form."""
+    """In the host's format."""
     answer = audited.call("GET", f"/fail/{how}", headers=WORD)
     assert answer.status == answer.json["error_code"] == status
     assert says in answer.json["message"]
 
 
 @pytest.mark.parametrize("audited", ["beside"], indirect=True)
-def test_nobody_passes_a_filter_that_has_ended(audited: Client) -> None:
-    """The request is an error, and the next one finds the extension begun anew."""
+def test_no_request_passes_a_filter_that_has_ended(audited: Client) -> None:
+    """The request fails, and the next one finds a restarted extension."""
     answer = audited.call("GET", "/connectors", headers={**WORD, "X-Exit": "1"})
     assert (answer.status, "exited with 7" in answer.json["message"]) == (500, True)
     assert audited.call("GET", "/connectors", headers=WORD).text == '["c"]'
@@ -125,7 +125,7 @@ def test_nobody_passes_a_filter_that_has_ended(audited: Client) -> None:
 
 
 def opened(tmp_path: Path, names: str, **settings: str) -> Extensions:
-    """Open the extensions of a worker whose plugins are the sample alone."""
+    """Open the extensions of a worker whose only plugins are the sample."""
     bench = Bench(tmp_path)
     sample = AUDIT.__class__(**{**vars(AUDIT), "reference": HERE})
     config = WorkerConfig({**WORKER, "rest.extension.classes": names, **SETTINGS, **settings})
@@ -138,7 +138,7 @@ def opened(tmp_path: Path, names: str, **settings: str) -> Extensions:
 def test_extensions_are_found_by_class_or_alias_and_loaded_in_order(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A second one that adds the same is told so."""
+    """A second one that adds the same resource gets a warning."""
     found = opened(tmp_path, "Audit, com.example.Audit")
     with caplog.at_level(logging.WARNING, "hearth.rest.extension"):
         paths = [(each.method, each.path) for each in found.endpoints([])]
@@ -148,8 +148,8 @@ def test_extensions_are_found_by_class_or_alias_and_loaded_in_order(
     found.close()
 
 
-def test_an_extension_that_there_is_not_keeps_the_worker_from_starting(tmp_path: Path) -> None:
-    """The key, the name and what there is; as does one that refuses the configuration."""
+def test_an_unknown_extension_prevents_the_worker_from_starting(tmp_path: Path) -> None:
+    """The error has the key, the name and the known ones; so does one that rejects the configuration."""
     with pytest.raises(ConfigError, match=r"rest\.extension\.classes: .*'Audits', only com\.example\.Audit"):
         opened(tmp_path, "Audit,Audits")
     with pytest.raises(ConfigError, match="nobody can audit this"):

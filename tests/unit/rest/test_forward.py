@@ -1,4 +1,4 @@
-"""Requests to a host that does not lead: passed on, answered as the leading host answers, and never in circles."""
+"""Requests to a follower: forwarded, answered with the leader's response, and never in circles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATE = {"name": "c", "config": CONFIG}
 
 
 class Cluster:
-    """What a host knows of its cluster, as a test has it."""
+    """A configurable view of a cluster."""
 
     def __init__(self) -> None:
         self.url: str | None = None
@@ -26,44 +26,44 @@ class Cluster:
         self.settings: dict[str, str] = {}
 
     def refresh(self, timeout: float) -> None:
-        """Count, or fail."""
+        """Count the call, or fail."""
         self.refreshed += 1
         if self.fault is not None:
             raise self.fault
 
     def tls(self) -> ssl.SSLContext:
-        """Return how this host speaks https."""
+        """Return the TLS context for https between hosts."""
         return client_context(self.settings, "listeners.https.")
 
     def forwarder(self) -> Forwarder:
-        """Return a forwarder of a host that follows."""
+        """Return a follower's forwarder."""
         return Forwarder(ClusterView(lambda: False, lambda: self.url, self.refresh, self.tls))
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Make one in which nobody is known to lead."""
+    """Return a cluster without a known leader."""
     return Cluster()
 
 
 @pytest.fixture
 def follower(tmp_path: Path, cluster: Cluster) -> Iterator[Client]:
-    """Serve a host that follows."""
+    """Serve a follower."""
     (tmp_path / "follower").mkdir()
     yield from serve(tmp_path / "follower", forwarder=cluster.forwarder())
 
 
 @pytest.fixture
 def leader(tmp_path: Path, cluster: Cluster) -> Iterator[Client]:
-    """Serve the host that leads."""
+    """Serve the leader."""
     (tmp_path / "leader").mkdir()
     for client in serve(tmp_path / "leader"):
         cluster.url = f"http://127.0.0.1:{client.ports[0]}"
         yield client
 
 
-def test_what_changes_something_is_answered_by_who_leads(follower: Client, leader: Client, cluster: Cluster) -> None:
-    """With its words and codes, the address of what was created being here; and what was written is read here next."""
+def test_a_change_is_forwarded_to_the_leader(follower: Client, leader: Client, cluster: Cluster) -> None:
+    """The response is the leader's, with this host's URL in Location; a later read here shows the change."""
     created = follower.call("POST", "/connectors", CREATE)
     assert created.status == 201, created.text
     assert created.json["config"]["topic"] == "t"
@@ -80,43 +80,43 @@ def test_what_changes_something_is_answered_by_who_leads(follower: Client, leade
     assert leader.call("GET", "/connectors").json == []
 
 
-def test_what_is_read_comes_from_here(follower: Client, leader: Client, cluster: Cluster) -> None:
-    """From stores that were brought up to date first; while that is not possible, from what there is."""
+def test_a_read_is_answered_locally(follower: Client, leader: Client, cluster: Cluster) -> None:
+    """From refreshed stores; if they cannot be refreshed, from their present content."""
     leader.call("POST", "/connectors", CREATE)
     assert follower.call("GET", "/connectors").json == []
     assert cluster.refreshed == 1
     cluster.fault = TimeoutError()
     for _ in range(3):
         assert follower.call("GET", "/connectors").json == []
-    assert cluster.refreshed == 2  # and is not waited for again for some seconds
+    assert cluster.refreshed == 2  # no refresh is awaited again for some seconds
 
 
-def test_nobody_leads_for_a_moment(follower: Client, cluster: Cluster) -> None:
-    """It is 409 with Kafka Connect's words, also where the leading host has just died: nothing was sent to it."""
+def test_a_change_without_a_leader_is_a_conflict(follower: Client, cluster: Cluster) -> None:
+    """409 with Kafka Connect's message, also if the leader has just died and nothing was sent to it."""
     for url in (None, "http://127.0.0.1:1"):
         cluster.url = url
         answer = follower.call("DELETE", "/connectors/c")
         assert (answer.status, answer.text) == error(409, NO_LEADER)
 
 
-def test_a_request_takes_two_steps_at_most(follower: Client, cluster: Cluster) -> None:
-    """Hosts that take each other for the leader answer, and do not ask each other for ever."""
+def test_a_request_is_forwarded_at_most_twice(follower: Client, cluster: Cluster) -> None:
+    """Hosts that consider each other the leader respond instead of forwarding forever."""
     cluster.url = f"http://127.0.0.1:{follower.ports[0]}"
     answer = follower.call("DELETE", "/connectors/c")
     told = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
     assert (answer.status, answer.text) == error(409, told)
 
 
-def test_hosts_speak_https_with_the_certificates_of_their_listeners(
+def test_hosts_use_https_with_the_certificates_of_their_listeners(
     tmp_path: Path, cluster: Cluster, identity: Path, follower: Client
 ) -> None:
-    """The leading host may want to see one as well; who does not trust it sends it nothing."""
+    """The leader may request a certificate; a follower that does not trust it sends nothing."""
     asks = {"listeners": "https://127.0.0.1:0", "listeners.https.ssl.client.auth": "required", **pem(identity)}
     for leader in serve(tmp_path, asks):
         cluster.url = f"https://127.0.0.1:{leader.ports[0]}"
         cluster.settings = {**pem(identity), "listeners.https.ssl.endpoint.identification.algorithm": ""}
         assert follower.call("POST", "/connectors", CREATE).status == 201
-        cluster.settings = pem(identity)  # whose certificate is for another name
+        cluster.settings = pem(identity)  # its certificate is for another name
         answer = follower.call("DELETE", "/connectors/c")
         assert answer.status == 500
         assert "IO Error trying to forward REST request: " in answer.text

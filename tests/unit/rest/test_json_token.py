@@ -1,4 +1,4 @@
-"""What is no JSON, in Jackson's words; `tests/peer` has what a live Kafka Connect said of some more."""
+"""JSON errors with Jackson's messages; `tests/peer` has more of them from a live Kafka Connect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def kinds(data: bytes) -> list[str]:
 
 
 def is_json(data: bytes) -> bool:
-    """Return whether Python reads one value, as strictly as it can."""
+    """Return whether Python parses one value, in its strictest mode."""
 
     def refuse(name: str) -> None:
         raise ValueError(name)
@@ -42,8 +42,8 @@ def is_json(data: bytes) -> bool:
     return True
 
 
-def test_tokens_are_told_in_the_order_of_the_text() -> None:
-    """The member's name first, whenever its value was looked at."""
+def test_tokens_are_returned_in_the_order_of_the_text() -> None:
+    """A member's name first, although its value is looked at before."""
     assert kinds(b' {"a": [1, -2.5e3, "x\\u00e9", {}], "b": null, "c": true}') == [
         "START_OBJECT", "FIELD_NAME", "START_ARRAY", "VALUE_NUMBER_INT", "VALUE_NUMBER_FLOAT", "VALUE_STRING",
         "START_OBJECT", "END_OBJECT", "END_ARRAY", "FIELD_NAME", "VALUE_NULL", "FIELD_NAME", "VALUE_TRUE",
@@ -52,8 +52,8 @@ def test_tokens_are_told_in_the_order_of_the_text() -> None:
 
 
 @given(JSON, st.data())
-def test_what_python_reads_is_read_and_what_it_refuses_is_not(value: object, data: st.DataObject) -> None:
-    """A byte more, less or another: either reader finds that the text is no JSON where the other one does."""
+def test_the_reader_accepts_what_python_accepts(value: object, data: st.DataObject) -> None:
+    """With one byte added, removed or changed, both readers agree on whether the text is JSON."""
     text = json.dumps(value, ensure_ascii=False, indent=data.draw(st.sampled_from((None, 1)))).encode()
     at = data.draw(st.integers(0, len(text)))
     changed = (
@@ -70,7 +70,7 @@ def test_what_python_reads_is_read_and_what_it_refuses_is_not(value: object, dat
 
 
 def is_several(data: bytes) -> bool:
-    """Return whether a text has more than one value, which is for others to refuse."""
+    """Return whether a text has more than one value, which other code rejects."""
     try:
         found = kinds(data)
     except Malformed:
@@ -82,8 +82,8 @@ def is_several(data: bytes) -> bool:
     return ends > 1
 
 
-def test_what_is_too_deep_is_told_without_its_place() -> None:
-    """As Jackson does; a thousand arrays in each other are none too many."""
+def test_the_error_for_deep_nesting_has_no_position() -> None:
+    """As in Jackson; a thousand nested arrays are allowed."""
     with pytest.raises(Malformed, match="close marker for Array"):
         kinds(b"[" * 1000)
     with pytest.raises(Malformed) as caught:
@@ -107,8 +107,8 @@ def test_what_is_too_deep_is_told_without_its_place() -> None:
         ("[\xe9]", "Invalid UTF-8 start byte 0xa9", (1, 4)),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, told: str, place: tuple[int, int]) -> None:
-    """Rows and bytes of a row, counted from 1."""
+def test_an_error_has_its_position(text: str, told: str, place: tuple[int, int]) -> None:
+    """Lines and bytes within a line, from 1."""
     with pytest.raises(Malformed) as caught:
         kinds(text.encode("utf-8", "surrogateescape"))
     assert str(caught.value).startswith(told)

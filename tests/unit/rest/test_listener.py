@@ -1,4 +1,4 @@
-"""Where the REST server listens."""
+"""The listeners of the REST server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def worker(listeners: str, **more: str) -> WorkerConfig:
     ],
 )
 def test_a_listener_is_a_scheme_a_host_and_a_port(url: str, scheme: str, host: str, port: int) -> None:
-    """No host is every interface."""
+    """Without a host it listens on all interfaces."""
     address = parse_listener(url)
     assert (address.scheme, address.host, address.port) == (scheme, host, port)
 
@@ -45,15 +45,15 @@ def test_a_listener_is_a_scheme_a_host_and_a_port(url: str, scheme: str, host: s
         ("localhost:8083", "right format"),
     ],
 )
-def test_what_cannot_be_served_is_refused(url: str, says: str) -> None:
-    """The key, the value and what to do."""
+def test_an_invalid_listener_is_rejected(url: str, says: str) -> None:
+    """The error has the key, the value and the remedy."""
     with pytest.raises(ConfigError, match=says) as caught:
         parse_listener(url)
     assert "listeners" in str(caught.value)
     assert caught.value.hint
 
 
-def test_a_taken_port_is_named_with_its_key() -> None:
+def test_a_port_in_use_is_reported_with_its_key() -> None:
     """The hint has another port."""
     port = reserve_port()
     with (
@@ -65,8 +65,8 @@ def test_a_taken_port_is_named_with_its_key() -> None:
     assert str(port + 1) in str(caught.value.hint)
 
 
-def test_the_next_free_port_is_taken_on_request() -> None:
-    """For the quickstart, which says where it listens."""
+def test_the_next_free_port_is_used_on_request() -> None:
+    """For the quickstart, which prints its address."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (opened,) = open_listeners(worker(f"http://127.0.0.1:{port}"), free_port=True)
@@ -84,8 +84,8 @@ def test_a_failure_closes_what_was_opened_before() -> None:
         socket.create_server(("127.0.0.1", first)).close()
 
 
-def test_a_host_of_another_machine_is_refused() -> None:
-    """Not a stack trace."""
+def test_a_host_of_another_machine_is_rejected() -> None:
+    """Without a stack trace."""
     with pytest.raises(ConfigError, match="cannot be listened on"):
         open_listeners(worker("http://192.0.2.1:0"))
 
@@ -110,7 +110,7 @@ BOTH = "http://127.0.0.1:0,https://localhost:0"
 def test_others_reach_a_worker_by_the_address_it_advertises(
     listeners: str, more: dict[str, str], expected: str, identity: Path
 ) -> None:
-    """As Java's server finds it; host and port of it stand in every status."""
+    """As Java's server determines it; its host and port are in every status."""
     config = worker(listeners, **more, **{"admin.listeners": "http://127.0.0.1:0"}, **pem(identity))
     opened = open_listeners(config)
     try:
@@ -124,7 +124,7 @@ def test_others_reach_a_worker_by_the_address_it_advertises(
 
 
 def test_an_empty_host_advertises_this_machine() -> None:
-    """By the address its name has, as Java does."""
+    """With the address of its name, as in Java."""
     config = worker("http://:0")
     (opened,) = open_listeners(config)
     host, _, port = worker_id(config, [opened]).rpartition(":")
@@ -133,8 +133,8 @@ def test_an_empty_host_advertises_this_machine() -> None:
     opened.close()
 
 
-def test_admin_listeners_need_ports_of_their_own() -> None:
-    """Java's second connector finds the port taken as well."""
+def test_admin_listeners_need_their_own_ports() -> None:
+    """Java's second connector also finds the port in use."""
     port = reserve_port()
     url = f"http://127.0.0.1:{port}"
     with pytest.raises(PortTaken, match=rf"port {port} of admin\.listeners="):

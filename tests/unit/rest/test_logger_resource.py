@@ -1,4 +1,4 @@
-"""Levels of the log over HTTP; answers are those of Kafka Connect 4.3.1."""
+"""Log levels over HTTP; the responses are those of Kafka Connect 4.3.1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_LEVEL = error(400, "Desired 'level' parameter was not specified in request.")
 
 
 def test_level_is_shown_set_and_shown_again(client: Client) -> None:
-    """With the loggers below; the answer names those that had another, and each knows when it was changed."""
+    """With the descendants; the response lists those that changed, and each shows when it was changed."""
     logging.getLogger("rest.one.two").setLevel(logging.INFO)
     path = "/admin/loggers/rest.one"
     assert client.call("GET", f"{path}.two").text == '{"level":"INFO","last_modified":null}'
@@ -34,7 +34,7 @@ def test_level_is_shown_set_and_shown_again(client: Client) -> None:
 
 
 def test_loggers_are_listed_by_name_without_those_that_are_off(client: Client) -> None:
-    """Those that have a level from above as well, and the root."""
+    """Also those that inherit a level, and the root."""
     client.call("PUT", "/admin/loggers/rest.off", {"level": "OFF"})
     listed = list(client.call("GET", "/admin/loggers").json)
     assert listed == sorted(listed)
@@ -45,20 +45,20 @@ def test_loggers_are_listed_by_name_without_those_that_are_off(client: Client) -
 
 @pytest.mark.parametrize("scope", ["worker", "WORKER", "galaxy", ""])
 def test_scope_is_the_worker_unless_it_is_the_cluster(client: Client, scope: str) -> None:
-    """What nobody knows is taken for it, as in Kafka Connect."""
+    """As in Kafka Connect, an unknown scope means the worker."""
     answer = client.call("PUT", f"/admin/loggers/rest.scope?scope={scope}", {"level": "FATAL"})
     assert (answer.status, answer.text) == (200, '["rest.scope"]')
 
 
-def test_level_of_the_cluster_is_answered_with_nothing(client: Client) -> None:
-    """KIP-976; of several scopes the first counts."""
+def test_setting_a_cluster_level_has_an_empty_response(client: Client) -> None:
+    """KIP-976; the first of several scopes applies."""
     answer = client.call("PUT", "/admin/loggers/rest.scope?scope=Cluster&scope=worker", {"level": "TRACE"})
     assert (answer.status, answer.text) == (204, "")
     assert client.call("GET", "/admin/loggers/rest.scope").json["level"] == "TRACE"
 
 
 def test_level_of_the_cluster_goes_to_all_its_hosts(tmp_path: Path) -> None:
-    """This one is told like the others, by what they share; a level of the worker stays here."""
+    """This host gets it like the others, through the store; a level of the worker stays local."""
     shared: list[tuple[str, str]] = []
     for client in serve(tmp_path, share_level=lambda name, level: shared.append((name, level))):
         assert client.call("PUT", "/admin/loggers/rest.cluster?scope=cluster", {"level": "trace"}).status == 204
@@ -82,7 +82,7 @@ def test_level_of_the_cluster_goes_to_all_its_hosts(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_levels_are_refused(client: Client, body: Any, says: tuple[int, str]) -> None:
-    """One that is unknown is not found."""
+    """An unknown level is not found."""
     answer = client.call("PUT", "/admin/loggers/rest.wrong", body)
     assert (answer.status, answer.text) == says
     unknown = client.call("GET", "/admin/loggers/rest.wrong")

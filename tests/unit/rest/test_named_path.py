@@ -1,4 +1,4 @@
-"""Paths that take a connector's name as a parameter, over a real socket: every name, every act, every host."""
+"""Paths with a connector's name as a parameter, over a real socket: every name, operation and host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JAVAS = "plain-name-9"
 
 
 def at(name: str, rest: str = "") -> str:
-    """Return the address of a connector, or of something of it."""
+    """Return the path of a connector or one of its resources."""
     return f"{OWN}{rest}?name={quote(name, safe='')}"
 
 
@@ -45,7 +45,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def acts(name: str, prefix: str, query: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Yield every request about one connector, those that need one that is stopped last."""
+    """Yield every request for one connector, those that need a stopped one last."""
     more = f"{query}&" if query else "?"
     for rest in ("", "/config", "/status", "/tasks", "/tasks/0/status", "/topics", "/offsets"):
         yield "GET", f"{prefix}{rest}{query}", None
@@ -57,7 +57,7 @@ def acts(name: str, prefix: str, query: str = "") -> Iterator[tuple[str, str, An
         yield "PUT", f"{prefix}{rest}{query}", None
     yield "POST", f"{prefix}/restart{query}", None
     yield "POST", f"{prefix}/tasks/0/restart{query}", None
-    yield "DELETE", f"{prefix}/offsets{query}", None  # refused while it is not stopped
+    yield "DELETE", f"{prefix}/offsets{query}", None  # rejected unless it is stopped
     yield "PUT", f"{prefix}/stop{query}", None
     yield "PATCH", f"{prefix}/offsets{query}", {"offsets": [{"partition": {"f": 1}, "offset": {"at": 2}}]}
     yield "GET", f"{prefix}/offsets{query}", None
@@ -70,8 +70,8 @@ def acts(name: str, prefix: str, query: str = "") -> Iterator[tuple[str, str, An
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_act_on_every_name_is_answered_as_on_a_plain_one_at_javas_path(shared: Client, name: str) -> None:
-    """Status and body; only the workers' own requests are not served here."""
+def test_named_paths_respond_like_javas_paths(shared: Client, name: str) -> None:
+    """Status and body, for every operation except the workers' internal ones."""
     for each in (name, JAVAS):
         assert shared.create(each).status == 201
     pairs = zip(acts(name, OWN, f"?name={quote(name, safe='')}"), acts(JAVAS, f"/connectors/{JAVAS}"))
@@ -86,8 +86,8 @@ def test_every_act_on_every_name_is_answered_as_on_a_plain_one_at_javas_path(sha
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_javas_path_that_is_refused_names_the_way(shared: Client, name: str) -> None:
-    """What it names is the same connector, and the same part of it."""
+def test_a_rejected_path_names_the_alternative(shared: Client, name: str) -> None:
+    """The alternative is the same resource of the same connector."""
     shared.create(name)
     for rest in ("", "/config", "/tasks/0/status"):
         answer = shared.call("GET", f"/connectors/{quote(name, safe='')}{rest}")
@@ -104,8 +104,8 @@ def test_javas_path_that_is_refused_names_the_way(shared: Client, name: str) -> 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).map(str.strip).filter(bool))
-def test_a_connector_of_any_name_is_made_found_and_deleted(shared: Client, name: str) -> None:
-    """The location of what was created is an address of it."""
+def test_a_connector_with_any_name_is_created_found_and_deleted(shared: Client, name: str) -> None:
+    """The Location header has its path."""
     created = shared.call("PUT", at(name, "/config"), CONFIG)
     assert created.status == 201, created.text
     path = created.headers["location"].removeprefix(f"http://127.0.0.1:{shared.ports[0]}")
@@ -115,8 +115,8 @@ def test_a_connector_of_any_name_is_made_found_and_deleted(shared: Client, name:
     assert shared.call("GET", path).status == 404
 
 
-def test_a_request_without_a_name_is_told_what_it_lacks(shared: Client) -> None:
-    """Whatever the method; who asks for the methods is told these."""
+def test_a_request_without_a_name_is_rejected(shared: Client) -> None:
+    """For every method; OPTIONS lists the methods."""
     told = "/hearth/connectors/config takes the name of a connector: ?name=NAME"
     for query in ("", "?name=", "?nam=c"):
         answer = shared.call("GET", f"{OWN}/config{query}")
@@ -128,8 +128,8 @@ def test_a_request_without_a_name_is_told_what_it_lacks(shared: Client) -> None:
     assert shared.call("DELETE", at("c"), headers={"Origin": "http://evil.example"}).status == 403
 
 
-def test_a_host_that_follows_passes_them_on(tmp_path: Path) -> None:
-    """With the name as it was sent, and the location of what was created at its own address."""
+def test_a_follower_forwards_named_paths(tmp_path: Path) -> None:
+    """With the name as sent, and a Location header with the follower's own URL."""
     cluster = Cluster()
     for place in ("leader", "follower"):
         (tmp_path / place).mkdir()
@@ -149,8 +149,8 @@ def test_a_host_that_follows_passes_them_on(tmp_path: Path) -> None:
 
 @given(st.text(min_size=1, max_size=20).filter(lambda name: not re.search("[\ud800-\udfff]", name)))
 @settings(max_examples=200, deadline=None)
-def test_who_judges_requests_sees_javas_path(name: str) -> None:
-    """One part of it is the name, and that of a plain name is the name itself."""
+def test_extensions_see_javas_path(name: str) -> None:
+    """One segment of it is the name; a plain name is not escaped."""
 
     found: list[Request] = []
 
@@ -176,8 +176,8 @@ def test_who_judges_requests_sees_javas_path(name: str) -> None:
         assert path == f"/connectors/{name}/tasks/5"
 
 
-def test_a_filter_of_an_extension_refuses_them_as_it_does_javas(tmp_path: Path) -> None:
-    """A rule for a path of Java's holds for the same connector here."""
+def test_filters_of_extensions_apply_to_named_paths(tmp_path: Path) -> None:
+    """A rule for one of Java's paths applies to the same connector here."""
     from hearth.rest.extension import Extensions
     from hearth_execution.loaded_extension import LoadedExtension
 

@@ -1,4 +1,4 @@
-"""The offsets of connectors over HTTP (KIP-875), against what a live Kafka Connect 4.3.1 answered."""
+"""The offsets of connectors over HTTP (KIP-875), compared with a live Kafka Connect 4.3.1."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNKNOWN_MEMBER, NOT_AUTHORIZED = 25, 30
 
 
 class Group:
-    """Offsets of a consumer group as a broker keeps them, or does not change them."""
+    """The offsets of a consumer group in a broker that may reject changes."""
 
     committed: dict[TopicPartition, int]
     refusal: int | None
@@ -37,7 +37,7 @@ class Group:
 
     @classmethod
     def empty(cls) -> type[Group]:
-        """Return a group without offsets, whatever others had before."""
+        """Return an empty group."""
         cls.committed, cls.refusal = {}, None
         return cls
 
@@ -46,18 +46,18 @@ class Group:
         return dict(self.committed)
 
     def alter(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit."""
+        """Commit offsets."""
         self._refuse()
         self.committed.update(offsets)
 
     def delete(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget some."""
+        """Delete some offsets."""
         self._refuse()
         for each in partitions:
             self.committed.pop(each, None)
 
     def forget_group(self) -> None:
-        """Forget all."""
+        """Delete all offsets."""
         self._refuse()
         self.committed.clear()
 
@@ -68,39 +68,39 @@ class Group:
 
 @pytest.fixture
 def group(monkeypatch: pytest.MonkeyPatch) -> type[Group]:
-    """Provide the group of the sink that a test makes."""
+    """Provide the group of the sink that a test creates."""
     monkeypatch.setattr(connector_offset, "GroupOffsets", Group.empty())
     return Group
 
 
 def stopped(client: Client, **changes: Any) -> Client:
-    """Stop a connector that has been created."""
+    """Stop a created connector."""
     client.create(**changes)
     assert client.call("PUT", "/connectors/c/stop").status == 204
     return client
 
 
 def stopped_sink(client: Client) -> Client:
-    """Stop a sink, whose topic key is that of the source's without a meaning."""
+    """Stop a sink; the source's topic key has no meaning for it."""
     return stopped(client, **{"connector.class": "FileStreamSink", "topics": "t"})
 
 
 def alter(client: Client, partition: Any, offset: Any) -> tuple[int, str]:
-    """Ask for one other offset."""
+    """Alter one offset."""
     answer = client.call("PATCH", PATH, {"offsets": [{"partition": partition, "offset": offset}]})
     return answer.status, answer.text
 
 
 def message(text: str) -> tuple[int, str]:
-    """Return the answer of a success."""
+    """Return the response of a success."""
     return 200, f'{{"message":"{text}"}}'
 
 
 class TestSource:
-    """What is in the store."""
+    """Offsets in the store."""
 
     def test_offsets_are_listed_as_they_were_committed(self, client: Client) -> None:
-        """Those of this connector, whether it runs or not."""
+        """Only those of this connector, whether it runs or not."""
         client.create()
         assert client.call("GET", PATH).text == '{"offsets":[]}'
         client.bench.offsets.put("c", [({"p": 1}, {"n": 2}), ({"p": 2}, {"n": None, "m": "x"})])
@@ -109,8 +109,8 @@ class TestSource:
             '{"offsets":[{"partition":{"p":1},"offset":{"n":2}},{"partition":{"p":2},"offset":{"n":null,"m":"x"}}]}'
         )
 
-    def test_only_those_of_a_stopped_connector_change(self, client: Client) -> None:
-        """Running, paused and unknown ones are refused."""
+    def test_only_a_stopped_connector_can_be_altered(self, client: Client) -> None:
+        """Running, paused and unknown ones are rejected."""
         assert alter(client, {"p": 1}, {"n": 2}) == error(404, "Connector c not found")
         client.create()
         assert alter(client, {"p": 1}, {"n": 2}) == error(400, ONLY_STOPPED)
@@ -120,7 +120,7 @@ class TestSource:
         assert (answer.status, answer.text) == error(400, ONLY_STOPPED)
 
     def test_offsets_are_altered_and_reset(self, client: Client) -> None:
-        """Numbers stay numbers, and of a partition that is named twice the last offset counts."""
+        """Numbers stay numbers, and the last offset of a repeated partition wins."""
         stopped(client)
         assert alter(client, {"p": 1}, {"n": 2, "f": 0.5}) == message(EXTERNAL.format("altered"))
         rows = [({"p": 2, "q": "x"}, {"n": 1}), ({"p": 1}, None), ({"q": "x", "p": 2}, {"n": 3})]
@@ -142,8 +142,8 @@ class TestSource:
              "Failed to modify offsets for connector c because it doesn't support external modification of offsets"),
         ],
     )  # fmt: skip
-    def test_the_connector_has_a_say(self, client: Client, deed: str, status: int, text: str) -> None:
-        """What it refuses is not written."""
+    def test_a_connector_can_reject_offsets(self, client: Client, deed: str, status: int, text: str) -> None:
+        """Rejected offsets are not written."""
         stopped(client, **{"do.alter.offsets": deed})
         assert alter(client, {"p": 1}, {"n": 2}) == (message(text) if status == 200 else error(status, text))
         assert bool(client.bench.offsets.partitions("c")) is (status == 200)
@@ -151,22 +151,22 @@ class TestSource:
     @pytest.mark.parametrize(
         ("offset", "kind"), [({"n": [1]}, "ARRAY"), ({"n": {}}, "MAP"), ({"n": 2**63}, "class java.math.BigInteger")]
     )
-    def test_what_no_task_could_have_given_is_refused(self, client: Client, offset: Any, kind: str) -> None:
-        """In an offset and in a partition."""
+    def test_invalid_values_in_offsets_are_rejected(self, client: Client, offset: Any, kind: str) -> None:
+        """In offsets and in partitions."""
         text = f"Offsets may only contain primitive types as values, but field n contains {kind}"
         stopped(client)
         assert alter(client, {"p": 1}, offset) == error(500, text)
         assert alter(client, offset, {"p": 1}) == error(500, text)
 
-    def test_a_partition_is_needed_for_an_offset(self, client: Client) -> None:
-        """Not to forget what is none."""
+    def test_an_offset_needs_a_partition(self, client: Client) -> None:
+        """Removing a null partition is allowed."""
         stopped(client)
         assert alter(client, None, {"n": 1}) == error(400, "The partition of a source offset cannot be null")
         assert alter(client, None, None)[0] == 200
 
     @pytest.mark.parametrize("body", [{}, {"offsets": None}, {"offsets": []}])
-    def test_a_request_without_offsets_is_refused(self, client: Client, body: Any) -> None:
-        """Whether there is a connector or not."""
+    def test_a_request_without_offsets_is_rejected(self, client: Client, body: Any) -> None:
+        """Whether the connector exists or not."""
         answer = client.call("PATCH", PATH, body)
         assert (answer.status, answer.text) == error(
             400, "Partitions / offsets need to be provided for an alter offsets request"
@@ -183,17 +183,17 @@ class TestSource:
         ],
     )  # fmt: skip
     def test_a_body_of_another_shape_is_unreadable(self, client: Client, body: Any, says: str) -> None:
-        """500, as with Kafka Connect's reader."""
+        """500, as from Kafka Connect's reader."""
         answer = client.call("PATCH", PATH, body)
         assert answer.status == 500
         assert says in answer.json["message"]
 
 
 class TestSink:
-    """What is in the consumer group."""
+    """Offsets in the consumer group."""
 
-    def test_offsets_are_the_groups(self, client: Client, group: type[Group]) -> None:
-        """Listed, altered, forgotten one by one, and all."""
+    def test_offsets_of_a_sink_are_those_of_its_group(self, client: Client, group: type[Group]) -> None:
+        """Listed, altered, removed one by one, and reset."""
         stopped_sink(client)
         assert alter(client, {"kafka_topic": "t", "kafka_partition": "0"}, {"kafka_offset": "5"})[0] == 200
         assert alter(client, {"kafka_topic": "t", "kafka_partition": 1}, {"kafka_offset": 7})[0] == 200
@@ -226,17 +226,17 @@ class TestSink:
              "sink connectors need to be integers."),
         ],
     )  # fmt: skip
-    def test_what_is_no_offset_of_a_sink_is_refused(
+    def test_an_invalid_sink_offset_is_rejected(
         self, client: Client, group: type[Group], partition: Any, offset: Any, text: str
     ) -> None:
-        """Kafka's sentences."""
+        """With Kafka's messages."""
         stopped_sink(client)
         assert alter(client, partition, offset) == error(400, text)
         assert group.committed == {}
 
     @pytest.mark.parametrize("refusal", [UNKNOWN_MEMBER, NOT_AUTHORIZED])
-    def test_what_the_broker_refuses_is_told(self, client: Client, group: type[Group], refusal: int) -> None:
-        """Members that are still there above all."""
+    def test_an_error_of_the_broker_is_reported(self, client: Client, group: type[Group], refusal: int) -> None:
+        """Above all that the group still has members."""
         stopped_sink(client)
         group.committed[HERE] = 5
         group.refusal = refusal
@@ -252,7 +252,7 @@ class TestSink:
 
 
 class TestInitial:
-    """A connector may be created with the offsets at which it begins (KIP-995), which Kafka Connect 4.3.1 has not."""
+    """Initial offsets of a new connector (KIP-995), which Kafka Connect 4.3.1 does not have."""
 
     @staticmethod
     def create(client: Client, offsets: Any, state: Any = None, **changes: Any) -> Answer:
@@ -261,8 +261,8 @@ class TestInitial:
         body = {"name": "c", "config": config, "initial_state": state, "initial_offsets": offsets}
         return client.call("POST", "/connectors", body)
 
-    def test_tasks_begin_at_the_offsets(self, client: Client) -> None:
-        """At those alone, whatever a connector of the name has left; numbers stay numbers."""
+    def test_tasks_start_at_the_initial_offsets(self, client: Client) -> None:
+        """Only at those, whatever an earlier connector of the name left; numbers stay numbers."""
         client.bench.offsets.put("c", [({"p": 1}, {"n": 1}), ({"p": 2}, {"n": 1})])
         answer = self.create(client, [{"partition": {"p": 2}, "offset": {"n": 7, "f": 0.5}}], **{"batch.size": 20})
         assert (answer.status, answer.json["offsets_status"]) == (201, EXTERNAL.format("altered"))
@@ -273,14 +273,14 @@ class TestInitial:
         assert client.bench.offsets.get("c", [{"p": 2}]) == [{"n": 7, "f": 0.5}]
 
     @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
-    def test_it_comes_to_the_state_that_is_wanted(self, client: Client, state: str) -> None:
-        """When the offsets are written."""
+    def test_a_connector_with_offsets_reaches_its_target_state(self, client: Client, state: str) -> None:
+        """Once the offsets are written."""
         assert self.create(client, [{"partition": {"p": 1}, "offset": {"n": 7}}], state).status == 201
         client.bench.await_connector("c", State(state))
         assert client.bench.offsets.get("c", [{"p": 1}]) == [{"n": 7}]
 
-    def test_those_of_a_sink_are_those_of_its_group(self, client: Client, group: type[Group]) -> None:
-        """Others are forgotten."""
+    def test_initial_offsets_of_a_sink_are_written_to_its_group(self, client: Client, group: type[Group]) -> None:
+        """Others are removed."""
         group.committed = {HERE: 5, TopicPartition("t", 1): 6}
         offsets = [{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 9}}]
         answer = self.create(client, offsets, **{"connector.class": "FileStreamSink", "topics": "t"})
@@ -288,16 +288,16 @@ class TestInitial:
         assert group.committed == {HERE: 9}
 
     @pytest.mark.parametrize("deed", ["refuse", "raise", "never"])
-    def test_there_is_no_connector_whose_offsets_are_refused(self, client: Client, deed: str) -> None:
-        """Its name is free again at once, and offsets that were there stay."""
+    def test_a_connector_with_rejected_offsets_is_not_created(self, client: Client, deed: str) -> None:
+        """Its name is available again at once, and earlier offsets remain."""
         client.bench.offsets.put("c", [({"p": 1}, {"n": 1})])
         offsets = [{"partition": {"p": 2}, "offset": {"n": 7}}]
         assert self.create(client, offsets, **{"do.alter.offsets": deed}).status == 500
         assert client.bench.offsets.partitions("c") == [{"p": 1}]
         assert self.create(client, offsets).status == 201
 
-    def test_one_that_is_there_stays_as_it_is(self, client: Client) -> None:
-        """With its offsets."""
+    def test_an_existing_connector_is_not_changed(self, client: Client) -> None:
+        """Nor are its offsets."""
         client.create()
         client.bench.offsets.put("c", [({"p": 1}, {"n": 1})])
         assert self.create(client, [{"partition": {"p": 1}, "offset": None}]).status == 409
@@ -305,13 +305,13 @@ class TestInitial:
         assert client.call("GET", "/connectors/c").status == 200
 
     @pytest.mark.parametrize("offsets", [[], {}, "x", [1], [None], [{"partition": 1}], [{"p": {}}]])
-    def test_what_is_no_list_of_offsets_is_refused(self, client: Client, offsets: Any) -> None:
-        """As where offsets are altered, and nothing is created."""
+    def test_an_invalid_list_of_offsets_is_rejected(self, client: Client, offsets: Any) -> None:
+        """As when altering offsets, and nothing is created."""
         assert self.create(client, offsets).status in (400, 500)
         assert client.call("GET", "/connectors").json == []
 
-    def test_other_requests_are_answered_as_by_java(self, client: Client) -> None:
-        """Null is none, and other members are refused in Java's words, which do not name this one."""
+    def test_requests_without_offsets_are_answered_as_in_java(self, client: Client) -> None:
+        """Null means none, and unknown fields are rejected with Java's message, which does not list this one."""
         answer = self.create(client, None)
         assert (answer.status, "offsets_status" in answer.json) == (201, False)
         refused = client.call("POST", "/connectors", {"zz": 1, "initial_offsets": []})

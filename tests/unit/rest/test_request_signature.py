@@ -1,4 +1,4 @@
-"""Requests that workers have for each other: only what is signed with the key that all of them read."""
+"""Internal requests between workers: only those signed with the session key are accepted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.unit.rest.client import Client, error, serve
 KEY = b"0123456789abcdef0123456789abcdef"
 BODY = '[{"a":"b"}]'
 SIGNED = "w4sJz7Fw7kA3ME3hRGqTeArGK8uZfbl3MtjL+RdNXNI="
-"""What Java's worker makes of that body and key with HmacSHA256."""
+"""The HmacSHA256 signature of a Java worker for that body and key."""
 
 
 class Keys:
-    """The key that counts at the moment."""
+    """The present session key."""
 
     def __init__(self) -> None:
         self.key: SessionKey | None = SessionKey(KEY, "HmacSHA256", 0)
@@ -27,25 +27,25 @@ class Keys:
 
 @pytest.fixture
 def keys() -> Keys:
-    """Have one."""
+    """Return the key."""
     return Keys()
 
 
 @pytest.fixture
 def client(tmp_path: Path, keys: Keys) -> Iterator[Client]:
-    """Serve a host that is not alone, with a connector."""
+    """Serve a distributed worker with a connector."""
     for client in serve(tmp_path, signatures=SignatureCheck(lambda: keys.key, ["HmacSHA256", "HmacSHA1"])):
         assert client.create().status == 201
         yield client
 
 
 def headers(signature: str = SIGNED, algorithm: str = "HmacSHA256") -> dict[str, str]:
-    """Return what another worker sends along."""
+    """Return the headers of another worker."""
     return {"X-Connect-Authorization": signature, "X-Connect-Request-Signature-Algorithm": algorithm}
 
 
-def test_what_is_signed_as_in_java_is_done(client: Client) -> None:
-    """The task configurations that another worker has made are stored and run."""
+def test_a_request_signed_as_in_java_is_carried_out(client: Client) -> None:
+    """The task configurations of another worker are stored and run."""
     answer = client.call("POST", "/connectors/c/tasks", BODY, headers=headers())
     assert (answer.status, answer.text) == (204, "")
     assert client.call("GET", "/connectors/c/tasks").json[0]["config"] == {"a": "b"}
@@ -55,8 +55,8 @@ def test_what_is_signed_as_in_java_is_done(client: Client) -> None:
     assert (unknown.status, unknown.text) == error(404, "Connector zz not found")
 
 
-def test_a_worker_may_have_earlier_tasks_of_a_source_fenced(client: Client) -> None:
-    """The body is empty, and signed as such; of a sink there is nothing to fence."""
+def test_a_worker_may_request_the_fencing_of_a_source(client: Client) -> None:
+    """The empty body is signed as such; a sink has nothing to fence."""
     signed = headers(base64.b64encode(sign(KEY, "HmacSHA256", b"")).decode())
     assert client.call("PUT", "/connectors/c/fence", headers=signed).status == 204
     config = {"connector.class": "FileStreamSink", "topics": "t", "tasks.max": "1"}
@@ -76,8 +76,8 @@ UNSIGNED: tuple[tuple[dict[str, str], int, str], ...] = (
 )
 
 
-def test_what_is_not_is_refused(client: Client) -> None:
-    """In Kafka Connect's words, and nothing changes."""
+def test_a_request_without_a_valid_signature_is_rejected(client: Client) -> None:
+    """With Kafka Connect's message, and nothing changes."""
     before = client.call("GET", "/connectors/c/tasks").json
     for given, status, says in UNSIGNED:
         for method, path in (("POST", "/connectors/c/tasks"), ("PUT", "/connectors/c/fence")):
@@ -87,8 +87,8 @@ def test_what_is_not_is_refused(client: Client) -> None:
     assert client.call("GET", "/connectors/c/tasks").json == before
 
 
-def test_a_host_that_knows_no_key_yet_says_so(client: Client, keys: Keys) -> None:
-    """It is 503: the same may be right in a moment."""
+def test_a_host_without_a_session_key_responds_with_503(client: Client, keys: Keys) -> None:
+    """The same request may succeed a moment later."""
     keys.key = None
     answer = client.call("POST", "/connectors/c/tasks", BODY, headers=headers())
     assert (answer.status, answer.text) == error(

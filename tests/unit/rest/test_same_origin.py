@@ -1,4 +1,4 @@
-"""Pages of other origins change nothing: a browser says where a page is from, and what it asks is refused."""
+"""Pages of other origins change nothing: their requests, which browsers mark with the origin, are rejected."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Serve one connector, with a listener for admins alone."""
+    """Serve one connector, with a separate admin listener."""
     for client in serve(tmp_path_factory.mktemp("plain"), {"admin.listeners": "http://127.0.0.1:0"}):
         assert client.create("c").status == 201
         yield client
@@ -53,7 +53,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_a_page_of_another_origin_changes_nothing(
     plain: Client, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    """Be there a body or not, and whatever its type; the refusal says what to do."""
+    """With or without a body, and for any content type; the rejection has a remedy."""
     port = plain.ports[1] if path.startswith("/admin") else plain.ports[0]
     answer = plain.call(method, path, headers=headers, port=port)
     assert answer.status == 403
@@ -61,13 +61,13 @@ def test_a_page_of_another_origin_changes_nothing(
     assert plain.call("GET", "/connectors/c/config").status == 200
 
 
-def test_a_page_of_another_origin_may_read_what_it_is_then_not_shown(plain: Client) -> None:
-    """The browser keeps the answer from it, as for every server that says nothing of origins."""
+def test_the_browser_hides_responses_from_other_origins(plain: Client) -> None:
+    """Reads are served without CORS headers, as by every server that sets none."""
     assert plain.call("GET", "/connectors", headers={"Origin": EVIL, "Sec-Fetch-Site": "cross-site"}).status == 200
 
 
 def test_clients_that_send_neither_header_are_served_by_any_name(plain: Client) -> None:
-    """They are no browsers, and what they do is what their user wants."""
+    """They are not browsers, and act for their user."""
     assert plain.call("PUT", "/connectors/c/resume", headers={"Host": "connect.example"}).status == 202
 
 
@@ -85,10 +85,10 @@ def test_clients_that_send_neither_header_are_served_by_any_name(plain: Client) 
         ("http://localhost.evil.example", "localhost.evil.example", None, 403),
     ],
 )
-def test_a_page_of_this_server_is_one_of_a_name_of_its(
+def test_a_page_of_this_server_must_use_one_of_its_names(
     plain: Client, origin: str | None, host: str, site: str | None, status: int
 ) -> None:
-    """A name that somebody else made to lead here (DNS rebinding) is none."""
+    """A name that was made to resolve to this server (DNS rebinding) is not one."""
     headers = {"Host": host, **({"Origin": origin} if origin else {}), **({"Sec-Fetch-Site": site} if site else {})}
     answer = plain.call("PUT", "/connectors/c/resume", headers=headers)
     assert answer.status == status
@@ -96,8 +96,8 @@ def test_a_page_of_this_server_is_one_of_a_name_of_its(
         assert "access.control.allow.origin" in answer.json["message"]
 
 
-def test_an_origin_that_is_allowed_may_change_something(tmp_path: Path) -> None:
-    """By the patterns that let its pages read answers, too; others stay out."""
+def test_an_allowed_origin_may_make_changes(tmp_path: Path) -> None:
+    """By the patterns that also allow reading; other origins are rejected."""
     for client in serve(tmp_path, {"access.control.allow.origin": "http://a\\.example, http://b\\.example:\\d+"}):
         assert client.create("c").status == 201
         for origin, status in (("http://a.example", 202), ("http://b.example:81", 202), (EVIL, 403)):
@@ -105,8 +105,8 @@ def test_an_origin_that_is_allowed_may_change_something(tmp_path: Path) -> None:
             assert client.call("PUT", "/connectors/c/resume", headers=headers).status == status
 
 
-def test_names_of_a_worker_are_those_it_listens_at_and_tells() -> None:
-    """And that of its machine."""
+def test_the_names_of_a_worker_are_those_of_listeners_and_machine() -> None:
+    """And the advertised one."""
     worker = {**WORKER, "listeners": "http://connect.example:8083,https://:8443", "rest.advertised.host.name": "told"}
     names = own_names(WorkerConfig(worker))
     assert {"connect.example", "told"} <= {*names}
@@ -118,8 +118,8 @@ def test_names_of_a_worker_are_those_it_listens_at_and_tells() -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_real_browser_is_refused(plain: Client, tmp_path: Path, host: str) -> None:
-    """A page of another port, or of another site, posts a form without a body."""
+def test_a_real_browser_is_rejected(plain: Client, tmp_path: Path, host: str) -> None:
+    """A page of another port or site posts a form without a body."""
     restart = f"http://127.0.0.1:{plain.ports[0]}/connectors/c/restart"
 
     class Page(http.server.BaseHTTPRequestHandler):
@@ -131,7 +131,7 @@ def test_a_real_browser_is_refused(plain: Client, tmp_path: Path, host: str) -> 
             self.wfile.write(form.encode())
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=pages.serve_forever, daemon=True).start()

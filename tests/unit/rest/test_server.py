@@ -1,4 +1,4 @@
-"""The server waits as long as it should, and tells what troubles it once in a while."""
+"""Timeouts of the server, and the log messages about its problems."""
 
 from __future__ import annotations
 
@@ -64,10 +64,8 @@ for client in serve(Path(tempfile.mkdtemp())):
         b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
     ],
 )
-def test_half_a_request_is_not_waited_for_for_ever(
-    client: Client, monkeypatch: pytest.MonkeyPatch, data: bytes
-) -> None:
-    """Connections are few."""
+def test_an_incomplete_request_times_out(client: Client, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """Connections are limited."""
     monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
     assert client.raw(data) == b""
 
@@ -78,8 +76,8 @@ TOO_LONG = (
 PIECE = b" " * (1 << 16)
 
 
-def test_who_still_sends_is_not_cut_off_from_the_answer(client: Client) -> None:
-    """A connection that is closed with bytes unread is reset: the client fails, and may never see why."""
+def test_a_client_that_still_sends_receives_the_response(client: Client) -> None:
+    """Closing a connection with unread bytes resets it: the client fails, and may never see the reason."""
     with socket.create_connection(("127.0.0.1", client.ports[0]), timeout=30) as connection:
         connection.sendall(TOO_LONG)
         answer = connection.recv(1 << 16)
@@ -91,8 +89,8 @@ def test_who_still_sends_is_not_cut_off_from_the_answer(client: Client) -> None:
     assert b"Document length exceeds the maximum allowed" in answer
 
 
-def test_who_goes_on_sending_is_cut_off_all_the_same(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes after the answer is nobody's."""
+def test_a_client_that_keeps_sending_is_disconnected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data after the response is discarded."""
     monkeypatch.setattr(server, "LINGER_SECONDS", 0.2)
     with socket.create_connection(("127.0.0.1", client.ports[0]), timeout=30) as connection:
         connection.sendall(TOO_LONG)
@@ -100,10 +98,8 @@ def test_who_goes_on_sending_is_cut_off_all_the_same(client: Client, monkeypatch
             deque(iter(lambda: connection.sendall(PIECE), False), maxlen=0)
 
 
-def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The limit is for who sends, not for who works."""
+def test_handling_a_request_may_exceed_the_receive_timeout(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit applies to receiving, not to handling."""
     monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
     free = threading.Event()
     held = client.bench.herder._queues.submit("x", lambda: free.wait(TIMEOUT))
@@ -112,8 +108,8 @@ def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
     assert held.result(TIMEOUT)
 
 
-def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
-    """The client that waited is answered as soon as there are some again; the log has one line of it."""
+def test_the_server_recovers_from_a_lack_of_descriptors() -> None:
+    """A waiting client is served as soon as there are some; the log has one line."""
     result = run_apart(STARVED)
     assert result.stdout == "[b'[]'] []\n", result.stderr[-3000:]
     assert result.stderr.count("the REST API cannot accept connections at the moment: Too many open files") == 1
@@ -121,8 +117,8 @@ def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
     assert len(result.stderr) < 2000
 
 
-def test_trouble_that_lasts_is_told_again_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
-    """Once a minute, and other troubles as the loop tells them."""
+def test_a_lasting_problem_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """Other problems are logged as the loop reports them."""
     now = [0.0]
     complaints, others = EventLoopWarnings(lambda: now[0]), []
 
@@ -141,8 +137,8 @@ def test_trouble_that_lasts_is_told_again_now_and_then(caplog: pytest.LogCapture
     assert others == [{"message": "else"}]
 
 
-def test_a_server_that_never_began_is_stopped_like_any_other() -> None:
-    """A host that its group refuses ends before it serves anybody."""
+def test_a_server_that_never_started_can_be_stopped() -> None:
+    """A host that its group rejects ends before it serves requests."""
     listener = open_listeners(WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0"}))
     RestServer(None, listener).stop()
     assert listener[0].socket.fileno() == -1

@@ -1,4 +1,4 @@
-"""Why a body is not what it should be; `tests/peer` has what a live Kafka Connect said of bodies of its own API."""
+"""Explanations of shape mismatches; `tests/peer` has a live Kafka Connect's responses for its own API."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SHAPE = RecordShape(
         "{" + " " * MOST_BYTES,
     ],
 )
-def test_nothing_is_said_of_what_fits_and_of_what_is_too_long(body: str) -> None:
-    """A null, and a member that is not there, fit everywhere."""
+def test_a_matching_or_long_body_has_no_explanation(body: str) -> None:
+    """Nulls and missing members match everywhere."""
     assert explain(body.encode(), SHAPE) is None
 
 
@@ -67,10 +67,8 @@ def test_nothing_is_said_of_what_fits_and_of_what_is_too_long(body: str) -> None
         ("{} []", "Trailing token (of type START_ARRAY) found after value (bound as `a.R`)", 4, None),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_place_and_the_way_there(
-    body: str, told: str, column: int, way: str | None
-) -> None:
-    """From the outside to the inside."""
+def test_a_mismatch_has_its_position_and_path(body: str, told: str, column: int, way: str | None) -> None:
+    """The path is from the outside in."""
     found = explain(body.encode(), SHAPE) or ""
     assert found.startswith(told)
     end = "\n at " + SOURCE.format(column)

@@ -1,4 +1,4 @@
-"""What https listeners answer with: keys and certificates as Java's settings name them."""
+"""TLS of https listeners: keys and certificates in Java's settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ASKS, SUITES = {f"{PREFIX}ssl.client.auth": "required"}, f"{PREFIX}ssl.cipher.su
 
 
 def trusting(identity: Path, shown: Path | None = None) -> ssl.SSLContext:
-    """Return a client that trusts one certificate alone, and shows one of its own where it is to."""
+    """Return a client that trusts only one certificate, and presents its own if given."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(identity)
@@ -45,7 +45,7 @@ def parts(identity: Path) -> tuple[bytes, bytes]:
 
 
 def folded(text: bytes) -> str:
-    """Return PEM on one line, as it stands in properties files."""
+    """Return PEM on one line, as in properties files."""
     return " ".join(text.decode().split("\n")).strip()
 
 
@@ -57,7 +57,7 @@ def as_pkcs12(identity: Path, password: bytes) -> bytes:
 
 
 def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
-    """Let both speak in memory; returns the version of TLS, raises SSLError where they do not agree."""
+    """Perform a handshake in memory; return the TLS version, or raise SSLError."""
     (a, b), (c, d) = [(ssl.MemoryBIO(), ssl.MemoryBIO()) for _ in range(2)]
     ends = client.wrap_bio(a, b), server.wrap_bio(c, d, server_side=True)
     for _ in range(4):
@@ -70,7 +70,7 @@ def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
 
 
 def settings(identity: Path, tmp_path: Path, kind: str) -> dict[str, str]:
-    """Return settings of a server whose key and certificate come in some form."""
+    """Return a server's settings for a key and certificate in some format."""
     key, certificate = parts(identity)
     file = tmp_path / "store"
     if kind == "text":
@@ -89,14 +89,14 @@ def settings(identity: Path, tmp_path: Path, kind: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["file", "text", "encrypted", "pkcs12", "pkcs12 by default"])
-def test_a_server_shows_the_certificate_it_was_given(identity: Path, tmp_path: Path, kind: str) -> None:
-    """In whichever form that came."""
+def test_a_server_presents_its_configured_certificate(identity: Path, tmp_path: Path, kind: str) -> None:
+    """In any format."""
     context = server_context(settings(identity, tmp_path, kind), PREFIX)
     assert shake_hands(context, trusting(identity)) == "TLSv1.3"
 
 
-def test_http_and_https_are_served_side_by_side(identity: Path, tmp_path: Path) -> None:
-    """Each on its port, and a location says how it was come by."""
+def test_http_and_https_are_served_together(identity: Path, tmp_path: Path) -> None:
+    """Each on its port; the Location header has the request's scheme."""
     both = {"listeners": "http://127.0.0.1:0,https://localhost:0", **pem(identity)}
     for client in serve(tmp_path, both):
         plain, encrypted = client.ports
@@ -107,8 +107,8 @@ def test_http_and_https_are_served_side_by_side(identity: Path, tmp_path: Path) 
         assert answer.headers["location"] == f"https://localhost:{encrypted}/connectors/c"
 
 
-def test_plain_http_to_an_https_listener_ends_and_harms_nobody(identity: Path, tmp_path: Path) -> None:
-    """Somebody always does that."""
+def test_plain_http_to_an_https_listener_is_closed(identity: Path, tmp_path: Path) -> None:
+    """A common mistake."""
     for client in serve(tmp_path, {"listeners": "https://localhost:0", **pem(identity)}):
         with socket.create_connection(("localhost", client.ports[0]), TIMEOUT) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -122,10 +122,10 @@ def test_plain_http_to_an_https_listener_ends_and_harms_nobody(identity: Path, t
      ("required", True, True)],
 )  # fmt: skip
 @pytest.mark.parametrize("store", ["file", "text", "pkcs12", "own"])
-def test_clients_show_certificates_where_they_have_to(
+def test_client_certificates_are_required_as_configured(
     identity: Path, tmp_path: Path, wanted: str, shows: bool, is_let_in: bool, store: str
 ) -> None:
-    """ssl.client.auth; without a truststore the server's own certificate is trusted, as in Java."""
+    """By ssl.client.auth; without a truststore the server's own certificate is trusted, as in Java."""
     file = tmp_path / "trust"
     file.write_bytes(as_pkcs12(identity, b"pw") if store == "pkcs12" else parts(identity)[1])
     trust = {
@@ -143,8 +143,8 @@ def test_clients_show_certificates_where_they_have_to(
             shake_hands(context, client)
 
 
-def test_versions_and_suites_are_those_that_are_enabled(identity: Path) -> None:
-    """By Java's names of the versions, and OpenSSL's of the suites."""
+def test_only_enabled_versions_and_suites_are_used(identity: Path) -> None:
+    """By Java's names of versions and OpenSSL's names of suites."""
     enabled = {
         f"{PREFIX}ssl.enabled.protocols": "TLSv1.2",
         SUITES: "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -158,8 +158,8 @@ def test_versions_and_suites_are_those_that_are_enabled(identity: Path) -> None:
         shake_hands(context, newest)
 
 
-def test_settings_without_the_prefix_count_where_there_is_none_with_it(identity: Path) -> None:
-    """All or nothing, as Kafka's configurations do it: one key with the prefix, and the others are not looked at."""
+def test_settings_without_the_prefix_apply_if_none_has_it(identity: Path) -> None:
+    """All or nothing, as in Kafka: with one prefixed key, those without the prefix are ignored."""
     bare = pem(identity, "")
     assert shake_hands(server_context(bare, PREFIX), trusting(identity))
     with pytest.raises(ConfigError, match=r"listeners\.https\.ssl\.keystore\.location: an https listener needs"):
@@ -182,10 +182,10 @@ def test_settings_without_the_prefix_count_where_there_is_none_with_it(identity:
         ({f"{PREFIX}ssl.client.auth": "perhaps"}, "ssl.client.auth", None),
     ],
 )  # fmt: skip
-def test_what_cannot_be_served_is_refused_at_the_start(
+def test_invalid_tls_settings_are_rejected_at_startup(
     identity: Path, tmp_path: Path, changes: dict[str, str], says: str, hint: str | None
 ) -> None:
-    """The key as the user wrote it, what is wrong and what helps; no secret."""
+    """The error has the key as the user wrote it, the reason and the remedy, but no secret."""
     files = {"jks": b"\xfe\xed\xfe\xed\0\0", "rubbish": b"-----BEGIN x", "p12": as_pkcs12(identity, b"right")}
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)

@@ -11,8 +11,8 @@ from tests.unit.rest.client import Client, error, serve
 DISABLED = error(403, "Topic tracking is disabled.")
 
 
-def test_topics_of_a_connector_are_listed_until_they_are_forgotten(client: Client) -> None:
-    """Those of others stay, and the tasks are to tell again what they touch."""
+def test_topics_of_a_connector_are_listed_until_they_are_reset(client: Client) -> None:
+    """Other connectors' topics remain, and the tasks report theirs again."""
     for name in ("c", "d"):
         client.bench.statuses.add_topic(name, "t")
     client.bench.statuses.add_topic("c", "u")
@@ -25,7 +25,7 @@ def test_topics_of_a_connector_are_listed_until_they_are_forgotten(client: Clien
 
 
 def test_a_connector_that_does_not_exist_has_no_topics(client: Client) -> None:
-    """As in Kafka Connect, which asks its store and no more."""
+    """As in Kafka Connect, which only asks its store."""
     assert client.call("GET", "/connectors/c/topics/").text == '{"c":{"topics":[]}}'
     assert client.call("PUT", "/connectors/c/topics/reset").status == 202
 
@@ -41,10 +41,10 @@ def test_a_connector_that_does_not_exist_has_no_topics(client: Client) -> None:
         ),
     ],
 )
-def test_the_worker_says_what_may_be_done(
+def test_the_worker_may_disable_topic_tracking_and_reset(
     tmp_path: Path, key: str, listed: tuple[int, str], reset: tuple[int, str]
 ) -> None:
-    """What it refuses leaves everything as it is."""
+    """A rejected request changes nothing."""
     for client in serve(tmp_path, {key: "false"}):
         client.bench.statuses.add_topic("c", "t")
         answers = [client.call("GET", "/connectors/c/topics"), client.call("PUT", "/connectors/c/topics/reset")]

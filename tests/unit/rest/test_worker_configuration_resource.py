@@ -17,13 +17,13 @@ PATH = "/worker-configurations"
 
 @pytest.fixture
 def keeping(tmp_path: Path) -> Iterator[Client]:
-    """Serve a worker that has a folder for them."""
+    """Serve a worker with a folder for them."""
     (tmp_path / "kept").mkdir()
     yield from serve(tmp_path, {"worker.configuration.path": str(tmp_path / "kept")})
 
 
-def test_one_is_made_listed_shown_and_deleted(keeping: Client) -> None:
-    """It has a name, a description and settings; the default is always there."""
+def test_a_worker_configuration_is_created_listed_shown_and_deleted(keeping: Client) -> None:
+    """It has a name, a description and settings; the default always exists."""
     body = {"name": " texts ", "description": "plain", "config": {**TEXTS, "offset.flush.interval.ms": 500}}
     made = {"name": "texts", "description": "plain", "config": {**TEXTS, "offset.flush.interval.ms": "500"}}
     answer = keeping.call("POST", PATH, body)
@@ -48,7 +48,7 @@ def test_one_is_made_listed_shown_and_deleted(keeping: Client) -> None:
 
 REFUSED: tuple[tuple[Any, int, str], ...] = (
     ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' already exists"),
-    ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a worker"),
+    ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a name"),
     ({"config": TEXTS}, 400, "Invalid value  for configuration name: a name has at most 128 characters"),
     ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id is not allowed: only the worker may set it"),
     ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id is not allowed: it has no value"),
@@ -60,8 +60,8 @@ REFUSED: tuple[tuple[Any, int, str], ...] = (
 )
 
 
-def test_what_is_no_configuration_is_refused(keeping: Client) -> None:
-    """It is the client's error in any case; nothing is kept."""
+def test_an_invalid_worker_configuration_is_rejected(keeping: Client) -> None:
+    """Always as a client error; nothing is stored."""
     for body, status, says in REFUSED:
         answer = keeping.call("POST", PATH, body)
         assert (answer.status, answer.json["error_code"]) == (status, status), body
@@ -69,8 +69,8 @@ def test_what_is_no_configuration_is_refused(keeping: Client) -> None:
     assert [each["name"] for each in keeping.call("GET", PATH).json] == ["default"]
 
 
-def test_what_may_be_a_password_is_hidden_where_the_worker_wants_that(tmp_path: Path) -> None:
-    """In every answer, and not in the file; a variable is no password, and what a key declares is known."""
+def test_possible_passwords_are_masked_if_enabled(tmp_path: Path) -> None:
+    """In every response, but not in the file; variables and values of declared keys are shown."""
     (tmp_path / "kept").mkdir()
     config = {
         **TEXTS,
@@ -88,8 +88,8 @@ def test_what_may_be_a_password_is_hidden_where_the_worker_wants_that(tmp_path: 
     assert "s3cret" in (tmp_path / "kept" / "x.properties").read_text()
 
 
-def test_a_worker_without_a_folder_keeps_none(client: Client) -> None:
-    """It says which key is missing; the default is there."""
+def test_a_worker_without_a_folder_creates_no_configuration(client: Client) -> None:
+    """The error names the missing key; the default exists."""
     answer = client.call("POST", PATH, {"name": "x", "config": TEXTS})
     assert (answer.status, answer.text) == error(
         400, "the worker has no worker.configuration.path, so worker configurations are not kept"

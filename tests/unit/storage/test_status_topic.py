@@ -1,4 +1,4 @@
-"""What records of a topic of statuses come to, and which of them this host's own writes make old."""
+"""The statuses that the records of a status topic add up to, and which of them own writes supersede."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOBODY: Any = None
 
 
 class SlowWriter:
-    """Takes writes, and brings them to the topic when it is told to."""
+    """Queues writes until a test delivers them."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[bytes, bytes | None, Callable[[SendOutcome], None]]] = []
@@ -31,7 +31,7 @@ class SlowWriter:
 
 
 class Topic:
-    """A store on a topic of one partition, and whatever others write to it."""
+    """A store on a topic with one partition, to which other hosts write as well."""
 
     def __init__(self) -> None:
         self.writer = SlowWriter()
@@ -41,13 +41,13 @@ class Topic:
         self.records: list[StoredRecord] = []
 
     def write(self, key: str, value: bytes | None) -> StoredRecord:
-        """Have somebody else write a record, and return it; nobody has read it yet."""
+        """Write a record of another host, and return it unread."""
         record = StoredRecord("statuses", 0, len(self.records), key.encode(), value)
         self.records.append(record)
         return record
 
     def write_first(self) -> tuple[StoredRecord, Callable[[], None]]:
-        """Bring the first of the own writes to the topic: the record, and what tells the store so."""
+        """Write the first own record to the topic; return it with its delivery report."""
         key, value, on_sent = self.writer.waiting.pop(0)
         record = self.write(key.decode(), value)
         return record, lambda: on_sent(SendOutcome(record.offset))
@@ -64,8 +64,8 @@ def status(state: State, worker: str = "me:1", generation: int = 1) -> Connector
     return ConnectorStatus("c", state, worker, generation)
 
 
-def test_what_java_wrote_is_written_alike() -> None:
-    """To the byte, with traces."""
+def test_records_of_a_java_worker_are_rewritten_identically() -> None:
+    """Byte for byte, with traces."""
     seen = set()
     for record in kept_records():
         if record.kind != "status" or record.value is None:
@@ -83,8 +83,8 @@ def test_what_java_wrote_is_written_alike() -> None:
     assert seen >= {State.RUNNING, State.PAUSED, State.FAILED, State.STOPPED, State.UNASSIGNED, State.RESTARTING}
 
 
-def test_all_of_javas_records_are_understood(topic: Topic, caplog: pytest.LogCaptureFixture) -> None:
-    """What is left at the end is what Java would show."""
+def test_all_records_of_a_java_worker_are_read(topic: Topic, caplog: pytest.LogCaptureFixture) -> None:
+    """The final statuses are those that Java shows."""
     topic.may_write = False
     for record in kept_records():
         if record.kind == "status":
@@ -99,7 +99,7 @@ def test_all_of_javas_records_are_understood(topic: Topic, caplog: pytest.LogCap
 
 @pytest.mark.parametrize("is_read_first", [True, False])
 def test_reading_own_writes_changes_nothing(topic: Topic, is_read_first: bool) -> None:
-    """An older one that is read after a newer one was put is no news, whatever is told first."""
+    """An older record that is read after a newer one was put is ignored, in whatever order the reports arrive."""
     topic.store.put_connector(status(State.RUNNING))
     topic.store.put_connector(status(State.PAUSED))
     for _ in range(2):
@@ -111,8 +111,8 @@ def test_reading_own_writes_changes_nothing(topic: Topic, is_read_first: bool) -
     assert topic.store._ahead == {}
 
 
-def test_what_another_writes_behind_an_own_write_counts(topic: Topic) -> None:
-    """Whether it is read before or after this host is told where its own was written."""
+def test_a_record_after_the_last_own_write_takes_effect(topic: Topic) -> None:
+    """Whether it is read before or after the delivery report of the own write."""
     for is_told_first in (True, False):
         topic.store.put_connector(status(State.RUNNING))
         own, tell = topic.write_first()
@@ -127,8 +127,8 @@ def test_what_another_writes_behind_an_own_write_counts(topic: Topic) -> None:
         assert topic.store.connector("c") == status(State.PAUSED, "other:1", 2)
 
 
-def test_what_another_wrote_before_an_own_write_does_not_count(topic: Topic) -> None:
-    """It is read later, and is older."""
+def test_a_record_before_the_last_own_write_is_ignored(topic: Topic) -> None:
+    """It is read later, but is older."""
     other = topic.write("status-connector-c", status_value(status(State.PAUSED, "other:1", 1)))
     topic.store.put_connector(status(State.RUNNING))
     own, tell = topic.write_first()
@@ -138,18 +138,18 @@ def test_what_another_wrote_before_an_own_write_does_not_count(topic: Topic) -> 
     assert topic.store.connector("c") == status(State.RUNNING)
 
 
-def test_a_write_that_failed_holds_nothing_back(topic: Topic, caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged; what others write counts."""
+def test_a_failed_write_does_not_block_others(topic: Topic, caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged; other hosts' records take effect."""
     topic.store.put_connector(status(State.RUNNING))
     _, _, on_sent = topic.writer.waiting.pop()
     on_sent(SendOutcome(error="too large"))
-    assert "status status-connector-c is not written: too large" in caplog.text
+    assert "status status-connector-c was not written: too large" in caplog.text
     topic.store.take(topic.write("status-connector-c", status_value(status(State.PAUSED, "other:1", 2))))
     assert topic.store.connector("c") == status(State.PAUSED, "other:1", 2)
 
 
 @pytest.mark.parametrize("state", [State.UNASSIGNED, State.FAILED, State.RUNNING])
-def test_what_a_host_may_not_know_any_more_is_written_with_care(topic: Topic, state: State) -> None:
+def test_uncertain_states_are_written_safely(topic: Topic, state: State) -> None:
     """``putSafe``: not over that of another host in a later generation."""
     topic.store.take(topic.write("status-connector-c", status_value(status(State.RUNNING, "other:1", 5))))
     topic.store.put_connector(status(state, generation=4))
@@ -158,7 +158,7 @@ def test_what_a_host_may_not_know_any_more_is_written_with_care(topic: Topic, st
     assert topic.store.connector("c") == status(state, generation=5)
 
 
-def test_a_running_task_is_not_unassigned_by_the_past(topic: Topic) -> None:
+def test_an_outdated_unassigned_does_not_override_a_running_task(topic: Topic) -> None:
     """The guard of Java's reader, for tasks."""
     running = TaskStatus("c", 0, State.RUNNING, "new:1", 5)
     topic.may_write = False
@@ -169,8 +169,8 @@ def test_a_running_task_is_not_unassigned_by_the_past(topic: Topic) -> None:
         assert topic.store.task("c", 0) == running
 
 
-def test_the_leader_says_again_what_an_earlier_one_wrote_over(topic: Topic) -> None:
-    """One that was stopped goes on, and does not know yet."""
+def test_the_leader_rewrites_a_status_overwritten_by_an_earlier_one(topic: Topic) -> None:
+    """A suspended leader resumes and has not noticed its loss of leadership."""
     topic.store.put_task(TaskStatus("c", 0, State.RUNNING, "me:1", 5))
     own, tell = topic.write_first()
     tell()
@@ -181,8 +181,8 @@ def test_the_leader_says_again_what_an_earlier_one_wrote_over(topic: Topic) -> N
     assert topic.write_first()[0].value == own.value
 
 
-def test_readers_do_not_take_what_a_leader_of_before_says_late(topic: Topic) -> None:
-    """It fails its tasks when it goes on, which others run by then; Java's own statuses count with their numbers."""
+def test_readers_ignore_late_statuses_of_an_earlier_leader(topic: Topic) -> None:
+    """It reports tasks as failed that run elsewhere by then; Java statuses are ordered by generation."""
     topic.may_write = False
     running = TaskStatus("c", 0, State.RUNNING, "new:1", 5)
     topic.store.take(topic.write("status-task-c-0", status_value(running)))
@@ -212,8 +212,8 @@ def test_readers_do_not_take_what_a_leader_of_before_says_late(topic: Topic) -> 
         ("status-topic-:connector-c", b"{}"),
     ],
 )
-def test_garbage_is_passed_over(topic: Topic, caplog: pytest.LogCaptureFixture, key: str, value: bytes) -> None:
-    """With a warning; what stood before still does."""
+def test_an_invalid_record_is_skipped(topic: Topic, caplog: pytest.LogCaptureFixture, key: str, value: bytes) -> None:
+    """With a warning; the earlier status remains."""
     before = status(State.RUNNING)
     topic.store.take(topic.write("status-connector-c", status_value(before)))
     topic.store.take(topic.write(key, value))
@@ -221,8 +221,8 @@ def test_garbage_is_passed_over(topic: Topic, caplog: pytest.LogCaptureFixture, 
     assert "Discarding record with" in caplog.text
 
 
-def test_a_record_of_before_versions_has_none(topic: Topic) -> None:
-    """Kafka wrote them without that member until 4.1."""
+def test_an_old_record_has_no_version(topic: Topic) -> None:
+    """Kafka wrote statuses without this field until 4.1."""
     old = b'{"state":"RUNNING","trace":null,"worker_id":"w:1","generation":3}'
     topic.store.take(topic.write("status-connector-c", old))
     assert topic.store.connector("c") == status(State.RUNNING, "w:1", 3)
