@@ -61,7 +61,7 @@ class ConnectorOffsets:
 
     def __init__(self, leader_services: LeaderServices, queues: Queues, settle: Callable[[str], None]) -> None:
         """``settle`` reconciles a connector with the store, on the connector's queue."""
-        self._with = leader_services
+        self._services = leader_services
         self._queues = queues
         self._settle = settle
 
@@ -89,8 +89,8 @@ class ConnectorOffsets:
         return self._of_group(name, entry) if self._is_sink(entry) else self._stored(name)
 
     def _stored(self, name: str) -> Offsets:
-        partitions = self._with.offsets.partitions(name)
-        stored = zip(partitions, self._with.offsets.get(name, partitions), strict=True)
+        partitions = self._services.offsets.partitions(name)
+        stored = zip(partitions, self._services.offsets.get(name, partitions), strict=True)
         return [(partition, offset) for partition, offset in stored if offset is not None]
 
     def _of_group(self, name: str, entry: ConfiguredConnector) -> Offsets:
@@ -114,7 +114,7 @@ class ConnectorOffsets:
     def _modify_source(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
         self._fence(name, entry)
         if offsets is None:
-            offsets = [(partition, None) for partition in self._with.offsets.partitions(name)]
+            offsets = [(partition, None) for partition in self._services.offsets.partitions(name)]
         # The last offset of a repeated partition wins.
         wanted = list({partition_key(partition or {}): (partition, offset) for partition, offset in offsets}.values())
         for each in (part for row in wanted for part in row):
@@ -122,13 +122,15 @@ class ConnectorOffsets:
         is_seen_to = self._ask_connector(name, entry, "source", [[partition, offset] for partition, offset in wanted])
         if any(partition is None and offset is not None for partition, offset in wanted):
             raise ConfigError("The partition of a source offset cannot be null", code="offsets.invalid")
-        self._with.offsets.put(name, [(part, offset) for part, offset in wanted if part is not None])  # Invariant 5
+        self._services.offsets.put(
+            name, [(part, offset) for part, offset in wanted if part is not None]
+        )  # Invariant 5
         return is_seen_to
 
     def _fence(self, name: str, entry: ConfiguredConnector) -> None:
         """Fence zombie tasks, so that none commits an offset after this (KIP-618)."""
         try:
-            fence_earlier_tasks(self._with.configs, self._with.planner, {**entry.config, NAME: name}, 0)
+            fence_earlier_tasks(self._services.configs, self._services.planner, {**entry.config, NAME: name}, 0)
         except NotLeading:
             raise
         except ConnectError as error:
@@ -160,9 +162,9 @@ class ConnectorOffsets:
 
     def _ask_connector(self, name: str, entry: ConfiguredConnector, kind: str, rows: list[Any]) -> bool:
         """Return whether the connector handled the new offsets; raise the error with which it rejects them."""
-        directory, pool = self._with.directory, self._with.pool
+        directory, pool = self._services.directory, self._services.pool
         plugin = directory.connector(entry.config)
-        worker = self._with.planner.worker_for(entry.config)
+        worker = self._services.planner.worker_for(entry.config)
         try:
             is_seen_to = pool.ask(
                 plugin,
@@ -185,16 +187,16 @@ class ConnectorOffsets:
         return is_seen_to
 
     def _group(self, name: str, entry: ConfiguredConnector) -> GroupOffsets:
-        return GroupOffsets(*self._with.planner.sink_group({**entry.config, NAME: name}))
+        return GroupOffsets(*self._services.planner.sink_group({**entry.config, NAME: name}))
 
     def _is_sink(self, entry: ConfiguredConnector) -> bool:
-        return self._with.directory.connector(entry.config).type is PluginType.SINK
+        return self._services.directory.connector(entry.config).type is PluginType.SINK
 
     def _entry(self, name: str) -> ConfiguredConnector:
-        entry = self._with.configs.snapshot().find(name)
+        entry = self._services.configs.snapshot().find(name)
         if entry is None:
             raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
-        return replace(entry, config=self._with.resolve(entry).config)
+        return replace(entry, config=self._services.resolve(entry).config)
 
 
 def parse_sink_offsets(offsets: Offsets) -> dict[TopicPartition, int | None]:

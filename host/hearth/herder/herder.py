@@ -65,7 +65,7 @@ class Herder:
         self.view = StatusView(
             leader_services.configs, leader_services.board.store, leader_services.directory, self._mask
         )
-        self._with = leader_services
+        self._services = leader_services
         self._configs = leader_services.configs
         self._is_of_cluster = isinstance(leader_services.planner.worker, DistributedConfig)
         self._no_connector = _UNKNOWN if self._is_of_cluster else _NOT_FOUND
@@ -87,12 +87,12 @@ class Herder:
         """Return the service for connector offsets, created on first use because it loads librdkafka."""
         from hearth.herder.connector_offset import ConnectorOffsets
 
-        return ConnectorOffsets(self._with, self._queues, self._settle)
+        return ConnectorOffsets(self._services, self._queues, self._settle)
 
     @cached_property
     def worker_configurations(self) -> WorkerConfigurations:
         """Return the service for the worker configurations that connectors may name."""
-        return WorkerConfigurations(self._with.planner.worker, self._with.directory, self._configs)
+        return WorkerConfigurations(self._services.planner.worker, self._services.directory, self._configs)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""
@@ -102,7 +102,7 @@ class Herder:
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, replace: bool = True
     ) -> Future[Created]:
         """Create a connector, or replace its configuration if ``replace`` allows that."""
-        return self._put_valid(name, lambda: self._meant(name, config), target, replace)
+        return self._put_valid(name, lambda: self._unmasked(name, config), target, replace)
 
     def create_at(
         self, name: str, config: Mapping[str, str], target: TargetState | None, offsets: Offsets
@@ -174,7 +174,7 @@ class Herder:
         """Stop all tasks, then all connectors; cancel requests that have not started."""
         self._queues.close()
         self.reconciler.follow()
-        self._with.pool.close()
+        self._services.pool.close()
 
     def _put_valid(
         self, name: str, config: Callable[[], Mapping[str, str]], target: TargetState | None, replace: bool
@@ -248,19 +248,19 @@ class Herder:
     def _fence(self, name: str) -> None:
         self._refuse_unless_leading()
         entry = self._entry(name)
-        config = self._with.resolve(entry).config
-        if self._with.directory.connector(config).type is not PluginType.SOURCE:
+        config = self._services.resolve(entry).config
+        if self._services.directory.connector(config).type is not PluginType.SOURCE:
             raise ConfigError(f"Connector {name} is not a source connector", code="connector.no_source")
-        fence_earlier_tasks(self._configs, self._with.planner, {**config, NAME: name}, len(entry.tasks))
+        fence_earlier_tasks(self._configs, self._services.planner, {**config, NAME: name}, len(entry.tasks))
 
     def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
-        merged = self._meant(name, {**self._entry(name).config, **changes})
+        merged = self._unmasked(name, {**self._entry(name).config, **changes})
         return {key: value for key, value in merged.items() if key not in changes or value is not None}
 
-    def _meant(self, name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _unmasked(self, name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a configuration with its masked passwords replaced by the stored ones."""
         known = self._configs.snapshot().find(name)
-        return config if known is None else self._mask.meant(name, config, known.config)
+        return config if known is None else self._mask.unmasked(name, config, known.config)
 
     def _delete(self, name: str) -> None:
         self._entry(name)
@@ -288,14 +288,14 @@ class Herder:
     def _restart(self, request: RestartRequest) -> dict[str, Any]:
         name = request.connector
         entry = self._entry(name, _UNKNOWN)
-        if self._with.board.store.connector(name) is None:
+        if self._services.board.store.connector(name) is None:
             raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
         self._refuse_unless_leading()
         wanted = self.reconciler.wanted(request)
         has_variables = any(has_variable(value) for value in entry.config.values() if value)
         # resolving variables could block on a provider that hangs
         if (wanted.instance or wanted.tasks) and not has_variables:
-            self._with.plan_or_refuse(entry)
+            self._services.plan_or_refuse(entry)
         plan = self.view.connector(name, request)
         self._configs.put_restart(request)  # the store notifies the reconciler
         which = "the failed parts of the connector" if request.only_failed else "the connector"
@@ -305,8 +305,8 @@ class Herder:
 
     def _reset_topics(self, name: str) -> None:
         """Clear the store before notifying tasks: a topic used in between is then reported twice rather than never."""
-        self._with.board.store.reset_topics(name)
-        self._with.link.forget_topics(name)
+        self._services.board.store.reset_topics(name)
+        self._services.link.forget_topics(name)
 
     def _settle(self, name: str) -> None:
         self._refuse_unless_leading()

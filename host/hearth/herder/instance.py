@@ -84,7 +84,7 @@ class ConnectorRun:
             raise TransitionFailed(
                 f"WorkerConnector{{id={self.name}}} Cannot transition connector to {target} since it has failed"
             )
-        moves = {TargetState.STARTED: self._start, TargetState.PAUSED: self._rest, TargetState.STOPPED: self._end}
+        moves = {TargetState.STARTED: self._start, TargetState.PAUSED: self._pause, TargetState.STOPPED: self._end}
         try:
             moves[target]()
         except (ConnectError, OSError) as error:
@@ -123,7 +123,7 @@ class ConnectorRun:
         config = self.settings.config
         added = {key: config[key] for key in ("topics", "topics.regex") if key in config}
         if answer.task_class is not None:
-            added["task.class"] = self._named_beside_connector(answer.task_class)
+            added["task.class"] = self._task_class_name(answer.task_class)
         return self.settings.restored({**each, **added} for each in answer.configs)
 
     def fail(self, trace: str) -> None:
@@ -187,7 +187,7 @@ class ConnectorRun:
     def _over(self) -> ConnectError:
         return ConnectError(f"this instance of {self.name} has been ended", code="connector.ended")
 
-    def _rest(self) -> None:
+    def _pause(self) -> None:
         if self._stage is not None:
             self._stage.stop()
 
@@ -196,7 +196,7 @@ class ConnectorRun:
         if stage is not None:
             stage.end()
 
-    def _named_beside_connector(self, task_class: str) -> str:
+    def _task_class_name(self, task_class: str) -> str:
         """Return the task class under a name in the connector's package.
 
         Users know a connector by its name in configurations, such as

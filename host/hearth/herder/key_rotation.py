@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from hearth.herder.task_restart import RestartTimer, ring_later
+from hearth.herder.task_restart import RestartTimer, run_later
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,13 @@ class KeyRotation:
         self,
         seconds: float,
         write: Callable[[], None],
-        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = run_later,
     ) -> None:
         """``write`` writes a new key; it raises ConnectError if writing fails or this host no longer leads."""
         self._seconds, self._write, self._later = seconds, write, later
         self._lock = threading.Lock()
         self._term = 0
-        self._alarm: RestartTimer | None = None
+        self._timer: RestartTimer | None = None
 
     def begin(self) -> None:
         """Start the interval: this host leads and has just written a key."""
@@ -43,17 +43,17 @@ class KeyRotation:
         """Stop writing keys."""
         with self._lock:
             self._term += 1
-            self._call_off()
+            self._cancel()
 
     def _wait(self, term: int, seconds: float) -> None:
-        self._call_off()
+        self._cancel()
         if self._seconds > 0:
-            self._alarm = self._later(seconds, lambda: self._rotate(term))
+            self._timer = self._later(seconds, lambda: self._rotate(term))
 
-    def _call_off(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _rotate(self, term: int) -> None:
         if term != self._term:

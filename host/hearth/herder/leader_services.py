@@ -11,7 +11,7 @@ from hearth.herder.plugin.directory import PluginDirectory, PluginGone, PluginNo
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine
-from hearth.herder.task_restart import RestartTimer, ring_later
+from hearth.herder.task_restart import RestartTimer, run_later
 from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore
@@ -32,7 +32,7 @@ class LeaderServices:
     link: CommandLine
     graceful_seconds: float
     """Time that tasks have to drain."""
-    ring_later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later
+    run_later: Callable[[float, Callable[[], None]], RestartTimer] = run_later
     """Schedules a callback after a delay in seconds."""
     variables: Variables = field(default_factory=Variables)
 

@@ -52,8 +52,8 @@ class LeaderWatch:
         self._again = threading.Event()
         self._closed = threading.Event()
         self._connection: socket.socket | None = None
-        self._met: str | None = None
-        self._told: set[str] = set()
+        self._reached: str | None = None
+        self._reported: set[str] = set()
         self._thread = threading.Thread(target=self._work, name="leader-watch", daemon=True)
 
     def start(self) -> None:
@@ -86,31 +86,31 @@ class LeaderWatch:
             if leader is None:
                 self._again.wait(self._look)
             elif self._group.is_own(leader):
-                self._meet(hosts)
+                self._check_followers(hosts)
                 self._again.wait()
             else:
-                self._attend(leader, hosts)
+                self._watch_leader(leader, hosts)
 
-    def _meet(self, hosts: Sequence[HostMember]) -> None:
+    def _check_followers(self, hosts: Sequence[HostMember]) -> None:
         """Check once that the other hosts are reachable, in case one of them becomes leader."""
         for host in hosts:
-            if not self._group.is_own(host) and host.member not in self._told:
-                self._told.add(host.member)
+            if not self._group.is_own(host) and host.member not in self._reported:
+                self._reported.add(host.member)
                 try:
                     connect(host.url).close()
                 except OSError as error:
-                    _complain(host, error)
+                    _warn_unreachable(host, error)
 
-    def _attend(self, leader: HostMember, hosts: Sequence[HostMember]) -> None:
+    def _watch_leader(self, leader: HostMember, hosts: Sequence[HostMember]) -> None:
         """Watch the leader until its connection ends, and handle a failed connection."""
         try:
             connection = connect(leader.url)
         except ConnectionRefusedError as error:
-            self._miss(leader, hosts, error)
+            self._on_unreachable(leader, hosts, error)
         except OSError as error:
-            self._miss(leader, (), error)
+            self._on_unreachable(leader, (), error)
         else:
-            self._met = leader.member
+            self._reached = leader.member
             self._await_end(connection)
 
     def _await_end(self, connection: socket.socket) -> None:
@@ -124,17 +124,17 @@ class LeaderWatch:
             with self._lock:
                 self._connection = None
 
-    def _miss(self, leader: HostMember, hosts: Sequence[HostMember], error: OSError) -> None:
+    def _on_unreachable(self, leader: HostMember, hosts: Sequence[HostMember], error: OSError) -> None:
         """Remove a leader that was reachable before; log one that never was."""
         heirs = [each for each in hosts if each.member != leader.member]
-        if self._met == leader.member and heirs and self._group.is_own(heirs[0]):
+        if self._reached == leader.member and heirs and self._group.is_own(heirs[0]):
             try:
                 self._group.take_out(leader)
             except KafkaException as failure:
                 log.warning("the host at %s was not removed from its group: %s", leader.url, failure)
-        elif self._met != leader.member and leader.member not in self._told:
-            self._told.add(leader.member)
-            _complain(leader, error)
+        elif self._reached != leader.member and leader.member not in self._reported:
+            self._reported.add(leader.member)
+            _warn_unreachable(leader, error)
         self._again.wait(self._look)
 
 
@@ -144,7 +144,7 @@ def connect(url: str) -> socket.socket:
     return socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), CONNECT_SECONDS)
 
 
-def _complain(host: HostMember, error: OSError) -> None:
+def _warn_unreachable(host: HostMember, error: OSError) -> None:
     log.warning(
         "the host that is said to be at %s cannot be reached there from this one (%s): no requests could be passed on "
         "to it; rest.advertised.host.name, rest.advertised.port and rest.advertised.listener of its worker file say "

@@ -41,7 +41,7 @@ class PasswordMask:
         """Return a configuration of the connector, or of one of its tasks, with its passwords masked."""
         return {name: HIDDEN if self._hides(connector, name, value) else value for name, value in config.items()}
 
-    def meant(self, connector: str, given: Mapping[str, Any], stored: Mapping[str, str]) -> Mapping[str, Any]:
+    def unmasked(self, connector: str, given: Mapping[str, Any], stored: Mapping[str, str]) -> Mapping[str, Any]:
         """Return a submitted configuration with masked values replaced by the stored passwords."""
         return {
             name: stored[name] if value == HIDDEN and self._hides(connector, name, stored.get(name)) else value

@@ -22,7 +22,7 @@ T = TypeVar("T")
 INTERRUPT_SECONDS = 5.0
 """Time that an impatient job gives a plugin to return: what Java's ``Worker`` gives a connector to stop."""
 
-_mine = threading.local()
+_current = threading.local()
 
 
 class Interrupted(PluginError):
@@ -138,11 +138,11 @@ class _Job(Generic[T]):
         """Run the job unless its future was cancelled."""
         if not self.future.set_running_or_notify_cancel():
             return
-        _mine.job = self
+        _current.job = self
         try:
             fulfil(self.future, self._act)
         finally:
-            _mine.job = None
+            _current.job = None
             if self._timer is not None:
                 self._timer.cancel()
 
@@ -191,14 +191,14 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
 
     An interrupted job does not wait again: entering the block raises Interrupted.
     """
-    job: _Job[Any] | None = getattr(_mine, "job", None)
+    job: _Job[Any] | None = getattr(_current, "job", None)
     with contextlib.nullcontext() if job is None else job.waiting(end):
         yield
 
 
 def is_interrupted() -> bool:
     """Return whether the job of this thread was interrupted and should not retry."""
-    job: _Job[Any] | None = getattr(_mine, "job", None)
+    job: _Job[Any] | None = getattr(_current, "job", None)
     return job is not None and job.is_interrupted
 
 

@@ -36,7 +36,7 @@ class Reconciler(ConfigListener):
     """
 
     def __init__(self, leader_services: LeaderServices, queues: Queues) -> None:
-        self._with = leader_services
+        self._services = leader_services
         self._queues = queues
         self._lock = threading.Lock()
         self._generations: Iterator[int] | None = None
@@ -62,7 +62,7 @@ class Reconciler(ConfigListener):
         self.follow()
         with self._lock:
             self._generations = itertools.count(term << TERM_BITS)
-        for name in self._with.configs.snapshot().connectors():
+        for name in self._services.configs.snapshot().connectors():
             self.on_change(name)
 
     def follow(self, *, is_followed: bool = False) -> None:
@@ -90,12 +90,12 @@ class Reconciler(ConfigListener):
         supervisor = self._supervisor(name)
         if supervisor is None:
             return
-        entry = self._with.configs.snapshot().find(name)
+        entry = self._services.configs.snapshot().find(name)
         if entry is not None:
             supervisor.reconcile(entry, restart)
             return
         supervisor.end()
-        self._with.board.forget(name)
+        self._services.board.forget(name)
         with self._lock:
             self._supervisors.pop(name, None)
 
@@ -109,13 +109,13 @@ class Reconciler(ConfigListener):
 
         def restart() -> None:
             if self._generations is term is not None:  # a new term has restarted everything
-                self._told(lambda: self.reconcile(name, self.wanted(request)))
+                self._run_logging_errors(lambda: self.reconcile(name, self.wanted(request)))
 
         self._queues.post_once(name, str(request), restart, is_impatient=True)
 
     def wanted(self, request: RestartRequest) -> Restart:
         """Return the parts of a connector to restart, given the present states of it and its tasks."""
-        store = self._with.board.store
+        store = self._services.board.store
         status = store.connector(request.connector)
         tasks = {each.task for each in store.tasks(request.connector) if request.wants_task(each.state)}
         return Restart(status is not None and request.wants_connector(status.state), tasks)
@@ -168,13 +168,13 @@ class Reconciler(ConfigListener):
         supervisor, entry, restart = found
         if restart.instance or restart.tasks:
             log.info("the connector restarts with the bundles now on plugin.path")
-            self._told(lambda: supervisor.reconcile(entry, restart))
+            self._run_logging_errors(lambda: supervisor.reconcile(entry, restart))
 
     def _outdated(self, name: str, classes: Collection[str]) -> tuple[Supervisor, ConfiguredConnector, Restart] | None:
         """Return the parts of a connector to restart; None if there are none or they could not start."""
         with self._lock:
             supervisor = self._supervisors.get(name) if self.leads else None
-        entry = self._with.configs.snapshot().find(name)
+        entry = self._services.configs.snapshot().find(name)
         if supervisor is None or entry is None:
             return None
         restart = supervisor.outdated(entry, classes)
@@ -186,9 +186,9 @@ class Reconciler(ConfigListener):
     def _act(self, name: str, act: Callable[[], None]) -> None:
         """Run an action and reconcile; errors are logged because no caller waits."""
         act()
-        self._told(lambda: self.reconcile(name))
+        self._run_logging_errors(lambda: self.reconcile(name))
 
-    def _told(self, act: Callable[[], None]) -> None:
+    def _run_logging_errors(self, act: Callable[[], None]) -> None:
         try:
             act()
         except TransitionFailed:
@@ -208,6 +208,6 @@ class Reconciler(ConfigListener):
             known = self._supervisors.get(name)
             if known is None or known.is_over:
                 known = self._supervisors[name] = Supervisor(
-                    name, self._with, self._generations, lambda what, act: self._later(name, what, act)
+                    name, self._services, self._generations, lambda what, act: self._later(name, what, act)
                 )
             return known

@@ -61,7 +61,7 @@ class Supervisor:
     ) -> None:
         """``later`` queues a named action on the connector's queue, once however often requested, and reconciles."""
         self.name = name
-        self._with = leader_services
+        self._services = leader_services
         self._generations = generations
         self._later = later
         self._revision: int | None = None
@@ -70,7 +70,7 @@ class Supervisor:
         self._sharing_history = SharingHistory()
         self._task_histories: dict[int, SharingHistory] = {}
         self._tasks: dict[int, SupervisedTask] = {}
-        self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), leader_services.ring_later)
+        self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), leader_services.run_later)
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._is_over = False
@@ -90,7 +90,7 @@ class Supervisor:
         """
         with asked_once(), ExitStack() as rest:
             if restart.instance or restart.tasks:
-                self._with.plan_or_refuse(entry)
+                self._services.plan_or_refuse(entry)
             if self._revision is None and entry.applied == entry.config and entry.target is not TargetState.STOPPED:
                 self._bring_tasks(entry, ())
             rest.callback(self._bring_present_tasks, restart.tasks)
@@ -109,12 +109,12 @@ class Supervisor:
         if self._revision is None or entry.target is TargetState.STOPPED or not (run is None or used & {*classes}):
             return NOTHING
         try:
-            config = self._with.resolve(entry).config
-            worker = self._with.planner.worker_for(config)
+            config = self._services.resolve(entry).config
+            worker = self._services.planner.worker_for(config)
             if not worker.follows_upgrades(config):
                 return NOTHING
-            plugin = self._with.directory.connector(config)
-            plans = self._with.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
+            plugin = self._services.directory.connector(config)
+            plans = self._services.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
         except (ConnectError, OSError) as error:
             log.warning("the connector keeps running with its old bundles: %s", error)
             return None
@@ -163,7 +163,7 @@ class Supervisor:
             if run is not None:
                 run.shut_down()
                 if is_restart:
-                    self._with.board.connector(self.name, State.RESTARTING)
+                    self._services.board.connector(self.name, State.RESTARTING)
             self._start_instance(entry)
         elif run is not None and run.target is not entry.target:
             run.transition(entry.target)
@@ -173,18 +173,18 @@ class Supervisor:
             self._sharing_history, self._task_histories = SharingHistory(), {}
         self._revision, self._run = entry.revision, None
         try:
-            settings = self._with.resolve(entry)
-            plugin = self._with.directory.connector(settings.config)
+            settings = self._services.resolve(entry)
+            plugin = self._services.directory.connector(settings.config)
         except ConnectError as error:
-            self._with.board.connector(self.name, State.FAILED, summary_of(error))
+            self._services.board.connector(self.name, State.FAILED, summary_of(error))
             raise
         run = ConnectorRun(
             self.name,
             settings,
             plugin,
             lambda: self._new_stage(settings.config),
-            self._with.offsets,
-            self._with.board,
+            self._services.offsets,
+            self._services.board,
             self._later,
         )
         with self._lock:  # an instance that nobody would stop must not start
@@ -197,27 +197,27 @@ class Supervisor:
         self._reload_after(settings)
         run.refuse_unless(lambda: _refuse_nulls(settings.config))
         if plugin.type is PluginType.SOURCE:
-            run.refuse_unless(lambda: self._with.planner.topics_of(settings.config))
+            run.refuse_unless(lambda: self._services.planner.topics_of(settings.config))
         run.transition(entry.target)
 
     def _new_stage(self, config: Mapping[str, str]) -> StagedConnector:
         """Return a new instance of a connector, of the version that is installed now."""
-        plugin = self._with.directory.connector(config)
-        worker = self._with.planner.worker_for(config)
+        plugin = self._services.directory.connector(config)
+        worker = self._services.planner.worker_for(config)
         if worker.is_apart(config):
             self._sharing_history.is_apart = True
-        environment = self._with.directory.environment(plugin).confined(worker.confinement(config))
+        environment = self._services.directory.environment(plugin).confined(worker.confinement(config))
         seconds = worker.call_seconds(config)
-        return self._with.pool.take(plugin, environment, seconds, self._sharing_history)
+        return self._services.pool.take(plugin, environment, seconds, self._sharing_history)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:
         """Write the connector's task configurations to the store if they have changed."""
         try:
             if entry.target is TargetState.STOPPED:
                 if entry.tasks and not self._is_over:
-                    self._with.configs.remove_tasks(self.name)
+                    self._services.configs.remove_tasks(self.name)
             elif (configs := self._new_task_configs(entry)) is not None and not self._is_over:
-                self._with.configs.put_tasks(self.name, configs)
+                self._services.configs.put_tasks(self.name, configs)
         except NotFoundError as error:  # deleted by another request; reconciled next
             log.debug("%s", error)
 
@@ -247,14 +247,14 @@ class Supervisor:
 
     def _has_plugins(self, entry: ConfiguredConnector) -> bool:
         try:
-            self._with.plan_or_refuse(entry)
+            self._services.plan_or_refuse(entry)
         except ConnectError as error:
             log.warning("the connector's new task configurations are not applied; its tasks keep running: %s", error)
             return False
         return True
 
     def _bring_present_tasks(self, again: Collection[int]) -> None:
-        present = self._with.configs.snapshot().find(self.name)
+        present = self._services.configs.snapshot().find(self.name)
         if present is not None:
             due = self._restarts.due() if present.target is TargetState.STARTED else set()
             self._bring_tasks(present, again, due - set(again))
@@ -278,7 +278,7 @@ class Supervisor:
         if self._is_over:
             return
         self._tasks_revision = entry.tasks_revision
-        self._with.board.forget_tasks(self.name, len(entry.tasks))
+        self._services.board.forget_tasks(self.name, len(entry.tasks))
         for task in list(self._tasks.values()):
             task.pause(entry.target is TargetState.PAUSED)
         if due and not self._start_tasks(entry, due, by_themselves) and again:
@@ -292,17 +292,17 @@ class Supervisor:
         run = self._run
         settings = Resolved(entry.config, entry.config)
         try:
-            variables = self._with.variables.of(entry.config)
+            variables = self._services.variables.of(entry.config)
             settings = variables.resolve(entry.config)
-            plugin = self._with.directory.connector(settings.config)
+            plugin = self._services.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
             tasks = [variables.resolve(each).config for each in entry.tasks]
             # the connector's real name, whatever its configuration contains
             named = {**settings.config, NAME: self.name}
-            plans = self._with.planner.plan(plugin, version, named, tasks)
+            plans = self._services.planner.plan(plugin, version, named, tasks)
             if plugin.type is PluginType.SOURCE:
-                fence_earlier_tasks(self._with.configs, self._with.planner, named, len(tasks))
-            restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
+                fence_earlier_tasks(self._services.configs, self._services.planner, named, len(tasks))
+            restarts = self._services.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))
             log.error("no task was started; all are FAILED:\n%s", trace)
@@ -314,7 +314,7 @@ class Supervisor:
         for number in numbers:
             task = SupervisedTask(
                 plans[number], settings, version,
-                self._with.launcher, self._with.link, self._with.board, self._generations,
+                self._services.launcher, self._services.link, self._services.board, self._generations,
                 heard=partial(self._hear, number),
                 sharing_history=self._task_histories.setdefault(number, SharingHistory(whose="the task")),
             )  # fmt: skip
@@ -333,10 +333,10 @@ class Supervisor:
         """
         with self._lock:
             tasks = [task for number, task in self._tasks.items() if numbers is None or number in numbers]
-        self._restarts.call_off([task.number for task in tasks])
+        self._restarts.cancel([task.number for task in tasks])
         for task in tasks:
             task.begin_stop(is_followed=are_followed)
-        deadline = time.monotonic() + self._with.graceful_seconds
+        deadline = time.monotonic() + self._services.graceful_seconds
         for task in tasks:
             if not task.await_stop(deadline):
                 log.warning("task %d did not end within task.shutdown.graceful.timeout.ms and was killed", task.number)
@@ -362,13 +362,15 @@ class Supervisor:
             if settings.config.get(RELOAD_ACTION, RESTART) == RESTART:
                 log.info("connector %r restarts in %s s, when its variables expire", self.name, settings.ttl)
                 request = RestartRequest(self.name)
-                self._reload = self._with.ring_later(settings.ttl, lambda: self._with.configs.put_restart(request))
+                self._reload = self._services.run_later(
+                    settings.ttl, lambda: self._services.configs.put_restart(request)
+                )
 
     def _report(self, task: int, state: State, trace: str | None = None, *, is_versioned: bool = True) -> None:
         run = self._run
         if not self._is_over:
             version = run.version if run and is_versioned else None
-            self._with.board.task(self.name, task, state, trace, version)
+            self._services.board.task(self.name, task, state, trace, version)
 
 
 def _refuse_nulls(config: Mapping[str, str | None]) -> None:

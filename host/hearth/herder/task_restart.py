@@ -21,7 +21,7 @@ class RestartTimer(Protocol):
         """Cancel the action, which may be running already."""
 
 
-def ring_later(seconds: float, act: Callable[[], None]) -> RestartTimer:
+def run_later(seconds: float, act: Callable[[], None]) -> RestartTimer:
     """Run an action on its own thread after a delay."""
     timer = threading.Timer(seconds, act)
     timer.daemon = True
@@ -36,7 +36,7 @@ class _Task:
     settings: TaskRestartConfig
     restarts: int = 0
     running_since: float | None = None
-    alarm: RestartTimer | None = None
+    timer: RestartTimer | None = None
     is_due: bool = False
 
 
@@ -52,7 +52,7 @@ class TaskRestarts:
         self,
         connector: str,
         reconcile: Callable[[], None],
-        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = run_later,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connector, self._reconcile, self._later, self._clock = connector, reconcile, later, clock
@@ -62,15 +62,15 @@ class TaskRestarts:
     def begin(self, task: int, settings: TaskRestartConfig, *, by_itself: bool) -> None:
         """Record that a task is launched; reset its restart count unless this is an automatic restart."""
         with self._lock:
-            self._call_off(task)
+            self._cancel(task)
             if not by_itself or task not in self._tasks:
                 self._tasks[task] = _Task(settings)
 
-    def call_off(self, tasks: Collection[int]) -> None:
+    def cancel(self, tasks: Collection[int]) -> None:
         """Cancel the restarts of tasks that have been stopped or soon will be."""
         with self._lock:
             for task in tasks:
-                self._call_off(task)
+                self._cancel(task)
 
     def running(self, task: int) -> None:
         """Record that a task is running or paused."""
@@ -82,7 +82,7 @@ class TaskRestarts:
         """Record that a task failed, and schedule its restart if its limit allows one."""
         with self._lock:
             known = self._tasks.get(task)
-            if known is None or known.alarm is not None or known.is_due:
+            if known is None or known.timer is not None or known.is_due:
                 return
             if self._has_run_long(known):
                 known.restarts = 0
@@ -97,27 +97,27 @@ class TaskRestarts:
             which = f"{known.restarts}" if most < 0 else f"{known.restarts} of at most {most}"
             log.warning("task %s restarts in %g s: restart %s in a row", name, delay, which)
             number = known.restarts
-            known.alarm = self._later(delay, lambda: self._ring(task, known, number))
+            known.timer = self._later(delay, lambda: self._on_timer(task, known, number))
 
     def due(self) -> set[int]:
         """Return the tasks whose backoff is over."""
         with self._lock:
             return {task for task, known in self._tasks.items() if known.is_due}
 
-    def _ring(self, task: int, known: _Task, number: int) -> None:
+    def _on_timer(self, task: int, known: _Task, number: int) -> None:
         with self._lock:
-            if known.alarm is None or known.restarts != number or self._tasks.get(task) is not known:
+            if known.timer is None or known.restarts != number or self._tasks.get(task) is not known:
                 return  # cancelled meanwhile
-            known.alarm, known.is_due = None, True
+            known.timer, known.is_due = None, True
         self._reconcile()
 
-    def _call_off(self, task: int) -> None:
+    def _cancel(self, task: int) -> None:
         known = self._tasks.get(task)
         if known is None:
             return
-        if known.alarm is not None:
-            known.alarm.cancel()
-        known.alarm, known.is_due, known.running_since = None, False, None
+        if known.timer is not None:
+            known.timer.cancel()
+        known.timer, known.is_due, known.running_since = None, False, None
 
     def _has_run_long(self, known: _Task) -> bool:
         longest = known.settings.task_restart_backoff_max_ms / 1000

@@ -18,7 +18,7 @@ from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Supervisor
 from hearth.herder.task_link import TaskEvent
-from hearth.herder.task_restart import RestartTimer, ring_later
+from hearth.herder.task_restart import RestartTimer, run_later
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
@@ -171,7 +171,7 @@ class Bench:
         *plugins: Plugin,
         offsets: Callable[[FakeSpark], MemoryOffsetStore] = lambda _: MemoryOffsetStore(),
         variables: Variables | None = None,
-        later: Callable[[float, Callable[[], None]], RestartTimer] = ring_later,
+        later: Callable[[float, Callable[[], None]], RestartTimer] = run_later,
     ) -> None:
         self.spark = FakeSpark()
         self.configs = MemoryConfigStore()
@@ -191,7 +191,7 @@ class Bench:
             link=self.spark,
             graceful_seconds=settings.task_shutdown_graceful_timeout_ms / 1000,
             variables=variables or Variables(),
-            ring_later=later,
+            run_later=later,
         )
         self.herder = Herder(leader_services, ConnectorValidator(known, settings, pool, variables=variables))
         self.spark.on_event = self.herder.reconciler.on_event

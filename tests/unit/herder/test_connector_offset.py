@@ -1,4 +1,4 @@
-"""Offsets are changed where nothing runs, however much is asked for at the same time."""
+"""Offsets change only while nothing runs, whatever the concurrent requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = [({"p": 1}, {"n": 2})]
 
 
 class Watched(MemoryOffsetStore):
-    """Offsets that note what ran when they were written, or cannot be written."""
+    """Offsets that record what runs when they are written, or cannot be written."""
 
     def __init__(self, spark: FakeSpark) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Watched(MemoryOffsetStore):
         self.launched: list[int] = []
 
     def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
-        """Note it, and write."""
+        """Record it, and write."""
         if self.is_full:
             raise RetriableError("the disk is full")
         self.running.append(set(self.spark.linked))
@@ -39,14 +39,14 @@ class Watched(MemoryOffsetStore):
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    """Provide a herder over offsets that are watched."""
+    """Provide a herder over watched offsets."""
     bench = Bench(tmp_path, offsets=Watched)
     yield bench
     bench.herder.shut_down()
 
 
-def test_offsets_are_written_when_the_last_task_has_ended(bench: Bench) -> None:
-    """Stop, new offsets and resume at once: the tasks end, then it is written, then others begin."""
+def test_offsets_are_written_after_the_last_task_has_ended(bench: Bench) -> None:
+    """Stop, new offsets and resume in a row: the tasks end, the offsets are written, new tasks start."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
     bench.herder.want("c", TargetState.STOPPED)
@@ -60,8 +60,8 @@ def test_offsets_are_written_when_the_last_task_has_ended(bench: Bench) -> None:
     assert bench.offsets.get("c", [{"p": 1}]) == [{"n": 2}]
 
 
-def test_offsets_of_a_connector_that_was_resumed_meanwhile_stay(bench: Bench) -> None:
-    """What is wanted when it is their turn counts: a task may begin at any moment."""
+def test_offsets_of_a_connector_resumed_meanwhile_are_not_changed(bench: Bench) -> None:
+    """The target state at the time of the write counts: a task may start at any moment."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
     bench.herder.want("c", TargetState.STOPPED).result(30)
@@ -70,8 +70,8 @@ def test_offsets_of_a_connector_that_was_resumed_meanwhile_stay(bench: Bench) ->
         bench.herder.offsets.reset("c").result(30)
 
 
-def test_offsets_that_cannot_be_written_stay_as_they_are(bench: Bench) -> None:
-    """All of them (invariant 5), and the request may be made again."""
+def test_offsets_are_unchanged_if_writing_fails(bench: Bench) -> None:
+    """All of them (invariant 5), and the request may be repeated."""
     bench.put("c")
     bench.herder.want("c", TargetState.STOPPED).result(30)
     bench.herder.offsets.alter("c", ROWS).result(30)
@@ -83,7 +83,7 @@ def test_offsets_that_cannot_be_written_stay_as_they_are(bench: Bench) -> None:
 
 
 def test_earlier_tasks_are_fenced_before_offsets_are_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With transactions they write offsets themselves, and one that is not known to have ended may still do so."""
+    """With transactions, tasks write offsets themselves, and one that may still run could do so."""
     fenced: list[tuple[list[str], Any]] = []
 
     def note(settings: Any, ids: list[str]) -> None:
@@ -116,13 +116,13 @@ def test_earlier_tasks_are_fenced_before_offsets_are_changed(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("partition", "offset"), [(2**31, 0), (-(2**31) - 1, 0), (0, 2**63), (True, 0), ("", 0), ("0x1", 0), (" 1", 0)]
 )
-def test_numbers_of_a_sink_are_javas(partition: Any, offset: Any) -> None:
-    """In their range, and written with digits."""
+def test_sink_numbers_must_be_in_javas_range(partition: Any, offset: Any) -> None:
+    """And written in digits."""
     with pytest.raises(ConfigError, match="Failed to parse the following Kafka"):
         parse_sink_offsets([({"kafka_topic": "t", "kafka_partition": partition}, {"kafka_offset": offset})])
 
 
-def test_numbers_of_a_sink_may_be_texts() -> None:
-    """And a topic a number."""
+def test_sink_numbers_may_be_strings() -> None:
+    """And a topic may be a number."""
     rows = [({"kafka_topic": 5, "kafka_partition": "+1"}, {"kafka_offset": "-0"})]
     assert parse_sink_offsets(rows) == {TopicPartition("5", 1): 0}

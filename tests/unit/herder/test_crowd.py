@@ -104,7 +104,7 @@ class Crowd:
 
     def _kill(self) -> None:
         """Kill the shared process, whatever it is doing."""
-        for opened in list(self.herder._with.pool._processes._shared.values()):
+        for opened in list(self.herder._services.pool._processes._shared.values()):
             if opened.done() and opened.exception() is None and opened.result().is_alive:
                 opened.result().stage.kill()
 
@@ -173,6 +173,6 @@ def test_connectors_reach_their_target_state_whatever_other_tenants_do(
                 crowd.act()
             crowd.settle()
     finally:
-        made = list(crowd.herder._with.pool._processes._made)
+        made = list(crowd.herder._services.pool._processes._made)
         crowd.herder.shut_down()
     assert not [each for each in made if each.is_alive]

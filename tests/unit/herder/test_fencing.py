@@ -1,4 +1,4 @@
-"""When the producers of earlier tasks are fenced: Kafka Connect's rules, with a broker that notes it."""
+"""Fencing the producers of earlier tasks: Kafka Connect's rules, with a fake broker."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ CONFIG = {"name": "c"}
 
 @pytest.fixture
 def fenced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the ids that are fenced."""
+    """Return the fenced ids."""
     noted: list[str] = []
     monkeypatch.setattr(fence, "fence_producers", lambda _settings, ids: noted.extend(ids))
     return noted
 
 
 def planner(*, is_exact: bool = True) -> Any:
-    """Return a planner of a cluster that writes exactly once, or not."""
+    """Return a planner for a cluster with or without exactly once."""
     return SimpleNamespace(fencing=lambda config: ({}, f"g-{config['name']}") if is_exact else None)
 
 
 def begin(configs: MemoryConfigStore, tasks: int) -> None:
-    """Let new tasks begin."""
+    """Start new tasks."""
     if configs.snapshot().find("c") is None:
         configs.put_connector("c", CONFIG)
     configs.put_tasks("c", [{} for _ in range(tasks)])
@@ -37,7 +37,7 @@ def begin(configs: MemoryConfigStore, tasks: int) -> None:
 
 
 def test_the_producers_of_earlier_tasks_are_fenced_once(fenced: list[str]) -> None:
-    """All that there were, however few there are now; the first tasks of all have nobody before them."""
+    """All earlier ones, however few there are now; the very first tasks have none."""
     configs = MemoryConfigStore()
     begin(configs, 3)
     assert (fenced, configs.snapshot().task_counts) == ([], {"c": 3})
@@ -47,8 +47,8 @@ def test_the_producers_of_earlier_tasks_are_fenced_once(fenced: list[str]) -> No
     assert len(fenced) == 3
 
 
-def test_one_task_after_one_fences_for_itself(fenced: list[str]) -> None:
-    """It has the same id; that there is one more counts all the same."""
+def test_a_single_task_fences_its_predecessor_itself(fenced: list[str]) -> None:
+    """It has the same id; the new count is written all the same."""
     configs = MemoryConfigStore()
     begin(configs, 1)
     begin(configs, 1)
@@ -57,8 +57,8 @@ def test_one_task_after_one_fences_for_itself(fenced: list[str]) -> None:
     assert (fenced, configs.snapshot().task_counts) == (["g-c-0"], {"c": 2})
 
 
-def test_what_a_deleted_connector_left_is_fenced(fenced: list[str]) -> None:
-    """The number of its tasks outlasts it."""
+def test_producers_of_a_deleted_connector_are_fenced(fenced: list[str]) -> None:
+    """Its task count outlives it."""
     configs = MemoryConfigStore()
     begin(configs, 2)
     configs.remove_connector("c")
@@ -67,7 +67,7 @@ def test_what_a_deleted_connector_left_is_fenced(fenced: list[str]) -> None:
 
 
 def test_nothing_is_fenced_without_transactions(fenced: list[str]) -> None:
-    """Nor is anything written."""
+    """And nothing is written."""
     configs = MemoryConfigStore()
     configs.put_connector("c", CONFIG)
     configs.put_tasks("c", [{}])
@@ -75,8 +75,8 @@ def test_nothing_is_fenced_without_transactions(fenced: list[str]) -> None:
     assert configs.snapshot().task_counts == {}
 
 
-def test_tasks_whose_predecessors_are_not_fenced_are_still_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts them next tries again."""
+def test_a_failed_fencing_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the next start of the tasks."""
 
     def fail(_settings: Any, _ids: Any) -> None:
         raise ConnectError("no broker")

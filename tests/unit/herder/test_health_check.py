@@ -1,4 +1,4 @@
-"""Turns that a herder takes for those who ask whether it is healthy."""
+"""Health checks of the herder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hearth.herder.queue import Queues
 from tests.timeouts import TIMEOUT
 
 
-def test_all_who_ask_meanwhile_wait_for_one_turn() -> None:
-    """However many ask while it is stuck, one thread waits; who asks later is told of another turn."""
+def test_concurrent_checks_share_one_thread() -> None:
+    """However many wait while it is stuck; a later call gets another check."""
     reached, free = threading.Event(), threading.Event()
     check = HealthCheck(Queues(), {"reading": reached.set, "waiting": lambda: free.wait(TIMEOUT)})
     assert check.summarize() is None
@@ -26,8 +26,8 @@ def test_all_who_ask_meanwhile_wait_for_one_turn() -> None:
     assert check.take() is not turn
 
 
-def test_a_step_that_fails_is_told_and_does_not_stay() -> None:
-    """The next turn is a new one."""
+def test_a_failed_step_is_reported_once() -> None:
+    """The next check starts fresh."""
     steps: list[Callable[[], object]] = [dict[str, int]().popitem, list]
     check = HealthCheck(Queues(), {"trying": lambda: steps.pop(0)()})
     with pytest.raises(KeyError):

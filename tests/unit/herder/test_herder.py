@@ -1,4 +1,4 @@
-"""What users ask of the herder, with real connector processes and a fake Spark."""
+"""Requests to the herder, with real connector processes and a fake Spark."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.unit.herder.fake import Bench
 
 
 class TestCreation:
-    """Connectors come to be."""
+    """Creating connectors."""
 
     def test_a_new_connector_is_started_with_its_tasks(self, bench: Bench) -> None:
-        """REST shows what Kafka shows: the tasks are there when the answer comes."""
+        """REST shows what Kafka Connect shows: the tasks exist when the response arrives."""
         info = bench.put("c", tasks="2", tasks_max="2")
         assert info == {
             "name": "c",
@@ -46,14 +46,14 @@ class TestCreation:
             "type": "source",
         }
 
-    def test_a_task_waits_unassigned_for_its_place_on_spark(self, bench: Bench) -> None:
-        """Launched is not running."""
+    def test_a_task_is_unassigned_until_spark_runs_it(self, bench: Bench) -> None:
+        """A launched task is not running yet."""
         bench.spark.starts_at_once = False
         bench.put("c")
         assert bench.herder.view.task("c", 0)["state"] == "UNASSIGNED"
 
-    def test_a_task_is_told_everything_it_needs(self, bench: Bench) -> None:
-        """Plugins with their own settings, converters of the worker, an environment for the connector."""
+    def test_a_task_plan_is_complete(self, bench: Bench) -> None:
+        """Plugins with their settings, the worker's converters, and an environment for the connector."""
         bench.put(
             "c",
             transforms="a",
@@ -85,16 +85,16 @@ class TestCreation:
         assert plan.source is not None
         assert plan.source.producer["bootstrap.servers"] == "127.0.0.1:9092"
 
-    def test_a_sink_task_is_told_its_topics(self, bench: Bench) -> None:
-        """Kafka adds them to what the connector returns."""
+    def test_a_sink_task_configuration_has_the_topics(self, bench: Bench) -> None:
+        """Kafka Connect adds them to the connector's task configurations."""
         config = {"name": "s", "connector.class": "FileStreamSink", "topics": "a,b", "tasks.max": "3"}
         bench.herder.put("s", config).result(30)
         assert [task["config"] for task in bench.herder.view.tasks("s")] == [
             {"file": "", "task.class": "org.apache.kafka.connect.file.NoSinkTask", "topics": "a,b"}
         ] * 3
 
-    def test_what_is_said_in_vain_is_logged_once(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-        """When the configuration is put; a check alone logs nothing."""
+    def test_settings_without_effect_are_logged_once(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        """When the configuration is put; validation alone logs nothing."""
         changes = {"tpoic": "x", "file": "${env:X}"}
         config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", **changes}
         bench.herder.validate(config).result(30)
@@ -105,14 +105,14 @@ class TestCreation:
             "tpoic: no plugin declares this key, did you mean 'topic'?",
         ]
 
-    def test_a_refused_class_is_told_with_the_nearest(self, bench: Bench) -> None:
-        """As a hint, which the command line shows: the message is Kafka Connect's."""
+    def test_an_unknown_class_is_rejected_with_the_nearest_names(self, bench: Bench) -> None:
+        """As a hint, which the command line shows; the message is Kafka Connect's."""
         with pytest.raises(ConfigError, match="Class RegexRoutr could not be found") as caught:
             bench.put("c", transforms="a", transforms_a_type="RegexRoutr")
         assert str(caught.value.hint).startswith("transforms.a.type: nearest names: RegexRouter")
 
     def test_an_invalid_configuration_creates_nothing(self, bench: Bench) -> None:
-        """It is checked before anything is stored."""
+        """Validation precedes storing."""
         with pytest.raises(ConfigError, match="contains the following 1 error"):
             bench.put("c", topic="")
         assert bench.herder.connectors() == []
@@ -120,7 +120,7 @@ class TestCreation:
             bench.connector("c")
 
     def test_creating_does_not_replace(self, bench: Bench) -> None:
-        """Two users who create one name: the second hears of it."""
+        """The second of two requests for one name is rejected."""
         bench.put("c")
         config = {"name": "c", "connector.class": "FileStreamSource", "topic": "other"}
         with pytest.raises(ConflictError, match="Connector c already exists"):
@@ -128,8 +128,8 @@ class TestCreation:
         assert bench.herder.view.info("c")["config"]["topic"] == "t"
 
     @pytest.mark.parametrize("target", [TargetState.PAUSED, TargetState.STOPPED])
-    def test_a_connector_may_be_created_at_rest(self, bench: Bench, target: TargetState) -> None:
-        """No process and no task exist until it is resumed (KIP-980)."""
+    def test_a_connector_may_be_created_paused_or_stopped(self, bench: Bench, target: TargetState) -> None:
+        """Neither process nor task exists until it is resumed (KIP-980)."""
         config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t"}
         assert bench.herder.put("c", config, target).result(30).info["tasks"] == []
         assert bench.connector("c")["connector"]["state"] == str(target)
@@ -138,7 +138,7 @@ class TestCreation:
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
     def test_topics_to_create_are_checked_before_the_start(self, bench: Bench) -> None:
-        """Kafka fails such a connector too, with 500, because validation does not look at these keys."""
+        """Kafka Connect fails such a connector with 500 as well, because validation skips these keys."""
         with pytest.raises(ConnectError, match=r"topic\.creation\.default") as caught:
             bench.put("c", topic_creation_groups="g")
         assert not isinstance(caught.value, ConfigError)
@@ -146,10 +146,10 @@ class TestCreation:
 
 
 class TestChange:
-    """Configurations change."""
+    """Changing configurations."""
 
     def test_a_changed_configuration_replaces_the_tasks(self, bench: Bench) -> None:
-        """The old run is told to stop before the new one begins."""
+        """The old run is told to stop before the new one starts."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.put("c", topic="u")
@@ -158,13 +158,13 @@ class TestChange:
         assert bench.spark.runs[1].generation > bench.spark.runs[0].generation
 
     def test_the_same_configuration_leaves_the_tasks_alone(self, bench: Bench) -> None:
-        """Only the connector's instance is made anew."""
+        """Only the connector's instance is replaced."""
         bench.put("c")
         bench.put("c")
         assert len(bench.spark.runs) == 1
 
-    def test_fewer_tasks_leave_no_status_behind(self, bench: Bench) -> None:
-        """A task that is no more is not shown."""
+    def test_statuses_of_removed_tasks_are_removed(self, bench: Bench) -> None:
+        """A removed task is not shown."""
         bench.put("c", tasks="3", tasks_max="3")
         bench.put("c", tasks="1", tasks_max="3")
         assert [task["id"] for task in bench.connector("c")["tasks"]] == [0]
@@ -178,14 +178,14 @@ class TestChange:
             bench.herder.patch("d", {}).result(30)
 
     def test_a_connector_may_ask_for_a_reconfiguration(self, bench: Bench) -> None:
-        """It is asked again, and what it then wants takes the place of what ran."""
+        """It is asked again, and its new task configurations replace the running tasks."""
         bench.put("c", ask="1")
         bench.settle("c")
         assert bench.herder.view.tasks("c")[0]["config"]["call"] == "2"
         assert [run.plan.task_config["call"] for run in bench.spark.runs] == ["1", "2"]
 
-    def test_a_deleted_connector_is_gone_with_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
-        """Its offsets are none of the herder's business."""
+    def test_a_connector_is_deleted_with_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
+        """Its offsets remain."""
         trace = tmp_path / "stopped"
         bench.put("c", stopped_file=str(trace))
         bench.offsets.put("c", [({"p": 1}, {"o": 1})])
@@ -197,8 +197,8 @@ class TestChange:
         with pytest.raises(NotFoundError, match="Connector c not found"):
             bench.herder.delete("c").result(30)
 
-    def test_topics_go_with_their_connector(self, bench: Bench) -> None:
-        """They outlive runs, and nobody who comes later under the name has them."""
+    def test_topics_are_removed_with_their_connector(self, bench: Bench) -> None:
+        """They survive restarts, and a later connector of the name does not inherit them."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         run = bench.spark.newest("c", 0)
@@ -211,10 +211,10 @@ class TestChange:
 
 
 class TestRest:
-    """Connectors pause, stop and go on."""
+    """Pausing, stopping and resuming connectors."""
 
     def test_pause_and_resume_reach_connector_and_tasks(self, bench: Bench) -> None:
-        """The tasks stay where they are."""
+        """The tasks keep running on their executors."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.herder.want("c", TargetState.PAUSED).result(30)
@@ -225,8 +225,8 @@ class TestRest:
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
         assert len(bench.spark.runs) == 1
 
-    def test_a_task_launched_while_paused_begins_paused(self, bench: Bench) -> None:
-        """A changed configuration does not wake a connector that rests: its tasks are made when it goes on."""
+    def test_a_task_of_a_paused_connector_starts_after_resume(self, bench: Bench) -> None:
+        """A changed configuration does not resume a paused connector."""
         bench.put("c")
         bench.herder.want("c", TargetState.PAUSED).result(30)
         bench.herder.restart_task("c", 0).result(30)
@@ -234,7 +234,7 @@ class TestRest:
         bench.await_task("c", State.PAUSED)
 
     def test_a_stopped_connector_has_no_tasks(self, bench: Bench) -> None:
-        """It stays listed and can be resumed."""
+        """It remains listed and can be resumed."""
         bench.put("c")
         bench.herder.want("c", TargetState.STOPPED).result(30)
         state = bench.connector("c")
@@ -244,24 +244,24 @@ class TestRest:
         bench.await_task("c", State.RUNNING)
 
     def test_an_unknown_connector_cannot_be_paused(self, bench: Bench) -> None:
-        """The answer comes at once."""
+        """The error is immediate."""
         with pytest.raises(NotFoundError, match="Unknown connector c"):
             bench.herder.want("c", TargetState.PAUSED)
 
 
 class TestRestart:
-    """Users restart what failed."""
+    """Restarting connectors and tasks."""
 
     def test_restarting_the_connector_leaves_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
-        """Kafka's plain restart."""
+        """As Kafka Connect's restart without flags."""
         trace = tmp_path / "stopped"
         bench.put("c", stopped_file=str(trace))
         bench.herder.restart_connector("c").result(30)
         assert trace.read_text() == "stopped\n"
         assert len(bench.spark.runs) == 1
 
-    def test_restarting_a_task_launches_it_anew(self, bench: Bench) -> None:
-        """The others go on."""
+    def test_restarting_a_task_relaunches_it(self, bench: Bench) -> None:
+        """The others continue."""
         bench.put("c", tasks="2", tasks_max="2")
         bench.await_task("c", State.RUNNING, 1)
         bench.herder.restart_task("c", 1).result(30)
@@ -269,7 +269,7 @@ class TestRestart:
         assert [run.task for run in bench.spark.runs] == [0, 1, 1]
 
     def test_a_task_that_cannot_be_launched_is_not_restarted(self, bench: Bench) -> None:
-        """Who asked hears so, as in Java; its status has the reason, and no version of what did not start."""
+        """As in Java, the request fails; the status has the reason, and no version of the task that did not start."""
         bench.put("c", tasks="2", tasks_max="2")
         bench.await_task("c", State.RUNNING, 1)
         bench.herder.want("c", TargetState.PAUSED).result(30)
@@ -281,8 +281,8 @@ class TestRestart:
         assert (task["state"], task["version"]) == ("FAILED", None)
         assert "tasks.max" in task["trace"]
 
-    def test_a_connector_is_called_as_it_is_whatever_its_configuration_says(self, bench: Bench) -> None:
-        """Kafka Connect lets `name` be changed; the connector and its tasks keep theirs, and so start anew."""
+    def test_a_connector_keeps_its_name_whatever_its_configuration_contains(self, bench: Bench) -> None:
+        """Kafka Connect allows `name` to be changed; the connector and its tasks keep theirs, and restart with it."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.herder.patch("c", {"name": "other"}).result(30)
@@ -290,8 +290,8 @@ class TestRestart:
         assert {run.plan.name for run in bench.spark.runs} == {"c-0"}
         assert bench.herder.view.info("c")["config"]["name"] == "other"
 
-    def test_only_failed_tasks_are_restarted_when_asked_so(self, bench: Bench) -> None:
-        """The plan shows what is about to be restarted (KIP-745)."""
+    def test_only_failed_tasks_are_restarted_on_request(self, bench: Bench) -> None:
+        """The plan shows what will be restarted (KIP-745)."""
         bench.put("c", tasks="2", tasks_max="2")
         bench.await_task("c", State.RUNNING, 0)
         bench.await_task("c", State.RUNNING, 1)
@@ -304,7 +304,7 @@ class TestRestart:
         bench.await_task("c", State.RUNNING, 1)
         assert [run.task for run in bench.spark.runs] == [0, 1, 1]
 
-    def test_everything_is_restarted_when_asked_so(self, bench: Bench) -> None:
+    def test_connector_and_tasks_are_restarted_on_request(self, bench: Bench) -> None:
         """Connector and tasks."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
@@ -313,8 +313,8 @@ class TestRestart:
         bench.await_task("c", State.RUNNING)
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
-    def test_what_is_not_there_cannot_be_restarted(self, bench: Bench) -> None:
-        """Kafka's sentences."""
+    def test_an_unknown_connector_or_task_cannot_be_restarted(self, bench: Bench) -> None:
+        """With Kafka's messages."""
         bench.put("c")
         with pytest.raises(NotFoundError, match="Connector d not found"):
             bench.herder.restart_connector("d").result(30)
@@ -325,22 +325,22 @@ class TestRestart:
 
 
 class TestCluster:
-    """What a host of a cluster answers in other words, or sooner, than a worker that is alone; as in Java."""
+    """Differences of a distributed worker, as in Java: other messages, and earlier responses."""
 
     @pytest.fixture
     def host(self, tmp_path: Path) -> Iterator[Bench]:
-        """Make the herder of a host, and stop it after the test."""
+        """Return the herder of a distributed worker, and stop it after the test."""
         made = Bench(tmp_path, CLUSTER)
         yield made
         made.herder.shut_down()
 
     def test_it_answers_when_a_connector_is_written(self, host: Bench) -> None:
-        """With the tasks there were, and the keys as they were asked for; its store tells it to go on."""
+        """With the tasks of that moment and the submitted keys; the store then triggers the rest."""
         info = host.put("c", tasks_max="2")
         assert (list(info["config"]), info["tasks"]) == (["name", "connector.class", "topic", "tasks.max"], [])
 
-    def test_it_has_words_of_its_own_for_what_cannot_be_restarted(self, host: Bench) -> None:
-        """Kafka's sentences."""
+    def test_it_has_its_own_messages_for_an_unknown_restart(self, host: Bench) -> None:
+        """Kafka's messages."""
         host.put("c")
         with pytest.raises(NotFoundError, match="Unknown connector: d"):
             host.herder.restart_connector("d").result(30)
@@ -349,10 +349,10 @@ class TestCluster:
 
 
 class TestEnd:
-    """The host stops."""
+    """Stopping the host."""
 
     def test_shutting_down_stops_tasks_and_connectors(self, tmp_path: Path) -> None:
-        """Invariant 8: tasks drain, and no process is left."""
+        """Invariant 8: tasks drain, and no process remains."""
         bench = Bench(tmp_path)
         for name in ("c", "d"):
             bench.put(name, stopped_file=str(tmp_path / name))
@@ -362,8 +362,8 @@ class TestEnd:
         assert bench.spark.cancelled == []
         assert [(tmp_path / name).read_text() for name in ("c", "d")] == ["stopped\n"] * 2
 
-    def test_a_host_that_leads_no_more_runs_nothing_until_it_leads_again(self, bench: Bench, tmp_path: Path) -> None:
-        """Tasks drain, processes end, and what the store says is run again by later generations."""
+    def test_a_host_that_stops_leading_runs_nothing_until_it_leads_again(self, bench: Bench, tmp_path: Path) -> None:
+        """Tasks drain and processes end; the content of the store runs again with later generations."""
         trace = tmp_path / "stopped"
         bench.put("c", stopped_file=str(trace))
         bench.await_task("c", State.RUNNING)
@@ -377,16 +377,16 @@ class TestEnd:
         bench.await_task("c", State.RUNNING)
         assert bench.spark.runs[1].generation > bench.spark.runs[0].generation
 
-    def test_tasks_of_a_host_that_another_follows_leave_their_group_to_those_of_the_other(self, bench: Bench) -> None:
-        """Brokers wait for more members when a group that was empty has one (group.initial.rebalance.delay.ms)."""
+    def test_tasks_leave_their_group_membership_to_the_next_leader(self, bench: Bench) -> None:
+        """Otherwise brokers delay the first rebalance of an empty group (group.initial.rebalance.delay.ms)."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.herder.reconciler.follow(is_followed=True)
         assert bench.spark.commands == [("c", 0, "replace")]
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
-    def test_nothing_begins_after_the_end(self, tmp_path: Path) -> None:
-        """What was asked for too late is cancelled."""
+    def test_nothing_starts_after_shutdown(self, tmp_path: Path) -> None:
+        """Requests that come too late are cancelled."""
         bench = Bench(tmp_path)
         bench.herder.shut_down()
         assert bench.herder.put("c", {"name": "c"}).cancelled()

@@ -1,4 +1,4 @@
-"""Terms of a host: what the group wants, what the brokers allow, and in which order things end."""
+"""The terms of a host: the choice of its group, the rights from the brokers, and the order of events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 class Cluster:
-    """A right to write that hosts take from each other, and what this host does with it, in order."""
+    """An exclusive right to write, and a record of this host's actions."""
 
     def __init__(self) -> None:
         self.deeds: list[str] = []
@@ -23,7 +23,7 @@ class Cluster:
         self.ending.set()
 
     def claim(self) -> int:
-        """Give the right, unless the brokers are away."""
+        """Grant the right, unless the brokers are unavailable."""
         if self.is_away:
             self.deeds.append("refused")
             raise RetriableError("no broker")
@@ -32,24 +32,24 @@ class Cluster:
         return self.term
 
     def relinquish(self) -> None:
-        """Take it back."""
+        """Give up the right."""
         self.deeds.append("relinquish")
 
     def follow(self) -> None:
-        """End what runs, which may take a while."""
+        """Stop what runs, which may take a while."""
         self.deeds.append("follow")
         self.ending.wait(TIMEOUT)
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Make a cluster."""
+    """Return a cluster."""
     return Cluster()
 
 
 @pytest.fixture
 def leadership(cluster: Cluster) -> Iterator[Leadership]:
-    """Make a host of it that waits for its turn."""
+    """Return a host's leadership that is not chosen yet."""
     made = Leadership(cluster, lambda term: cluster.deeds.append(f"lead {term}"), cluster.follow, pause=0.01)
     made.start()
     yield made
@@ -57,13 +57,13 @@ def leadership(cluster: Cluster) -> Iterator[Leadership]:
 
 
 def came(deeds: Callable[[], list[str]], wanted: list[str]) -> bool:
-    """Return whether these deeds were done, and no others."""
+    """Return whether exactly these actions were taken."""
     eventually(lambda: len(deeds()) >= len(wanted), TIMEOUT)
     return deeds() == wanted
 
 
 def test_a_host_claims_before_it_leads_and_drains_before_it_gives_up(cluster: Cluster, leadership: Leadership) -> None:
-    """Tasks that end in order write their last offsets with the right of their host."""
+    """Tasks that end in order write their last offsets while their host has the right."""
     leadership.on_group(True)
     assert came(lambda: cluster.deeds, ["claim", "lead 1"])
     assert leadership.leads
@@ -73,8 +73,10 @@ def test_a_host_claims_before_it_leads_and_drains_before_it_gives_up(cluster: Cl
 
 
 @pytest.mark.parametrize("loss", ["group", "fenced"])
-def test_who_has_lost_its_place_gives_up_the_right_first(cluster: Cluster, leadership: Leadership, loss: str) -> None:
-    """Another may lead already: what tasks still say is of no account."""
+def test_a_host_that_lost_its_place_gives_up_the_right_first(
+    cluster: Cluster, leadership: Leadership, loss: str
+) -> None:
+    """Another host may lead already, so late reports of tasks do not matter."""
     leadership.on_group(True)
     assert came(lambda: cluster.deeds, ["claim", "lead 1"])
     if loss == "group":
@@ -85,16 +87,16 @@ def test_who_has_lost_its_place_gives_up_the_right_first(cluster: Cluster, leade
     assert came(lambda: cluster.deeds, ["claim", "lead 1", "relinquish", "follow", "relinquish"])
 
 
-def test_a_fenced_host_that_its_group_still_wants_leads_anew(cluster: Cluster, leadership: Leadership) -> None:
-    """Two hosts may have led for a moment; who holds the partition is right in the end, with a greater term."""
+def test_a_fenced_host_that_is_still_chosen_starts_a_new_term(cluster: Cluster, leadership: Leadership) -> None:
+    """Two hosts may have led briefly; the one that holds the partition leads in the end, with a greater term."""
     leadership.on_group(True)
     assert came(lambda: cluster.deeds, ["claim", "lead 1"])
     leadership.on_fenced()
     assert came(lambda: cluster.deeds, ["claim", "lead 1", "relinquish", "follow", "relinquish", "claim", "lead 2"])
 
 
-def test_a_claim_is_tried_until_the_brokers_are_there(cluster: Cluster, leadership: Leadership) -> None:
-    """And not any more when somebody else has the turn."""
+def test_a_claim_is_retried_until_the_brokers_respond(cluster: Cluster, leadership: Leadership) -> None:
+    """Unless another host is chosen meanwhile."""
     cluster.is_away = True
     leadership.on_group(True)
     assert eventually(lambda: cluster.deeds.count("refused") >= 3, TIMEOUT)
@@ -102,10 +104,8 @@ def test_a_claim_is_tried_until_the_brokers_are_there(cluster: Cluster, leadersh
     assert eventually(lambda: "lead 1" in cluster.deeds, TIMEOUT)
 
 
-def test_a_turn_that_comes_back_while_the_host_ends_its_term_begins_another(
-    cluster: Cluster, leadership: Leadership
-) -> None:
-    """What ran has ended before that, for two runs of one task would be out of order (invariant 4)."""
+def test_a_host_chosen_again_while_ending_its_term_starts_another(cluster: Cluster, leadership: Leadership) -> None:
+    """Everything has ended before that: two runs of one task would break the order (invariant 4)."""
     leadership.on_group(True)
     assert came(lambda: cluster.deeds, ["claim", "lead 1"])
     cluster.ending.clear()

@@ -1,4 +1,4 @@
-"""Passwords that stand in configurations are shown to nobody where the worker wants that."""
+"""Literal passwords in configurations are masked if the worker enables it."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from hearth.herder.password_mask import PasswordMask
 
 
 def result(**types: str) -> dict[str, Any]:
-    """Return a ConfigInfos with keys of types."""
+    """Return a ConfigInfos with keys of these types."""
     keys = [{"definition": {"name": name, "type": kind}} for name, kind in types.items()]
     return {"configs": [*keys, {"definition": None}]}
 
 
 def mask() -> PasswordMask:
-    """Return one that knows a connector."""
+    """Return a mask that knows a connector."""
     made = PasswordMask(True)
     made.learn("c", result(user="STRING", password="PASSWORD"))
     return made
 
 
-def test_passwords_are_hidden_and_variables_are_not() -> None:
-    """Nor is any other key."""
+def test_passwords_are_masked_and_variables_are_not() -> None:
+    """Nor are other keys."""
     config = {"user": "u", "password": "geheim"}
     assert mask().shown("c", config) == {"user": "u", "password": "[hidden]"}
     assert mask().shown("c", {"password": "${file:/s:p}"}) == {"password": "${file:/s:p}"}
     assert PasswordMask(False).shown("c", config) == config
 
 
-def test_what_comes_back_hidden_is_what_was_stored() -> None:
-    """So that a configuration may be read, changed and sent; a new password is a new one."""
+def test_a_masked_value_is_replaced_by_the_stored_one() -> None:
+    """So a configuration can be read, changed and submitted; a new password replaces the old."""
     stored = {"user": "[hidden]", "password": "geheim"}
-    assert mask().meant("c", {"password": "[hidden]", "user": "[hidden]", "more": "[hidden]"}, stored) == {
+    assert mask().unmasked("c", {"password": "[hidden]", "user": "[hidden]", "more": "[hidden]"}, stored) == {
         "password": "geheim",
         "user": "[hidden]",
         "more": "[hidden]",
     }
-    assert mask().meant("c", {"password": "new"}, stored) == {"password": "new"}
-    assert mask().meant("c", {"password": "[hidden]"}, {}) == {"password": "[hidden]"}
+    assert mask().unmasked("c", {"password": "new"}, stored) == {"password": "new"}
+    assert mask().unmasked("c", {"password": "[hidden]"}, {}) == {"password": "[hidden]"}
 
 
-def test_a_key_that_was_a_password_once_stays_one() -> None:
-    """Of another class it may be one no more, and what is stored is still that of the first."""
+def test_a_password_key_remains_one() -> None:
+    """In a new class it may not be one, but the stored value is still the old class's."""
     known = mask()
     known.learn("c", result(password="STRING"))
     assert known.shown("c", {"password": "geheim"}) == {"password": "[hidden]"}
 
 
-def test_of_a_connector_nobody_knows_everything_is_hidden() -> None:
-    """But what it is; nobody has said yet which of its keys are passwords."""
+def test_all_values_of_an_unvalidated_connector_are_masked() -> None:
+    """Except its name and class, because its password keys are unknown."""
     config = {"name": "d", "connector.class": "C", "password": "geheim", "user": "u"}
     hidden = {"name": "d", "connector.class": "C", "password": "[hidden]", "user": "[hidden]"}
     assert mask().shown("d", config) == hidden

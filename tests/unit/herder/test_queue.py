@@ -1,4 +1,4 @@
-"""Queues: order within, none between."""
+"""Queues: order within one, none between several."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hearth_api import PluginError
 from tests.timeouts import TIMEOUT
 
 
-def test_jobs_of_one_queue_happen_in_order() -> None:
-    """Whatever thread does them."""
+def test_jobs_of_one_queue_run_in_order() -> None:
+    """On any thread."""
     queues, done = Queues(), []
     futures = [queues.submit("a", lambda number=number: done.append(number)) for number in range(200)]  # type: ignore[misc]
     for future in futures:
@@ -23,7 +23,7 @@ def test_jobs_of_one_queue_happen_in_order() -> None:
     assert done == list(range(200))
 
 
-def test_a_queue_that_is_held_up_holds_up_no_other() -> None:
+def test_a_blocked_queue_blocks_no_other() -> None:
     """A plugin may hang."""
     queues, gate = Queues(), threading.Event()
     held = queues.submit("a", lambda: gate.wait(TIMEOUT))
@@ -32,8 +32,8 @@ def test_a_queue_that_is_held_up_holds_up_no_other() -> None:
     assert held.result(TIMEOUT)
 
 
-def test_an_error_reaches_who_waits_and_the_queue_goes_on() -> None:
-    """One failed change is not the end of a connector."""
+def test_an_error_is_raised_to_the_caller_and_the_queue_continues() -> None:
+    """A failed change does not end a connector."""
     queues = Queues()
 
     def fail() -> None:
@@ -44,7 +44,7 @@ def test_an_error_reaches_who_waits_and_the_queue_goes_on() -> None:
     assert queues.submit("a", lambda: 2).result(TIMEOUT) == 2
 
 
-def test_an_error_nobody_waits_for_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_without_a_caller_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """It would be lost otherwise."""
     queues = Queues()
 
@@ -57,8 +57,8 @@ def test_an_error_nobody_waits_for_is_logged(caplog: pytest.LogCaptureFixture) -
     assert "unheard" in caplog.text
 
 
-def test_what_waits_when_queues_close_is_cancelled() -> None:
-    """What has begun may finish."""
+def test_waiting_jobs_are_cancelled_on_close() -> None:
+    """Running ones may finish."""
     queues, gate, begun = Queues(), threading.Event(), threading.Event()
 
     def work() -> str:
@@ -76,8 +76,8 @@ def test_what_waits_when_queues_close_is_cancelled() -> None:
     assert queues.submit("a", lambda: None).cancelled()
 
 
-def test_any_number_of_queues_that_are_held_up_hold_up_no_other() -> None:
-    """Twelve plugins that hang once held eight threads, and with them every connector there was."""
+def test_any_number_of_blocked_queues_block_no_other() -> None:
+    """Twelve hanging plugins once blocked eight threads, and with them every connector."""
     queues, gate = Queues(), threading.Event()
     held = [queues.submit(f"hanging {number}", lambda: gate.wait(60)) for number in range(100)]
     assert queues.submit("thirteenth", lambda: "done").result(TIMEOUT) == "done"
@@ -85,8 +85,8 @@ def test_any_number_of_queues_that_are_held_up_hold_up_no_other() -> None:
     assert all(each.result(TIMEOUT) for each in held)
 
 
-def test_a_queue_that_is_idle_has_no_thread() -> None:
-    """A thousand connectors that run cost nothing here."""
+def test_an_idle_queue_has_no_thread() -> None:
+    """A thousand running connectors cost nothing here."""
     queues = Queues()
     for number in range(20):
         queues.submit(f"idle {number}", lambda: None).result(TIMEOUT)
@@ -96,8 +96,8 @@ def test_a_queue_that_is_idle_has_no_thread() -> None:
     assert not [each for each in threading.enumerate() if each.name.startswith("herder idle")]
 
 
-def test_a_job_for_which_there_is_no_thread_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for it hears of it, and the queue works again when there is one."""
+def test_a_job_fails_if_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller gets the error, and the queue works again once a thread is available."""
     queues, done = Queues(), threading.Event()
 
     def refuse(thread: threading.Thread) -> None:
@@ -114,8 +114,8 @@ def test_a_job_for_which_there_is_no_thread_fails(monkeypatch: pytest.MonkeyPatc
     assert done.wait(TIMEOUT)
 
 
-def test_what_is_asked_again_before_it_is_done_is_done_once() -> None:
-    """A plugin that asks without end takes no memory, and what it asks while it is being served is not forgotten."""
+def test_a_repeated_request_runs_once() -> None:
+    """A plugin that requests without end uses no memory, and a request made while one is being served is not lost."""
     queues, gate, done = Queues(), threading.Event(), list[str]()
     begun = threading.Event()
 
@@ -135,22 +135,22 @@ def test_what_is_asked_again_before_it_is_done_is_done_once() -> None:
 
 
 class Hanging:
-    """A job that waits until somebody ends what it waits for."""
+    """A job that waits until it is interrupted."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
         self._ended = threading.Event()
 
     def __call__(self) -> None:
-        """Wait; whoever ends it is the reason why it fails."""
+        """Wait; fail with the reason of the interruption."""
         with interruptible(self._ended.set):
             self.begun.set()
             assert self._ended.wait(30), "nobody ended it"
             raise PluginError("ended")
 
 
-def test_who_is_impatient_ends_what_is_done_before_it() -> None:
-    """It comes to its turn although those before it would take for ever, each of them."""
+def test_an_impatient_job_interrupts_those_before_it() -> None:
+    """It gets its turn although each of them would block forever."""
     queues = Queues(interrupt_after=0.05)
     hanging = [queues.submit("a", Hanging()) for _ in range(3)]
     assert queues.submit("a", lambda: "done", is_impatient=True).result(TIMEOUT) == "done"
@@ -159,8 +159,8 @@ def test_who_is_impatient_ends_what_is_done_before_it() -> None:
             each.result(TIMEOUT)
 
 
-def test_who_is_patient_ends_nothing() -> None:
-    """A queue is held up by its own plugin, until somebody comes who is to end that."""
+def test_a_patient_job_interrupts_nothing() -> None:
+    """A plugin blocks its own queue until a request to stop it arrives."""
     queues, hanging = Queues(interrupt_after=0.0), Hanging()
     held, patient = queues.submit("a", hanging), queues.submit("a", lambda: "patient")
     assert hanging.begun.wait(TIMEOUT)
@@ -171,8 +171,8 @@ def test_who_is_patient_ends_nothing() -> None:
     assert patient.result(TIMEOUT) == "patient"
 
 
-def test_what_was_interrupted_does_not_begin_to_wait_again() -> None:
-    """Between two calls of a plugin there is nothing to end, so the second does not take place."""
+def test_an_interrupted_job_does_not_wait_again() -> None:
+    """An interruption between two calls of a plugin prevents the second."""
     queues, gate = Queues(interrupt_after=0.0), threading.Event()
     waits = [Hanging(), Hanging()]
 
@@ -192,8 +192,8 @@ def test_what_was_interrupted_does_not_begin_to_wait_again() -> None:
     assert not waits[1].begun.is_set()
 
 
-def test_an_end_that_comes_with_the_answer_counts() -> None:
-    """Who was ended is not taken for one that goes on, although its last call went well."""
+def test_an_interruption_together_with_the_result_takes_effect() -> None:
+    """An interrupted job does not continue, even though its last call succeeded."""
     queues, begun, ended = Queues(interrupt_after=0.0), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -208,14 +208,14 @@ def test_an_end_that_comes_with_the_answer_counts() -> None:
         working.result(TIMEOUT)
 
 
-def test_outside_of_a_queue_nobody_is_impatient() -> None:
-    """Who ends everything calls plugins, too."""
+def test_calls_outside_a_queue_are_not_interrupted() -> None:
+    """Shutdown calls plugins, too."""
     with interruptible(lambda: pytest.fail("was ended")):
         pass
 
 
-def test_what_follows_a_future_is_its_outcome() -> None:
-    """Or what kept it from following."""
+def test_then_returns_the_outcome_of_the_following_future() -> None:
+    """Or the error that prevented it."""
     queues = Queues()
     one = queues.submit("a", lambda: 1)
     assert then(one, lambda found: queues.submit("b", lambda: found + 1)).result(TIMEOUT) == 2

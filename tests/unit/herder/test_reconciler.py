@@ -1,4 +1,4 @@
-"""What runs becomes what the store says: one thing at a time; `test_reconciler_machine` mixes them."""
+"""What runs is made to match the store, one event at a time; `test_reconciler_machine` combines them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def config(name: str = "a", **changes: str) -> dict[str, str]:
 
 
 def put(world: World, name: str = "a", **changes: str) -> None:
-    """Write a configuration as another host would, and let it take effect."""
+    """Write a configuration as another host, and let it take effect."""
     world.configs.put_connector(name, config(name, **changes))
     world.settle()
 
@@ -50,10 +50,10 @@ def state(world: World, name: str = "a") -> State | None:
 
 
 class TestLeading:
-    """A host begins to lead and leads no more."""
+    """Starting and ending to lead."""
 
-    def test_to_begin_is_to_reconcile_everything(self) -> None:
-        """What others have written before is made to run."""
+    def test_starting_to_lead_reconciles_everything(self) -> None:
+        """Earlier writes of other hosts are carried out."""
         world = World()
         for name in ("a", "b"):
             world.configs.put_connector(name, config(name))
@@ -64,8 +64,8 @@ class TestLeading:
         world.settle()
         assert sorted(run.key for run in world.runs) == [("a", 0), ("b", 0)]
 
-    def test_to_end_is_to_want_nothing(self, world: World) -> None:
-        """The store keeps what it has, and a change that is heard later starts nothing."""
+    def test_ending_to_lead_stops_everything(self, world: World) -> None:
+        """The store is unchanged, and a late notification starts nothing."""
         put(world)
         world.host.reconciler.follow()
         assert (world.runs, world.instances) == ([], [])
@@ -73,8 +73,8 @@ class TestLeading:
         assert (world.runs, world.instances) == ([], [])
         assert world.configs.snapshot().connectors() == ["a"]
 
-    def test_to_end_does_not_wait_for_what_hangs(self, world: World) -> None:
-        """Its tasks would run on beside those of the next leader."""
+    def test_ending_to_lead_does_not_wait_for_a_plugin_that_hangs(self, world: World) -> None:
+        """Otherwise its tasks would run together with those of the next leader."""
         put(world)
         world.configs.put_connector("a", config(start="hang"))
         world.host.queues.work("a")
@@ -85,10 +85,10 @@ class TestLeading:
         before = world.configs.snapshot()
         world.settle()
         assert world.configs.snapshot() == before
-        assert state(world) is State.RUNNING  # who is over reports nothing, the next leader will
+        assert state(world) is State.RUNNING  # an ended task reports nothing; the next leader will
 
-    def test_an_instance_whose_class_is_loaded_when_the_term_is_over_is_not_started(self, world: World) -> None:
-        """Its process was not there when all others were ended."""
+    def test_an_instance_loaded_after_the_term_is_not_started(self, world: World) -> None:
+        """Its process did not exist when all others were ended."""
         world.configs.put_connector("a", config(load="hang"))
         world.host.queues.work("a")
         world.host.reconciler.follow()
@@ -96,8 +96,8 @@ class TestLeading:
         assert world.instances == []
         assert state(world) is None
 
-    def test_an_answer_that_comes_when_the_term_is_over_is_not_written(self, world: World) -> None:
-        """Another host may have written what tasks there are."""
+    def test_task_configs_returned_after_the_term_are_not_written(self, world: World) -> None:
+        """Another host may have written others."""
         world.configs.put_connector("a", config(ask="hang"))
         world.host.queues.work("a")
         world.host.reconciler.follow()
@@ -106,8 +106,8 @@ class TestLeading:
         assert entry is not None
         assert entry.tasks == ()
 
-    def test_what_hangs_of_one_term_is_over_before_the_next_begins_it_anew(self, world: World) -> None:
-        """One instance at a time."""
+    def test_a_plugin_that_hangs_is_ended_before_the_next_term_restarts_it(self, world: World) -> None:
+        """Only one instance exists at a time."""
         world.configs.put_connector("a", config(start="hang"))
         world.host.queues.work("a")
         before = world.serial
@@ -118,9 +118,9 @@ class TestLeading:
         assert instance(world).serial > before
         assert world.breaches == []
 
-    def test_no_task_begins_behind_the_end(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The host may cease to lead while a queue is about to launch one."""
-        planner: Any = world.host.reconciler._with.planner
+    def test_no_task_starts_after_the_end(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The host may stop leading while a queue is about to launch one."""
+        planner: Any = world.host.reconciler._services.planner
         plan = planner.plan
 
         def plan_slowly(*arguments: Any) -> Any:
@@ -131,8 +131,8 @@ class TestLeading:
         put(world)
         assert (world.runs, world.instances, world.generation) == ([], [], 0)
 
-    def test_a_pause_and_a_stop_outlive_the_host(self, world: World) -> None:
-        """Where its store does: tasks that are to rest begin so, and a stopped connector has none."""
+    def test_pause_and_stop_survive_the_host(self, world: World) -> None:
+        """If its store does: paused tasks start paused, and a stopped connector has none."""
         for name, target in (("a", TargetState.PAUSED), ("b", TargetState.STOPPED)):
             put(world, name)
             world.configs.put_target(name, target)
@@ -144,8 +144,8 @@ class TestLeading:
         assert (state(world, "a"), state(world, "b")) == (State.PAUSED, State.STOPPED)
         assert [each.name for each in world.instances if each.is_started] == []
 
-    def test_generations_grow_over_terms_and_hosts(self, world: World) -> None:
-        """What an earlier host has left behind, wherever it is, is the older."""
+    def test_generations_grow_across_terms_and_hosts(self, world: World) -> None:
+        """A surviving run of an earlier host is always older."""
         seen = []
         put(world)
         seen.append(generation(world))
@@ -163,8 +163,8 @@ class TestLeading:
         assert seen == sorted(set(seen))
 
     @pytest.mark.parametrize("start", ["raise", "hang"])
-    def test_tasks_that_are_there_run_whatever_becomes_of_the_instance(self, world: World, start: str) -> None:
-        """A new leader lets them go on first; in Kafka Connect they start beside it."""
+    def test_stored_tasks_run_even_if_the_instance_fails(self, world: World, start: str) -> None:
+        """A new leader starts them first; in Kafka Connect they start in parallel."""
         world.host.reconciler.follow()
         world.configs.put_connector("a", config(start=start))
         world.configs.put_tasks("a", [{"table": "0", "text": "1"}])
@@ -173,7 +173,7 @@ class TestLeading:
         assert [run.key for run in world.runs] == [("a", 0)]
 
     def test_tasks_of_another_configuration_wait_for_the_instance(self, world: World) -> None:
-        """It most likely wants others."""
+        """It will most likely return others."""
         world.host.reconciler.follow()
         world.configs.put_connector("a", config())
         world.configs.put_tasks("a", [{"table": "0", "text": "1"}])
@@ -184,8 +184,8 @@ class TestLeading:
         world.settle()
         assert [run.plan.task_config["text"] for run in world.runs] == ["2"]
 
-    def test_tasks_of_a_connector_that_is_wanted_stopped_do_not_run_for_a_moment(self, world: World) -> None:
-        """Who wrote that may have ended before it took them out of the store."""
+    def test_tasks_of_a_stopped_connector_do_not_start(self, world: World) -> None:
+        """The host that wrote the target may have ended before it removed the tasks."""
         put(world)
         world.host.reconciler.follow()
         before = world.generation
@@ -196,8 +196,8 @@ class TestLeading:
         assert entry is not None
         assert (entry.tasks, world.generation) == ((), before)
 
-    def test_an_instance_that_is_over_reports_nothing(self, world: World) -> None:
-        """The status is the next leader's, who may have written it already."""
+    def test_an_ended_instance_reports_nothing(self, world: World) -> None:
+        """The next leader may have written the status already."""
         put(world)
         run = world.host.reconciler._supervisors["a"]._run
         assert run is not None
@@ -206,8 +206,8 @@ class TestLeading:
         run.fail("too late")
         assert state(world) is State.RUNNING
 
-    def test_who_does_not_lead_changes_nothing(self, world: World) -> None:
-        """Only a target may be written by anybody, as in Kafka Connect."""
+    def test_a_host_that_does_not_lead_writes_only_targets(self, world: World) -> None:
+        """As in Kafka Connect, any host may write a target."""
         put(world)
         world.host.reconciler.follow()
         herder = world.host.herder
@@ -229,7 +229,7 @@ class TestLeading:
 
 
 class TestEvents:
-    """Whoever writes to the store is heard."""
+    """Writes of other hosts."""
 
     def test_a_configuration_of_another_host_replaces_what_runs(self, world: World) -> None:
         """Instance and tasks."""
@@ -239,16 +239,16 @@ class TestEvents:
         assert instance(world).config["text"] == "2"
         assert generation(world) > first
 
-    def test_the_same_texts_written_anew_make_the_instance_anew_and_leave_the_tasks(self, world: World) -> None:
-        """Users do this to mend a connector that has FAILED."""
+    def test_writing_the_same_configuration_replaces_only_the_instance(self, world: World) -> None:
+        """Users do this to repair a FAILED connector."""
         put(world)
         serial, first = instance(world).serial, generation(world)
         put(world)
         assert instance(world).serial > serial
         assert generation(world) == first
 
-    def test_a_connector_made_again_between_two_looks_is_another(self, world: World) -> None:
-        """Its texts are the same, its revision is not."""
+    def test_a_connector_deleted_and_created_again_is_replaced(self, world: World) -> None:
+        """Its configuration is the same, but its revision is not."""
         put(world)
         serial, first = instance(world).serial, generation(world)
         world.configs.remove_connector("a")
@@ -256,7 +256,7 @@ class TestEvents:
         assert instance(world).serial > serial
         assert generation(world) > first
 
-    def test_a_connector_another_host_deleted_is_gone(self, world: World) -> None:
+    def test_a_connector_deleted_by_another_host_is_removed(self, world: World) -> None:
         """With its tasks and its status."""
         put(world)
         world.configs.remove_connector("a")
@@ -265,7 +265,7 @@ class TestEvents:
         assert world.statuses.tasks("a") == []
 
     def test_a_target_of_another_host_is_followed(self, world: World) -> None:
-        """To rest, to go on, and to be without tasks."""
+        """Pause, resume and stop."""
         put(world)
         first = generation(world)
         for target, shown in ((TargetState.PAUSED, State.PAUSED), (TargetState.STARTED, State.RUNNING)):
@@ -281,7 +281,7 @@ class TestEvents:
         assert generation(world) > first
 
     def test_tasks_of_another_host_replace_those_that_run(self, world: World) -> None:
-        """And no status is left of those there are no more."""
+        """No status of a removed task remains."""
         world.tables["a"] = 2
         put(world)
         world.strange.add("a")
@@ -290,8 +290,8 @@ class TestEvents:
         assert [run.plan.task_config["table"] for run in world.runs] == ["7"]
         assert [status.task for status in world.statuses.tasks("a")] == [0]
 
-    def test_tasks_launched_with_a_configuration_that_was_taken_back_are_replaced(self, world: World) -> None:
-        """They began while their connector rested, and so was not asked; what it then says is what the store has."""
+    def test_tasks_of_a_reverted_configuration_are_replaced(self, world: World) -> None:
+        """They started while the connector was paused and not asked; its task configurations equal the stored ones."""
         put(world, note="1")
         world.configs.put_target("a", TargetState.PAUSED)
         put(world, note="2")
@@ -303,8 +303,8 @@ class TestEvents:
         world.settle()
         assert [run.config["note"] for run in world.runs] == ["1"]
 
-    def test_a_restart_of_another_host_takes_place_once(self, world: World) -> None:
-        """The states at that moment say what of it."""
+    def test_a_restart_request_of_another_host_is_carried_out_once(self, world: World) -> None:
+        """The states at that moment determine what restarts."""
         world.tables["a"] = 2
         put(world)
         run = world.run("a", 1)
@@ -323,7 +323,7 @@ class TestEvents:
         assert instance(world).serial == before[2] + 1
 
     def test_a_restart_of_nothing_does_nothing(self, world: World) -> None:
-        """It may come behind the end of its connector."""
+        """The request may follow the deletion of its connector."""
         world.configs.put_restart(RestartRequest("a", include_tasks=True))
         world.settle()
         put(world)
@@ -331,10 +331,10 @@ class TestEvents:
 
 
 class TestFailures:
-    """Plugins do what they should not."""
+    """Plugins that misbehave."""
 
-    def test_a_failed_start_is_not_tried_again_by_itself(self, world: World) -> None:
-        """An echo, a target it has already, or news of its tasks are no reason; a restart is."""
+    def test_a_failed_start_is_not_retried(self, world: World) -> None:
+        """Repeated notifications, an unchanged target or new tasks do not trigger it; a restart does."""
         put(world, start="raise")
         assert state(world) is State.FAILED
         tried = world.serial
@@ -346,16 +346,16 @@ class TestFailures:
         world.settle()
         assert world.serial == tried + 1
 
-    def test_tasks_go_on_when_their_connector_does_not_start_with_another_configuration(self, world: World) -> None:
-        """They run with the configuration they were made from."""
+    def test_tasks_continue_if_a_new_configuration_fails_to_start(self, world: World) -> None:
+        """With the configuration they were generated from."""
         put(world)
         first = generation(world)
         put(world, text="2", start="raise")
         assert state(world) is State.FAILED
         assert generation(world) == first
 
-    def test_a_connector_that_hangs_holds_up_no_other(self, world: World) -> None:
-        """Any number may hang; each has a queue of its own."""
+    def test_a_connector_that_hangs_blocks_no_other(self, world: World) -> None:
+        """Any number may hang; each has its own queue."""
         for number in range(20):
             world.configs.put_connector(f"h{number}", config(f"h{number}", start="hang"))
             world.host.queues.work(f"h{number}")
@@ -366,24 +366,24 @@ class TestFailures:
         assert future.result(0).info["tasks"] == [{"connector": "b", "task": 0}]
         world.settle()
 
-    def test_a_connector_deleted_while_it_is_asked_gets_no_tasks(self, world: World) -> None:
-        """What it then answers is about something that is no more."""
+    def test_a_connector_deleted_during_task_configs_gets_no_tasks(self, world: World) -> None:
+        """Its answer is discarded."""
         world.configs.put_connector("a", config(ask="hang"))
         world.host.queues.work("a")
         world.configs.remove_connector("a")
         world.settle()
         assert (world.runs, world.instances, world.generation) == ([], [], 0)
 
-    def test_tasks_made_for_a_configuration_that_changed_meanwhile_are_replaced(self, world: World) -> None:
-        """Whoever wrote it did not wait for the answer of this host."""
+    def test_tasks_of_a_configuration_changed_meanwhile_are_replaced(self, world: World) -> None:
+        """The writer of the change did not wait for this host."""
         world.configs.put_connector("a", config(ask="hang"))
         world.host.queues.work("a")
         put(world, text="2")
         assert [run.plan.task_config["text"] for run in world.runs] == ["2"]
 
     @pytest.mark.parametrize("restarts", [False, True])
-    def test_a_complaint_of_a_process_that_was_ended_meanwhile_is_no_news(self, world: World, restarts: bool) -> None:
-        """It was stopped before anybody looked, and perhaps another lives in its place."""
+    def test_an_error_of_an_ended_process_is_ignored(self, world: World, restarts: bool) -> None:
+        """It was stopped before the error was handled, and possibly replaced."""
         put(world)
         world.configs.put_target("a", TargetState.STOPPED)
         listener = instance(world).listener
@@ -396,8 +396,8 @@ class TestFailures:
             world.settle()
             assert state(world) is State.RUNNING
 
-    def test_the_request_of_an_instance_is_not_lost_behind_that_of_the_one_before(self, world: World) -> None:
-        """Both ask to be asked; the first is gone when its turn comes, the second is asked again."""
+    def test_a_request_is_not_lost_after_one_of_a_replaced_instance(self, world: World) -> None:
+        """Both request a reconfiguration; the first has been replaced by its turn, the second is asked again."""
         put(world)
         first = instance(world).listener
         assert first is not None
@@ -414,14 +414,14 @@ class TestFailures:
 
 
 class TestAnswers:
-    """Users hear what came of what they asked for."""
+    """Results of requests."""
 
     def answer(self, world: World, future: Any) -> Any:
-        """Return an answer when everything has come to rest."""
+        """Return a result once everything has settled."""
         world.settle()
         return future.result(0)
 
-    def test_an_answer_comes_when_what_runs_has_become_it(self, world: World) -> None:
+    def test_a_request_completes_once_it_is_carried_out(self, world: World) -> None:
         """As soon as the queue has done that one job."""
         world.configs.put_connector("a", config())
         world.settle()
@@ -433,8 +433,8 @@ class TestAnswers:
         assert future.result(0).is_new is False
         assert seen == [(config(text="2"), {"table": "0", "text": "2"})]
 
-    def test_a_start_that_fails_is_the_answer_of_a_put_and_not_of_a_restart(self, world: World) -> None:
-        """It is stored in any case."""
+    def test_a_failed_start_fails_a_put_but_not_a_restart(self, world: World) -> None:
+        """The configuration is stored in any case."""
         with pytest.raises(ConnectError, match="Failed to transition connector a to state STARTED"):
             self.answer(world, world.host.herder.put("a", config(start="raise")))
         assert world.configs.snapshot().connectors() == ["a"]
@@ -444,7 +444,7 @@ class TestAnswers:
             self.answer(world, world.host.herder.restart_connector("a"))
 
     def test_one_task_is_restarted_alone(self, world: World) -> None:
-        """No other host hears of it."""
+        """Other hosts are not notified."""
         world.tables["a"] = 2
         put(world)
         before = generation(world), generation(world, task=1)
@@ -456,10 +456,10 @@ class TestAnswers:
 
 
 class TestUpgrading:
-    """Bundles are exchanged while connectors run."""
+    """Replacing bundles while connectors run."""
 
-    def test_what_uses_the_bundle_begins_anew_and_nothing_else(self, world: World) -> None:
-        """In the state it was in; a connector that wants to stay as it is stays so."""
+    def test_only_users_of_a_replaced_bundle_restart(self, world: World) -> None:
+        """In their previous state; a connector with upgrades disabled keeps running."""
         put(world)
         put(world, "b", upgrade="none")
         world.configs.put_target("a", TargetState.PAUSED)
@@ -475,10 +475,10 @@ class TestUpgrading:
         assert instance(world, "b").version == "1"
         assert (state(world), world.run("a", 0).is_paused) == (State.PAUSED, True)  # type: ignore[union-attr]
 
-    def test_what_would_lack_something_goes_on_as_it_was(
+    def test_a_connector_whose_new_bundle_is_unusable_keeps_running(
         self, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Its environment is built before anything is ended; what is wrong is logged."""
+        """The environment is built before anything is stopped; the error is logged."""
         put(world)
         before = generation(world)
 
@@ -493,8 +493,8 @@ class TestUpgrading:
         assert instance(world).version == "1"
         assert "the connector keeps running with its old bundles: no wheel of numpy for this machine" in caplog.text
 
-    def test_what_never_began_for_want_of_its_bundle_begins_when_it_comes(self, world: World) -> None:
-        """As a connector of a file does, whose host started before the bundle was there."""
+    def test_a_connector_starts_once_its_missing_bundle_is_added(self, world: World) -> None:
+        """Such as a connector from a file, if its host started before the bundle was added."""
         world.is_missing = True
         world.configs.put_connector("a", config())
         while world.host.queues.ready:

@@ -1,4 +1,4 @@
-"""Tasks that failed and restart themselves: when, how often, and what calls it off."""
+"""Automatic restarts of failed tasks: when, how often, and what cancels them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFIX = "errors.task.restart."
 
 
 class Bench:
-    """Restarts of one connector, with a clock and alarms of the test."""
+    """The restarts of one connector, with a fake clock and fake timers."""
 
     def __init__(self, **settings: int) -> None:
         self.now = 0.0
@@ -33,7 +33,7 @@ class Bench:
         return WorldTimer(self.alarms, seconds, act)
 
     def fail(self, lasting: float = 0.0) -> float | None:
-        """Let the task run so long and fail; returns after which pause it is restarted, and lets that pass."""
+        """Let the task run for a while and fail; return its backoff after waiting for it."""
         self.restarts.running(0)
         self.now += lasting
         self.restarts.failed(0)
@@ -42,45 +42,45 @@ class Bench:
         (alarm,) = self.alarms
         alarm.ring()
         assert self.restarts.due() == {0}
-        self.restarts.call_off([0])
+        self.restarts.cancel([0])
         self.restarts.begin(0, self.settings, by_itself=True)
         return alarm.seconds
 
 
-def test_a_failed_task_stays_failed_unless_somebody_wants_otherwise() -> None:
+def test_a_failed_task_stays_failed_by_default() -> None:
     """As in Kafka Connect."""
     assert Bench().fail() is None
 
 
-def test_pauses_double_up_to_the_longest_until_the_last_restart() -> None:
-    """Then it stays FAILED."""
+def test_the_backoff_doubles_up_to_its_maximum() -> None:
+    """After the last restart the task stays FAILED."""
     bench = Bench(max=5, backoff_ms=100, backoff_max_ms=500)
     assert [bench.fail() for _ in range(6)] == [0.1, 0.2, 0.4, 0.5, 0.5, None]
     assert bench.reconciled == 5
 
 
-def test_without_a_limit_it_goes_on() -> None:
-    """With the longest pause in the end."""
+def test_restarts_without_a_limit_continue() -> None:
+    """With the maximum backoff in the end."""
     bench = Bench(max=-1)
     assert [bench.fail() for _ in range(100)][-1] == 60
 
 
-def test_a_run_that_lasted_begins_the_count_anew() -> None:
-    """What fails once a day is not to stay FAILED after a week."""
+def test_a_long_run_resets_the_count() -> None:
+    """A task that fails once a day must not stay FAILED after a week."""
     bench = Bench(max=2, backoff_ms=100, backoff_max_ms=500)
     assert [bench.fail(), bench.fail(lasting=0.5), bench.fail(lasting=0.4), bench.fail()] == [0.1, 0.1, 0.2, None]
 
 
-def test_somebody_who_restarts_it_begins_the_count_anew() -> None:
-    """He has mended something, perhaps."""
+def test_a_manual_restart_resets_the_count() -> None:
+    """The cause may have been fixed."""
     bench = Bench(max=1)
     assert [bench.fail(), bench.fail()] == [1, None]
     bench.restarts.begin(0, bench.settings, by_itself=False)
     assert bench.fail() == 1
 
 
-def test_a_failure_that_is_told_twice_counts_once() -> None:
-    """And one of a task that is about to be restarted not at all."""
+def test_a_failure_reported_twice_counts_once() -> None:
+    """And a failure of a task that is about to restart does not count."""
     bench = Bench(max=3)
     bench.restarts.failed(0)
     bench.restarts.failed(0)
@@ -90,12 +90,12 @@ def test_a_failure_that_is_told_twice_counts_once() -> None:
     assert bench.alarms == []
 
 
-def test_an_alarm_that_rang_while_it_was_called_off_does_nothing() -> None:
-    """It may have waited for the lock meanwhile."""
+def test_a_timer_that_fires_while_being_cancelled_does_nothing() -> None:
+    """It may have waited for the lock."""
     bench = Bench(max=3)
     bench.restarts.failed(0)
     (alarm,) = bench.alarms
-    bench.restarts.call_off([0])
+    bench.restarts.cancel([0])
     alarm.ring()
     bench.restarts.failed(0)
     alarm.ring()
@@ -104,7 +104,7 @@ def test_an_alarm_that_rang_while_it_was_called_off_does_nothing() -> None:
 
 @pytest.fixture
 def world() -> World:
-    """Make a world whose host leads, with a connector whose task restarts itself at most twice, and has failed."""
+    """Return a world with a leading host, and a connector whose failed task restarts at most twice."""
     made = World()
     made.lead()
     made.configs.put_connector(
@@ -116,7 +116,7 @@ def world() -> World:
 
 
 def fail(world: World) -> int:
-    """Let the task fail; returns the generation of its run."""
+    """Fail the task; return the generation of its run."""
     run = world.run("a", 0)
     assert run is not None
     world.fail(run)
@@ -128,8 +128,8 @@ def state(world: World) -> State:
     return world.statuses.tasks("a")[0].state
 
 
-def test_a_failed_task_restarts_itself(world: World) -> None:
-    """With a run of its own, as often as it may; then somebody else can restart it."""
+def test_a_failed_task_is_restarted(world: World) -> None:
+    """With a new run, up to the limit; after that a manual restart is possible."""
     for _ in range(2):
         assert state(world) is State.FAILED
         world.host.alarms[0].ring()
@@ -142,7 +142,7 @@ def test_a_failed_task_restarts_itself(world: World) -> None:
     assert state(world) is State.RUNNING
 
 
-def test_a_task_that_was_lost_too_often_restarts_itself_as_well(world: World) -> None:
+def test_a_task_that_was_lost_too_often_is_restarted(world: World) -> None:
     """It is FAILED like any other."""
     world.settle()
     while (run := world.run("a", 0)) is not None:
@@ -152,8 +152,8 @@ def test_a_task_that_was_lost_too_often_restarts_itself_as_well(world: World) ->
     assert state(world) is State.RUNNING
 
 
-def test_the_restart_of_an_operator_takes_the_place_of_its_own(world: World) -> None:
-    """One run begins, not two."""
+def test_a_manual_restart_replaces_the_automatic_one(world: World) -> None:
+    """One run starts, not two."""
     world.configs.put_restart(RestartRequest("a", include_tasks=True))
     world.host.queues.work("a")
     assert world.host.alarms == []
@@ -162,8 +162,8 @@ def test_the_restart_of_an_operator_takes_the_place_of_its_own(world: World) -> 
     assert (world.generation, state(world)) == (before, State.RUNNING)
 
 
-def test_a_task_that_is_to_rest_restarts_when_it_is_to_go_on(world: World) -> None:
-    """Whoever paused it wants nothing to happen."""
+def test_a_paused_task_restarts_on_resume(world: World) -> None:
+    """Nothing must happen while it is paused."""
     world.configs.put_target("a", TargetState.PAUSED)
     world.settle()
     assert (world.run("a", 0), world.host.alarms) == (None, [])
@@ -173,8 +173,8 @@ def test_a_task_that_is_to_rest_restarts_when_it_is_to_go_on(world: World) -> No
 
 
 @pytest.mark.parametrize("act", ["stop", "delete", "replace", "follow"])
-def test_what_is_done_to_a_connector_calls_the_restart_off(world: World, act: str) -> None:
-    """It begins no task that is no more, or one of before."""
+def test_an_action_on_the_connector_cancels_the_restart(world: World, act: str) -> None:
+    """No removed or replaced task starts."""
     (alarm,) = world.host.alarms
     if act == "stop":
         world.configs.put_target("a", TargetState.STOPPED)
@@ -193,8 +193,8 @@ def test_what_is_done_to_a_connector_calls_the_restart_off(world: World, act: st
     assert world.generation == before
 
 
-def test_a_wrong_value_is_told_in_the_status_of_the_tasks(world: World) -> None:
-    """These keys are none of a connector's definition, so it is taken, and says what is wrong when it starts."""
+def test_an_invalid_value_is_reported_in_the_status_of_the_tasks(world: World) -> None:
+    """These keys are not in the connector's ConfigDef, so it is accepted and fails on start."""
     world.configs.put_connector("a", {"name": "a", "connector.class": "x", "text": "2", f"{PREFIX}max": "many"})
     while world.host.queues.ready:
         world.host.queues.work("a")

@@ -1,4 +1,4 @@
-"""Connectors with variables in their configurations: who is told the values, when, and who never is."""
+"""Connectors with variables in their configurations: who receives the values, and who must not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "geheim"
 
 
 class Vault(ConfigProvider):
-    """Knows one value, which a test may change, and how long it holds."""
+    """Has one value, which a test may change, with a time to live."""
 
     def __init__(self) -> None:
         self.value = SECRET
@@ -33,10 +33,10 @@ class Vault(ConfigProvider):
         self.opens.set()
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take nothing."""
+        """Do nothing."""
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return the value of whatever is wanted."""
+        """Return the value for any key."""
         self.asked += 1
         self.opens.wait()
         if self.is_broken:
@@ -46,7 +46,7 @@ class Vault(ConfigProvider):
 
 @dataclass
 class RestartTimer:
-    """Something that a test lets happen."""
+    """A timer that a test fires."""
 
     seconds: float
     act: Callable[[], None]
@@ -59,19 +59,19 @@ class RestartTimer:
 
 @pytest.fixture
 def alarms() -> list[RestartTimer]:
-    """Provide the alarms that were set."""
+    """Provide the timers that were set."""
     return []
 
 
 @pytest.fixture
 def vault() -> Vault:
-    """Provide what knows the secret."""
+    """Provide the provider of the secret."""
     return Vault()
 
 
 @pytest.fixture
 def bench(tmp_path: Path, vault: Vault, alarms: list[RestartTimer]) -> Iterator[Bench]:
-    """Provide a herder whose connectors may ask the vault."""
+    """Provide a herder whose connectors may use the vault."""
 
     def later(seconds: float, act: Callable[[], None]) -> RestartTimer:
         alarms.append(RestartTimer(seconds, act))
@@ -83,15 +83,15 @@ def bench(tmp_path: Path, vault: Vault, alarms: list[RestartTimer]) -> Iterator[
 
 
 def shown(bench: Bench) -> str:
-    """Return all that REST shows of the connector, and that the store holds of it."""
+    """Return everything that REST shows and the store holds of the connector."""
     view, entry = bench.herder.view, bench.configs.snapshot().find("c")
     assert entry is not None
     stored = [entry.config, entry.applied, *entry.tasks]
     return json.dumps([view.info("c"), view.connector("c"), view.tasks("c"), stored])
 
 
-def test_values_reach_the_task_and_nobody_else(bench: Bench) -> None:
-    """The connector makes its tasks of them, and what is stored has the variables back."""
+def test_values_reach_only_connector_and_tasks(bench: Bench) -> None:
+    """The connector derives its task configurations from them; stored ones have the variables."""
     bench.put("c", file="${vault:p:k}", producer_override_client_id="id-${vault:p:k}", tasks="2", tasks_max="2")
     bench.await_task("c", State.RUNNING, 1)
     plan = bench.spark.newest("c", 1).plan
@@ -103,8 +103,8 @@ def test_values_reach_the_task_and_nobody_else(bench: Bench) -> None:
     assert bench.herder.view.tasks("c")[0]["config"]["file"] == "${vault:p:k}"
 
 
-def test_a_start_asks_once(bench: Bench, vault: Vault) -> None:
-    """The check before a restart, the instance and every task go by the same answer."""
+def test_a_start_looks_a_variable_up_once(bench: Bench, vault: Vault) -> None:
+    """The check before a restart, the instance and all tasks use the same value."""
     bench.put("c", file="${vault:p:k}", tasks="2", tasks_max="2")
     bench.await_task("c", State.RUNNING, 1)
     vault.asked = 0
@@ -115,7 +115,7 @@ def test_a_start_asks_once(bench: Bench, vault: Vault) -> None:
 
 
 def test_a_restart_with_flags_is_answered_while_a_provider_hangs(bench: Bench, vault: Vault) -> None:
-    """It is looked up when the restart takes place, by which nobody waits any more."""
+    """The variable is resolved when the restart is carried out, after the response."""
     bench.put("c", file="${vault:p:k}")
     bench.await_task("c", State.RUNNING)
     vault.opens.clear()
@@ -125,8 +125,8 @@ def test_a_restart_with_flags_is_answered_while_a_provider_hangs(bench: Bench, v
     assert eventually(lambda: len(bench.spark.runs) == 2, TIMEOUT)
 
 
-def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
-    """A plugin's words may hold what it was told."""
+def test_a_reported_failure_hides_values(bench: Bench) -> None:
+    """A plugin's message may contain them."""
     bench.put("c", file="${vault:p:k}", complain="cannot open ${vault:p:k}")
     bench.await_connector("c", State.FAILED)
     assert "cannot open ${vault:p:k}" in bench.connector("c")["connector"]["trace"]
@@ -136,10 +136,8 @@ def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
     assert SECRET not in shown(bench)
 
 
-def test_a_start_that_fails_is_told_without_the_values_it_quotes(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Neither the answer nor the log has them."""
+def test_the_error_of_a_failed_start_hides_values(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """In the response and in the log."""
     with pytest.raises(ConnectError, match=r"Invalid value \$\{vault:p:k\} for") as caught:
         bench.put("c", plugin_call_timeout_ms="${vault:p:k}")
     assert SECRET not in str(caught.value)
@@ -147,8 +145,8 @@ def test_a_start_that_fails_is_told_without_the_values_it_quotes(
     assert SECRET not in caplog.text
 
 
-def test_a_refusal_is_told_without_the_values_it_quotes(bench: Bench) -> None:
-    """Kafka Connect's messages quote what is wrong."""
+def test_a_rejection_hides_values(bench: Bench) -> None:
+    """Kafka Connect's messages quote invalid values."""
     with pytest.raises(ConfigError) as caught:
         bench.put("c", batch_size="${vault:p:k}")
     assert "Invalid value ${vault:p:k} for configuration batch.size: Not a number of type INT" in str(caught.value)
@@ -158,8 +156,8 @@ def test_a_refusal_is_told_without_the_values_it_quotes(bench: Bench) -> None:
     assert (values["topic"], values["file"], answer["error_count"]) == ("${vault:p:k}", "f", 0)
 
 
-def test_a_start_asks_anew(bench: Bench, vault: Vault) -> None:
-    """Of a task, of an instance, and of one that was stopped meanwhile."""
+def test_every_start_looks_variables_up_again(bench: Bench, vault: Vault) -> None:
+    """For a task, an instance, and one that was stopped meanwhile."""
     bench.put("c", file="${vault:p:k}")
     vault.value = "second"
     bench.herder.restart_task("c", 0).result(30)
@@ -171,8 +169,8 @@ def test_a_start_asks_anew(bench: Bench, vault: Vault) -> None:
     assert bench.spark.newest("c", 0).plan.task_config["file"] == "third"
 
 
-def test_a_start_without_its_values_fails_with_the_reason(bench: Bench, vault: Vault) -> None:
-    """In the status; it may be tried again."""
+def test_a_start_fails_if_a_value_is_unavailable(bench: Bench, vault: Vault) -> None:
+    """The status has the reason; the start may be retried."""
     bench.put("c", file="${vault:p:k}")
     vault.is_broken = True
     with pytest.raises(ConfigError, match="the vault is sealed"):
@@ -183,10 +181,8 @@ def test_a_start_without_its_values_fails_with_the_reason(bench: Bench, vault: V
     bench.await_connector("c", State.RUNNING)
 
 
-def test_a_connector_begins_anew_when_its_values_expire(
-    bench: Bench, vault: Vault, alarms: list[RestartTimer]
-) -> None:
-    """And its tasks, where the values are others by then; one alarm is left at any time."""
+def test_a_connector_restarts_when_its_values_expire(bench: Bench, vault: Vault, alarms: list[RestartTimer]) -> None:
+    """So do its tasks if the values have changed; only one timer is pending at any time."""
     vault.ttl = 5000
     bench.put("c", file="${vault:p:k}")
     bench.await_task("c", State.RUNNING)
@@ -204,10 +200,10 @@ def test_a_connector_begins_anew_when_its_values_expire(
 
 
 @pytest.mark.parametrize(("action", "ttl"), [("none", 5000), ("restart", None)])
-def test_a_connector_stays_as_it_is_where_nobody_wants_otherwise(
+def test_a_connector_does_not_restart_without_ttl_or_reload_action(
     bench: Bench, vault: Vault, alarms: list[RestartTimer], action: str, ttl: int | None
 ) -> None:
-    """Neither the configuration nor the provider."""
+    """Both the provider and the configuration must request it."""
     vault.ttl = ttl
     bench.put("c", file="${vault:p:k}", config_action_reload=action)
     assert not alarms

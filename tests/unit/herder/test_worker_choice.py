@@ -61,7 +61,7 @@ def create(bench: Bench, **properties: str) -> None:
 
 def plan(bench: Bench, class_name: str, **config: str) -> TaskPlan:
     """Return the plan of a task."""
-    planner: Planner = bench.herder._with.planner
+    planner: Planner = bench.herder._services.planner
     given = {"name": "c", "connector.class": class_name, "topics": "t", **config}
     (planned,) = planner.plan(planner.directory.connector(given), "1", given, [{}])
     return planned
@@ -213,7 +213,7 @@ class TestProviders:
         """Its providers override the worker's of the same name; the worker's others remain available."""
         create(bench, config_providers="p,m", **provider("p", "mine"), **provider("m", "mine"))
         given = {"a": "${w::k}", "b": "${p:x:k}", "c": "${m:x:k}"}
-        variables = bench.herder._with.variables
+        variables = bench.herder._services.variables
         assert variables.of({}).resolve(given).config == {"a": "worker--k", "b": "worker-x-k", "c": "${m:x:k}"}
         for _ in range(2):  # a second connector uses the same ones
             mine = variables.of({CHOICE: "mine"}).resolve(given).config

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import LET_DOWN, PluginProcess, PluginStage
+from hearth.herder.plugin.stage import PROCESS_FAILURES, PluginProcess, PluginStage
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.queue import is_interrupted
 from hearth.herder.sharing_history import SharingHistory
@@ -30,7 +30,7 @@ class StagePool:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._processes = SharedStages(lambda environment, name: PluginProcess(environment, name, idle_seconds))
-        self._unsociable: set[tuple[Environment, str]] = set()
+        self._needs_own_process: set[tuple[Environment, str]] = set()
         """Plugins that broke a process of their own; from now on they are always called in one of their own."""
 
     def take(
@@ -56,14 +56,14 @@ class StagePool:
         If a shared process fails the question, it is asked once more in a process of its own.
         """
         name = environment, plugin.class_name
-        is_apart = is_apart or name in self._unsociable
+        is_apart = is_apart or name in self._needs_own_process
         stage = self._enter(environment, plugin.class_name, is_apart)
         is_apart = not stage.is_shared
         try:
             return question(stage, seconds)
-        except LET_DOWN:
+        except PROCESS_FAILURES:
             if is_apart:
-                self._unsociable.add(name)
+                self._needs_own_process.add(name)
             if is_apart or is_interrupted():
                 raise
             log.warning("%s gave no answer: asking it again in its own process", plugin.class_name)

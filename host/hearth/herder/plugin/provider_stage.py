@@ -80,14 +80,14 @@ class ProviderStage(PluginStage):
             self.call(LoadProvider(plugin.reference, dict(config)), ANSWER_SECONDS)
         except PluginError as error:
             self.close()
-            raise _as_said(error) from error
+            raise _provider_error(error) from error
 
     def look_up(self, path: str, keys: Collection[str]) -> LookedUp:
         """Return the provider's values; raise ConfigError if it rejects the request, PluginError if it fails."""
         try:
             return self.call(LookUp(path, sorted(keys)), ANSWER_SECONDS)
         except RemoteError as error:
-            raise _as_said(error) from error
+            raise _provider_error(error) from error
 
 
 class StagedProvider(ConfigProvider):
@@ -117,7 +117,7 @@ class StagedProvider(ConfigProvider):
         return ProviderStage(self._plugin, self._directory.environment(self._plugin), self._configs)
 
 
-def _as_said(error: PluginError) -> ConnectError:
+def _provider_error(error: PluginError) -> ConnectError:
     """Return a provider's configuration error as a ConfigError with its message; return others unchanged."""
     if isinstance(error, RemoteError) and error.info.kind == "config":
         return ConfigError(error.info.message)

@@ -26,7 +26,7 @@ ANSWER_SECONDS = 60.0
 """Longest wait for a plugin's answer; REST allows a request 90 seconds."""
 FRAME_BYTES = 64 << 20
 """Longest frame accepted from a plugin's process, which sends no records; protects the host's memory."""
-LET_DOWN = (StageBroken, StageDied, StageTimeout)
+PROCESS_FAILURES = (StageBroken, StageDied, StageTimeout)
 """Errors that another tenant of a shared process may have caused."""
 
 R = TypeVar("R")

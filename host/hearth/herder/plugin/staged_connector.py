@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import LET_DOWN, Hear, OnEnd, PluginStage
+from hearth.herder.plugin.stage import PROCESS_FAILURES, Hear, OnEnd, PluginStage
 from hearth.herder.queue import is_interrupted
 from hearth.herder.sharing_history import SharingHistory
 from hearth.isolation.shared_stage import STOP_SECONDS
@@ -135,7 +135,7 @@ class StagedConnector:
         except RemoteError:
             self._sharing_history.set_apart("it raised an error")
             raise
-        except LET_DOWN:
+        except PROCESS_FAILURES:
             stage = self._stage
             if stage is None or not stage.is_shared:
                 raise

@@ -74,7 +74,7 @@ class PluginValidator:
             log.warning("%s did not validate its settings: %s", plugin.class_name, summary_of(error))
             raise
         definition = definition_from_json(keys)
-        return ValidatedPlugin(definition, _told(prefix, definition, values))
+        return ValidatedPlugin(definition, _values_by_name(prefix, definition, values))
 
     def _ask(self, plugin: Plugin, config: Mapping[str, Any], prefix: str) -> tuple[list[Any], list[Any]]:
         try:
@@ -90,7 +90,7 @@ class PluginValidator:
         return answer.definitions, answer.values
 
 
-def _told(prefix: str, definition: ConfigDef, values: list[Any]) -> dict[str, ConfigValue]:
+def _values_by_name(prefix: str, definition: ConfigDef, values: list[Any]) -> dict[str, ConfigValue]:
     """Return the values of a reply by name: those with a definition in its order, then the others."""
     by_name = {str(value["name"]): value for value in values}
     names = dict.fromkeys([*(prefix + name for name in definition.names), *by_name])

@@ -1,4 +1,4 @@
-"""From names to plugins."""
+"""Resolving names to plugins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.herder.catalogue import SOURCE, directory, plugin
 OLD = plugin(SOURCE, PluginType.SOURCE, "Source", "4.0.0")
 
 
-def test_the_newest_version_is_taken(tmp_path: Path) -> None:
+def test_the_newest_version_is_selected(tmp_path: Path) -> None:
     """Unless a range says otherwise (KIP-891)."""
     known = directory(tmp_path, OLD)
     assert known.versions(SOURCE, PluginType.SOURCE) == ["4.0.0", "4.3.1"]
@@ -25,8 +25,8 @@ def test_the_newest_version_is_taken(tmp_path: Path) -> None:
     assert chosen.version == "4.0.0"
 
 
-def test_a_range_without_a_version_lists_those_there_are(tmp_path: Path) -> None:
-    """Kafka's sentence."""
+def test_an_empty_range_lists_the_available_versions(tmp_path: Path) -> None:
+    """Kafka's message."""
     with pytest.raises(VersionNotFound) as caught:
         directory(tmp_path, OLD).connector({"connector.class": "FileStreamSource", "connector.plugin.version": "5"})
     assert str(caught.value) == (
@@ -41,14 +41,14 @@ def test_a_plugin_of_another_type_is_no_connector(tmp_path: Path) -> None:
 
 
 def test_a_name_without_likeness_gets_no_suggestion(tmp_path: Path) -> None:
-    """Kafka's sentence stands alone."""
+    """Kafka's message is unchanged."""
     with pytest.raises(PluginNotFound) as caught:
         directory(tmp_path).connector({"connector.class": "zzz"})
     assert "Nearest" not in str(caught.value)
 
 
 def test_a_configuration_shows_the_type_of_its_connector(tmp_path: Path) -> None:
-    """`unknown` where there is no such connector any more."""
+    """`unknown` if the connector no longer exists."""
     known = directory(tmp_path)
     assert known.connector_type({"connector.class": "FileStreamSink"}) == "sink"
     assert known.connector_type({"connector.class": "Gone"}) == "unknown"
@@ -56,7 +56,7 @@ def test_a_configuration_shows_the_type_of_its_connector(tmp_path: Path) -> None
 
 
 def test_names_of_every_type_have_one_class(tmp_path: Path) -> None:
-    """An alias is short for one class, whatever its type."""
+    """An alias stands for one class, whatever its type."""
     known = directory(tmp_path)
     assert known.canonical("RegexRouter") == "org.apache.kafka.connect.transforms.RegexRouter"
     with pytest.raises(NotFoundError):
@@ -66,7 +66,7 @@ def test_names_of_every_type_have_one_class(tmp_path: Path) -> None:
 
 
 class Bundles:
-    """A directory of bundles of one connector, which a host has looked through."""
+    """A directory with bundles of one connector, scanned by a host."""
 
     def __init__(self, folder: Path, **versions: str) -> None:
         self.folder = folder / "bundles"
@@ -80,24 +80,24 @@ class Bundles:
         self.directory.look()
 
     def put(self, file: str, version: str, class_name: str = "a.DemoConnector") -> None:
-        """Put a version into the place of a file."""
+        """Write a version to a file."""
         scratch = self.folder.parent / "scratch"
         scratch.mkdir(exist_ok=True)
         wheel = build.plain_wheel(scratch, "demo", version, {"hearth.source_connectors": {class_name: "demo:Demo"}})
         wheel.replace(self.path(file))
 
     def path(self, file: str) -> Path:
-        """Return where a file lies."""
+        """Return the path of a file."""
         return self.folder / f"{file}.whl"
 
     def version(self, wanted: str | None = None) -> str:
-        """Return the version that a configuration gets."""
+        """Return the version that a configuration selects."""
         config = {"connector.class": "Demo", "connector.plugin.version": wanted}
         return self.directory.connector(config).version
 
 
 def test_a_bundle_that_is_replaced_is_read_again(tmp_path: Path) -> None:
-    """Whichever of several it is, and also where its new version is the one that is asked for."""
+    """Whichever of several it is, and also if its new version is the requested one."""
     bundles = Bundles(tmp_path, one="1.0", two="1.1")
     assert bundles.version() == "1.1"
     bundles.put("one", "1.2")
@@ -109,8 +109,8 @@ def test_a_bundle_that_is_replaced_is_read_again(tmp_path: Path) -> None:
         bundles.version("[1.1]")
 
 
-def test_a_bundle_that_is_deleted_is_missed_only_by_who_wants_it(tmp_path: Path) -> None:
-    """The newer version goes on being found; the one that is gone is named with its place, until it is back."""
+def test_a_deleted_bundle_fails_only_requests_for_it(tmp_path: Path) -> None:
+    """The newer version remains available; the deleted one is reported with its location until it is back."""
     bundles = Bundles(tmp_path, one="1.0", two="1.1")
     bundles.path("one").unlink()
     assert bundles.version() == "1.1"
@@ -120,8 +120,8 @@ def test_a_bundle_that_is_deleted_is_missed_only_by_who_wants_it(tmp_path: Path)
     assert bundles.version("[1.0]") == "1.0"
 
 
-def test_a_bundle_that_holds_something_else_is_looked_into_each_time(tmp_path: Path) -> None:
-    """What was there when the host started is looked for where it was."""
+def test_a_bundle_with_other_contents_is_read_on_each_request(tmp_path: Path) -> None:
+    """A plugin that existed at startup is looked up at its location."""
     bundles = Bundles(tmp_path, one="1.0")
     bundles.put("one", "1.0", "a.OtherConnector")
     for _ in range(2):
@@ -135,8 +135,8 @@ def test_a_bundle_that_holds_something_else_is_looked_into_each_time(tmp_path: P
         bundles.version()
 
 
-def test_a_bundle_that_comes_later_is_found_by_who_asks_for_it(tmp_path: Path) -> None:
-    """A plugin of a name nobody knew, one that moved, and a newer version of one that is there."""
+def test_a_new_bundle_is_found_on_request(tmp_path: Path) -> None:
+    """A new plugin, one that moved, and a newer version of a known one."""
     bundles = Bundles(tmp_path, one="1.0")
     bundles.put("new", "1.0", "a.NewConnector")
     assert bundles.directory.connector({"connector.class": "a.NewConnector"}).location == str(bundles.path("new"))
@@ -151,8 +151,8 @@ def test_a_bundle_that_comes_later_is_found_by_who_asks_for_it(tmp_path: Path) -
     assert bundles.version("[1.2]") == "1.2"
 
 
-def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever looked: nobody is told twice, and nobody of what stayed as it was."""
+def test_a_scan_reports_the_classes_whose_plugins_changed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """On any thread; a change is reported once, and unchanged plugins are not."""
     bundles = Bundles(tmp_path, one="1.0")
     catalogue = bundles.directory.catalogue
     bundles.directory.look()
@@ -163,7 +163,7 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
         bundles.directory.connector({"connector.class": "a.OtherConnector"})
         bundles.directory.look()
         bundles.path("one").unlink()
-        for length in (2, 5, 8):  # it is being copied
+        for length in (2, 5, 8):  # it is still being copied
             bundles.path("two").write_bytes(b"no wheel"[:length])
             bundles.directory.look()
         assert "skipped" not in caplog.text
@@ -180,8 +180,8 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
     ]
 
 
-def test_a_bundle_that_is_not_admitted_any_more_is_missed_for_that_reason(tmp_path: Path) -> None:
-    """It is good, and has what is wanted; whoever exchanged it has to know why it is not used."""
+def test_a_bundle_that_is_no_longer_trusted_has_that_reason(tmp_path: Path) -> None:
+    """The bundle is valid and has the plugin; the operator must learn why it is not used."""
 
     def admit(bundle: Bundle) -> None:
         if bundle.version == "1.1":
@@ -196,8 +196,10 @@ def test_a_bundle_that_is_not_admitted_any_more_is_missed_for_that_reason(tmp_pa
         bundles.version()
 
 
-def test_packages_that_write_where_they_lie_are_no_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A log file beside its modules would have a connector begin anew each second; another version of them does so."""
+def test_files_written_next_to_modules_do_not_change_a_package(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A log file there must not restart a connector every second; another version of the package does."""
     bundles = Bundles(tmp_path)
     site = bundles.folder / "site"
     points = {"hearth.source_connectors": {"a.DemoConnector": "demo:Demo"}}
@@ -216,8 +218,8 @@ def test_packages_that_write_where_they_lie_are_no_others(tmp_path: Path, caplog
     assert bundles.version() == "1.1"
 
 
-def test_an_environment_that_cannot_be_built_from_what_is_gone_says_so(tmp_path: Path) -> None:
-    """The file goes between the look and the use."""
+def test_building_from_a_removed_bundle_reports_its_removal(tmp_path: Path) -> None:
+    """The file is removed between the scan and its use."""
     bundles = Bundles(tmp_path, one="1.0")
     plugin = bundles.directory.connector({"connector.class": "Demo"})
     bundles.path("one").unlink()

@@ -1,4 +1,4 @@
-"""A REST extension in a process of its own; what it sees and adds is told in the tests of the REST API."""
+"""A REST extension in its own process; the tests of the REST API cover what it sees and adds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORD = {"x-word": "friend"}
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[list[ExtensionStage]]:
-    """Provide a list that notes the processes that were started, each closed at the end."""
+    """Provide a list of the started processes, which are closed at the end."""
     stages: list[ExtensionStage] = []
     yield stages
     for each in stages:
@@ -46,8 +46,8 @@ def isolated(tmp_path: Path, started: list[ExtensionStage], **settings: str) -> 
     return IsolatedExtension(new)
 
 
-def test_it_answers_from_its_process_which_is_begun_anew(tmp_path: Path, started: list[ExtensionStage]) -> None:
-    """What it raises has its own kind and words; a process that ends takes its request with it and no other."""
+def test_an_extension_whose_process_ended_is_restarted(tmp_path: Path, started: list[ExtensionStage]) -> None:
+    """Its errors keep their kind and message; a process that ends fails only its pending request."""
     extension = isolated(tmp_path, started)
     assert extension.version == "1.5"
     assert extension.judge(RestRequest("GET", "/", headers=WORD)) is None
@@ -61,8 +61,10 @@ def test_it_answers_from_its_process_which_is_begun_anew(tmp_path: Path, started
     assert not any(each.is_alive for each in started)
 
 
-def test_one_that_refuses_the_worker_leaves_no_process(tmp_path: Path, started: list[ExtensionStage]) -> None:
-    """With its own words."""
+def test_an_extension_that_rejects_its_configuration_leaves_no_process(
+    tmp_path: Path, started: list[ExtensionStage]
+) -> None:
+    """The error has its message."""
     with pytest.raises(PluginError, match="nobody can audit this"):
         isolated(tmp_path, started, **{"audit.broken": "true"})
     assert started == []

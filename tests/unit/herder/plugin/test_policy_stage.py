@@ -1,4 +1,4 @@
-"""Override policies of plugins, each asked in a process of its own environment."""
+"""Override policies from bundles, each in its own process."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Make = Callable[..., ConnectorClientConfigOverridePolicy]
 
 
 def request(**properties: Any) -> ConnectorClientConfigRequest:
-    """Return a request of a source for its producer."""
+    """Return a request for a source's producer."""
     return ConnectorClientConfigRequest("c", ConnectorType.SOURCE, SOURCE, properties, ClientType.PRODUCER)
 
 
 @pytest.fixture
 def new(tmp_path: Path) -> Iterator[Make]:
-    """Provide the policy of a plugin, for a worker that names it."""
+    """Provide the policy of a plugin for a worker that names it."""
     made: list[ConnectorClientConfigOverridePolicy] = []
 
     def make(name: str = "Mine", **settings: str) -> ConnectorClientConfigOverridePolicy:
@@ -44,8 +44,8 @@ def new(tmp_path: Path) -> Iterator[Make]:
         each.close()
 
 
-def test_it_is_configured_with_the_worker_and_asked(new: Make) -> None:
-    """One process answers all requests, with everything a request says."""
+def test_a_policy_is_configured_and_validates_requests(new: Make) -> None:
+    """One process answers all requests, with all their fields."""
     policy = new(forbidden="acks")
     (value,) = policy.validate(request(acks="1"))
     assert value.error_messages == [f"c: a source of {SOURCE} may not have its producer's acks"]
@@ -56,15 +56,15 @@ def test_it_is_configured_with_the_worker_and_asked(new: Make) -> None:
     ]
 
 
-def test_one_that_dies_allows_nothing_and_begins_anew(new: Make) -> None:
-    """A connector is not created because nobody was there to say no."""
+def test_a_policy_that_dies_allows_nothing_and_is_restarted(new: Make) -> None:
+    """A connector must not be created because the policy could not reject it."""
     policy = new("com.example.MinePolicy", forbidden="acks", silent="true")
     with pytest.raises(PluginError, match=r"com\.example\.MinePolicy exited with 7"):
         policy.validate(request(exit="7"))
-    assert policy.validate(request(acks="1")) == []  # it has nothing to say: null, which is Kafka's empty list
+    assert policy.validate(request(acks="1")) == []  # it returns null, which is Kafka's empty list
 
 
-def test_one_that_refuses_the_worker_keeps_it_from_starting(new: Make) -> None:
-    """With its own words."""
+def test_a_policy_that_rejects_its_configuration_prevents_the_start(new: Make) -> None:
+    """The error has its message."""
     with pytest.raises(PluginError, match="nothing is forbidden"):
         new()

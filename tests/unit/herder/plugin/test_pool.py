@@ -1,4 +1,4 @@
-"""Who asks plugins of one environment does so in one process, as long as nobody there misbehaves."""
+"""Plugins of one environment share a process while none misbehaves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Plugins:
         return self.pool.take(plugin, self.environment, SECONDS, SharingHistory(is_apart))
 
     def ask(self, deed: str = "", seconds: float = SECONDS, *, is_apart: bool = False) -> int:
-        """Let a connector validate a configuration, and return the process in which it answered."""
+        """Have a connector validate a configuration; return its process."""
 
         def question(stage: PluginStage, limit: float) -> int:
             stage.validate(self.plugin, {"topic": "t", "do.validate": deed}, limit)
@@ -45,12 +45,12 @@ class Plugins:
 
 
 def timers() -> set[threading.Thread]:
-    """Return what waits in this process to do something later."""
+    """Return the timers of this process."""
     return {each for each in threading.enumerate() if isinstance(each, threading.Timer)}
 
 
 def process_of(asked: StagedConnector | PluginStage | None) -> int:
-    """Return the id of the process that somebody lives in."""
+    """Return the process id of a connector."""
     stage = asked._stage if isinstance(asked, StagedConnector) else asked
     assert stage is not None
     return stage._process.stage.pid
@@ -64,8 +64,8 @@ def plugins(tmp_path: Path) -> Iterator[Plugins]:
     made.pool.close()
 
 
-def test_all_of_an_environment_share_a_process(plugins: Plugins) -> None:
-    """Instances of whatever connector, also when many come at once, and who asks; not who wants one of his own."""
+def test_plugins_of_an_environment_share_a_process(plugins: Plugins) -> None:
+    """All instances, also concurrent ones, and validations, except those that need their own process."""
     with ThreadPoolExecutor(8) as threads:
         taken = list(threads.map(plugins.take, [SOURCE, SINK] * 4))
     assert len({process_of(each) for each in taken}) == 1
@@ -74,15 +74,15 @@ def test_all_of_an_environment_share_a_process(plugins: Plugins) -> None:
     assert plugins.ask(is_apart=True) not in {process_of(each) for each in taken}
 
 
-def test_a_plugin_says_what_its_keys_are(plugins: Plugins) -> None:
-    """A question as any other."""
+def test_a_plugin_returns_its_keys(plugins: Plugins) -> None:
+    """An ordinary question."""
     pool, plugin = plugins.pool, plugins.plugin
     keys = pool.ask(plugin, plugins.environment, SECONDS, lambda stage, limit: stage.definitions(plugin, limit))
     assert [each["name"] for each in keys] == ["file", "topic", "batch.size"]
 
 
-def test_the_process_ends_a_while_after_the_last_has_gone(plugins: Plugins) -> None:
-    """Who validates a configuration mostly starts its connector next, and finds it there."""
+def test_a_shared_process_ends_after_an_idle_time(plugins: Plugins) -> None:
+    """A connector usually starts right after its validation, and then finds the process running."""
     plugins.pool = StagePool(idle_seconds=4.0)
     first = plugins.take()
     process = first._stage._process if first._stage else None
@@ -98,7 +98,7 @@ def test_the_process_ends_a_while_after_the_last_has_gone(plugins: Plugins) -> N
     assert plugins.ask() != process.stage.pid
 
 
-def test_a_process_of_its_own_ends_with_who_has_it(plugins: Plugins) -> None:
+def test_an_exclusive_process_ends_with_its_tenant(plugins: Plugins) -> None:
     """At once."""
     alone = plugins.take(is_apart=True)
     process = alone._stage._process if alone._stage else None
@@ -110,8 +110,8 @@ def test_a_process_of_its_own_ends_with_who_has_it(plugins: Plugins) -> None:
 @pytest.mark.parametrize(
     ("deed", "says"), [("hang", "did not answer 'validate' within 1 s"), ("exit", "exited with 7")]
 )
-def test_a_question_that_is_let_down_is_asked_once_more_alone(plugins: Plugins, deed: str, says: str) -> None:
-    """It may have been a neighbour's doing; who lets it down there again is asked no other way from then on."""
+def test_a_failed_question_is_repeated_in_its_own_process(plugins: Plugins, deed: str, says: str) -> None:
+    """Another tenant may have been the cause; a plugin that fails again always gets its own process."""
     neighbour = plugins.take()
     with pytest.raises(PluginError, match=says):
         plugins.ask(deed, 1.0)
@@ -123,8 +123,8 @@ def test_a_question_that_is_let_down_is_asked_once_more_alone(plugins: Plugins, 
     assert plugins.ask() != process_of(neighbour)
 
 
-def test_who_comes_after_one_that_hangs_finds_another_process(plugins: Plugins) -> None:
-    """Those that are there go on; when they have gone it ends, whatever hangs in it."""
+def test_a_process_with_a_plugin_that_hangs_gets_no_new_tenants(plugins: Plugins) -> None:
+    """Present tenants continue; when they have left, it is killed."""
     neighbour = plugins.take()
     process = neighbour._stage._process if neighbour._stage else None
     assert process is not None
@@ -136,8 +136,8 @@ def test_who_comes_after_one_that_hangs_finds_another_process(plugins: Plugins) 
     assert not process.is_alive
 
 
-def test_what_a_plugin_raises_is_its_answer(plugins: Plugins) -> None:
-    """It is asked once, and the process stays everybody's."""
+def test_an_error_of_a_plugin_is_its_answer(plugins: Plugins) -> None:
+    """It is asked once, and the process remains shared."""
     neighbour = plugins.take()
     with pytest.raises(PluginError, match="validate does not work today"):
         plugins.ask("raise")
@@ -145,7 +145,7 @@ def test_what_a_plugin_raises_is_its_answer(plugins: Plugins) -> None:
 
 
 def test_closed_pool_leaves_no_process(plugins: Plugins) -> None:
-    """Neither shared nor another, and none that is asked for later."""
+    """Neither shared nor exclusive, and later requests start none."""
     shared, alone = plugins.take(), plugins.take(is_apart=True)
     plugins.pool.close()
     assert not shared.is_alive

@@ -1,4 +1,4 @@
-"""Config providers of a worker: those of the host in its process, those of bundles in one of their own."""
+"""Config providers of a worker: the host's own in its process, those of bundles in their own processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENV = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 
 
 class Vault:
-    """A worker's settings with a provider of a bundle, and what that wrote down."""
+    """A worker's settings with a provider of a bundle, and the provider's journal."""
 
     def __init__(self, root: Path) -> None:
         site = root / "site"
@@ -64,7 +64,7 @@ class Vault:
         }
 
     def said(self) -> list[str]:
-        """Return what the provider wrote, each line's first word."""
+        """Return the first word of each line of the journal."""
         return [line.split()[0] for line in self.journal.read_text().splitlines()]
 
     def kill(self) -> None:
@@ -78,8 +78,8 @@ def vault(tmp_path: Path) -> Vault:
     return Vault(tmp_path)
 
 
-def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its values and their time come from there; a name without a class stands for nothing."""
+def test_a_provider_of_a_bundle_runs_in_its_own_process(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It returns values and time to live; a name without a class is ignored."""
     monkeypatch.setenv("HEARTH_SECRET", "env's")
     variables = open_variables(vault.worker, vault.directory)
     config = {"a": "${vault:p:k}-${vault:p:none}", "b": "${env:HEARTH_SECRET}", "c": "${ghost:x}"}
@@ -99,8 +99,8 @@ def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault, monkey
     assert vault.said() == ["configured", "configured", "closed"]
 
 
-def test_providers_that_do_not_begin_are_named(vault: Vault) -> None:
-    """The worker does not start without them."""
+def test_providers_that_fail_to_start_are_reported(vault: Vault) -> None:
+    """They prevent the worker from starting."""
     del vault.worker["config.providers.vault.param.token"]
     with pytest.raises(ConfigError, match=r"^config\.providers\.vault: there is no token$"):
         open_variables(vault.worker, vault.directory)

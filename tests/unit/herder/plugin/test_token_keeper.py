@@ -1,4 +1,4 @@
-"""A token is kept, and the next one is there before it ends."""
+"""The cache of a provider's token, and its renewal before it expires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 class Provider:
-    """Makes tokens that are numbered, fails, or hangs."""
+    """Returns numbered tokens, fails, or hangs."""
 
     def __init__(self) -> None:
         self.seconds = 60.0
@@ -36,7 +36,7 @@ class Provider:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    """Provide a provider, which hangs no more after the test."""
+    """Provide a provider, which stops hanging after the test."""
     found = Provider()
     yield found
     found.free.set()
@@ -44,22 +44,22 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def keeper(provider: Provider) -> Iterator[TokenKeeper]:
-    """Provide what keeps its tokens, and waits little."""
+    """Provide a cache with short timeouts."""
     found = TokenKeeper("the provider", provider, timeout=0.3, least=0.05)
     yield found
     found.close()
 
 
-def test_one_token_is_for_all(provider: Provider, keeper: TokenKeeper) -> None:
-    """However many ask at the same time."""
+def test_all_callers_share_a_token(provider: Provider, keeper: TokenKeeper) -> None:
+    """Even concurrent ones."""
     with ThreadPoolExecutor(8) as threads:
         found = set(threads.map(lambda _: keeper.token().value, range(32)))
     assert found == {"token 1"}
     assert provider.asked == 1
 
 
-def test_the_next_token_comes_before_the_last_ends(provider: Provider, keeper: TokenKeeper) -> None:
-    """As long as somebody asks: nobody waits for it, and none is given out that has ended."""
+def test_a_token_is_renewed_before_it_expires(provider: Provider, keeper: TokenKeeper) -> None:
+    """While it is being requested: no caller waits for the renewal, and none gets an expired token."""
     provider.seconds = 0.4
     keeper.token()
     values, longest = set(), 0.0
@@ -73,8 +73,8 @@ def test_the_next_token_comes_before_the_last_ends(provider: Provider, keeper: T
     assert len(values) >= 3
 
 
-def test_nobody_asks_a_provider_whose_tokens_nobody_wants(provider: Provider, keeper: TokenKeeper) -> None:
-    """A connector that was deleted costs nothing."""
+def test_an_unused_token_is_not_renewed(provider: Provider, keeper: TokenKeeper) -> None:
+    """A deleted connector costs nothing."""
     provider.seconds = 0.1
     keeper.token()
     time.sleep(0.5)
@@ -82,8 +82,8 @@ def test_nobody_asks_a_provider_whose_tokens_nobody_wants(provider: Provider, ke
     assert keeper.token().value == "token 2"
 
 
-def test_a_provider_of_no_use_is_let_go(provider: Provider) -> None:
-    """After its last token has ended, with its thread, and once; whoever asks later has it begin again."""
+def test_an_unused_provider_is_released(provider: Provider) -> None:
+    """With its thread, once its last token has expired; a later request reopens it."""
     said: list[str] = []
     keeper = TokenKeeper("the provider", provider, let_go=lambda: said.append("let go"), idle=0.1)
     provider.seconds = 0.3
@@ -98,10 +98,10 @@ def test_a_provider_of_no_use_is_let_go(provider: Provider) -> None:
     assert said == ["let go"]
 
 
-def test_a_provider_that_fails_is_asked_again(
+def test_a_failing_provider_is_called_again(
     provider: Provider, keeper: TokenKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In its own words, told at once and logged once; what it has given before holds until that ends."""
+    """Its message is raised at once and logged once; the earlier token is used until it expires."""
     provider.seconds = 1.0
     assert keeper.token().value == "token 1"
     provider.error = ConfigError("the vault is sealed", hint="unseal it")
@@ -129,8 +129,8 @@ def _fails(keeper: TokenKeeper) -> bool:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), ValueError("broken")])
-def test_whatever_a_provider_raises_is_told(provider: Provider, keeper: TokenKeeper, error: Exception) -> None:
-    """The thread that asks it goes on."""
+def test_any_error_of_a_provider_is_raised(provider: Provider, keeper: TokenKeeper, error: Exception) -> None:
+    """The provider's thread continues."""
     provider.error = error
     with pytest.raises(ConnectError, match=f"gives no token: {type(error).__name__}: broken"):
         keeper.token()
@@ -138,8 +138,8 @@ def test_whatever_a_provider_raises_is_told(provider: Provider, keeper: TokenKee
     assert eventually(lambda: not _fails(keeper), TIMEOUT)
 
 
-def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keeper: TokenKeeper) -> None:
-    """Nobody at all while there is a token; without one it is told for how long nothing came."""
+def test_a_provider_that_hangs_blocks_callers_only_briefly(provider: Provider, keeper: TokenKeeper) -> None:
+    """Not at all while there is a valid token; without one the error has the waiting time."""
     provider.seconds = 1.2
     assert keeper.token().value == "token 1"
     provider.free.clear()
@@ -156,14 +156,14 @@ def test_a_provider_that_hangs_holds_up_nobody_for_long(provider: Provider, keep
     assert eventually(lambda: not _fails(keeper), TIMEOUT)
 
 
-def test_a_token_that_came_too_late_is_told(provider: Provider, keeper: TokenKeeper) -> None:
-    """The clocks of two machines differ, and one of them is this one's."""
+def test_an_expired_token_is_reported(provider: Provider, keeper: TokenKeeper) -> None:
+    """The clocks of the two machines may differ."""
     provider.seconds = -300
     with pytest.raises(ConnectError, match="the token expired 300 s ago by the clock of this machine"):
         keeper.token()
 
 
-def test_who_waits_as_the_host_stops_is_told(provider: Provider) -> None:
+def test_closing_fails_waiting_callers(provider: Provider) -> None:
     """At once."""
     keeper = TokenKeeper("the provider", provider, timeout=TIMEOUT)
     provider.free.clear()

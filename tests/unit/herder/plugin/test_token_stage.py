@@ -1,4 +1,4 @@
-"""Token providers of a host: those of its own packages in its process, those of bundles in one of their own."""
+"""Token providers of a host: its own in its process, those of bundles in their own processes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Vault(TokenProvider):
 
 
 class Vault:
-    """Providers of a bundle, and what they wrote down."""
+    """Providers of a bundle, and their journal."""
 
     def __init__(self, root: Path) -> None:
         site = root / "site"
@@ -63,11 +63,11 @@ class Vault:
         self.journal = root / "journal"
 
     def source(self, name: str = "Vault", **options: str) -> str:
-        """Return a source of tokens."""
+        """Return a token source."""
         return TokenSource(name, {"journal": str(self.journal), **options}, {"sasl.oauthbearer.scope": "all"}).text()
 
     def said(self) -> list[str]:
-        """Return what the provider wrote, each line's first word."""
+        """Return the first word of each line of the journal."""
         return [line.split()[0] for line in self.journal.read_text().splitlines()]
 
 
@@ -79,8 +79,8 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     found.providers.close()
 
 
-def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault) -> None:
-    """By its class or an alias; it is asked again as its token ends, and closed with the host."""
+def test_a_provider_of_a_bundle_runs_in_its_own_process(vault: Vault) -> None:
+    """By its class or an alias; it is called again when its token expires, and closed with the host."""
     source = vault.source(key="k")
     token = vault.providers.token(source)
     assert (token.value, token.principal, token.extensions) == ("k/all", "ann", {"scope": "all"})
@@ -98,12 +98,12 @@ def test_a_provider_of_a_bundle_is_asked_in_its_own_process(vault: Vault) -> Non
         vault.providers.token(source)
 
 
-def test_a_process_that_ended_is_followed_by_another(vault: Vault) -> None:
-    """What is told meanwhile is that it ended."""
+def test_a_process_that_ended_is_restarted(vault: Vault) -> None:
+    """Requests meanwhile fail with the reason of its end."""
     source = vault.source(key="k")
     vault.providers.token(source)
     os.kill(int(vault.journal.read_text().split()[1]), signal.SIGKILL)
-    time.sleep(0.5)  # until the token has ended
+    time.sleep(0.5)  # until the token has expired
 
     told: list[str] = []
 
@@ -119,8 +119,8 @@ def test_a_process_that_ended_is_followed_by_another(vault: Vault) -> None:
     assert vault.said().count("configured") == 2
 
 
-def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureFixture) -> None:
-    """In its own words, without what it was told; other clients have tokens all the same."""
+def test_an_error_of_a_provider_is_raised(vault: Vault, caplog: pytest.LogCaptureFixture) -> None:
+    """With its message but without its options; other clients still get tokens."""
     with caplog.at_level(logging.DEBUG):
         with pytest.raises(ConnectError, match=r"VaultTokenProvider provides no token: .*there is no key"):
             vault.providers.token(vault.source(other="geheim"))
@@ -130,8 +130,8 @@ def test_what_a_provider_raises_is_told(vault: Vault, caplog: pytest.LogCaptureF
     assert "geheim" not in caplog.text
 
 
-def test_a_provider_that_is_not_there_is_told_with_the_nearest_names(vault: Vault) -> None:
-    """Before anybody waits for a token of it."""
+def test_an_unknown_provider_is_reported_with_the_nearest_names(vault: Vault) -> None:
+    """Before any client waits for its token."""
     for ask in (vault.providers.token, lambda source: find_token_provider({SOURCE: source}, vault.directory)):
         with pytest.raises(ConfigError, match=r"^sasl\S+\.class: no token provider is named 'org\.exam") as caught:
             ask(vault.source("org.example.Valt"))
@@ -142,10 +142,10 @@ def test_a_provider_that_is_not_there_is_told_with_the_nearest_names(vault: Vaul
 
 
 @pytest.mark.parametrize("name", ["IAMClientCallbackHandler", "IAMOAuthBearerLoginCallbackHandler"])
-def test_amazons_handlers_are_the_hosts_own(
+def test_amazons_handlers_are_provided_by_the_host(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By the classes of Amazon's library, in the process of the host."""
+    """By the class names of Amazon's library, in the process of the host."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "geheim")
     found: Catalogue = discover([])

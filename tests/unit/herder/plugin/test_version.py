@@ -11,8 +11,8 @@ VERSIONS = ["0.9", "1.0", "1.1", "1.2", "2.0-rc1", "2.0", "2.1"]
 
 
 @pytest.mark.parametrize("text", [None, "latest"])
-def test_no_range_means_the_newest(text: str | None) -> None:
-    """Whatever that is."""
+def test_no_range_selects_the_newest(text: str | None) -> None:
+    """Whatever version that is."""
     assert VersionRange.parse(text) is None
 
 
@@ -38,8 +38,8 @@ def test_no_range_means_the_newest(text: str | None) -> None:
         (">3", None, ">3"),
     ],
 )
-def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, shown: str) -> None:
-    """A bare version is that version and no other."""
+def test_the_newest_version_in_a_range_is_selected(text: str, newest: str | None, shown: str) -> None:
+    """A bare version matches only itself."""
     wanted = VersionRange.parse(text)
     assert wanted is not None
     assert wanted.newest(VERSIONS) == newest
@@ -61,15 +61,15 @@ def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, s
         ("=>1", "Neither a Maven version range nor one of PEP 440: =>1"),
     ],
 )
-def test_a_bad_range_is_refused_in_mavens_words(text: str, says: str) -> None:
-    """Kafka passes them on; Python's it does not know."""
+def test_an_invalid_range_is_rejected_with_mavens_message(text: str, says: str) -> None:
+    """As in Kafka Connect, which does not know Python's ranges."""
     with pytest.raises(ConfigError) as caught:
         VersionRange.parse(text)
     assert says in str(caught.value)
 
 
-def test_versions_that_python_does_not_know_are_in_none_of_its_ranges() -> None:
-    """Bundles for Java's eyes may have any."""
+def test_versions_that_are_invalid_in_python_match_no_python_range() -> None:
+    """Bundles made for Java may have any version."""
     wanted = VersionRange.parse(">=0")
     assert wanted is not None
     assert wanted.newest(["1.0", "1.1-SNAPSHOT-x", "unknown"]) == "1.0"

@@ -1,4 +1,4 @@
-"""plugin.path is looked at again and again, whatever a look comes to."""
+"""plugin.path is scanned repeatedly, whatever the result of a scan."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hearth.herder.plugin.watch import PluginWatch
 from tests.timeouts import TIMEOUT
 
 
-def test_a_look_that_fails_is_not_the_last(caplog: pytest.LogCaptureFixture) -> None:
-    """The log has its trace; what comes to plugin.path later is seen all the same."""
+def test_scanning_continues_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has its traceback; later bundles are still found."""
     third = threading.Event()
     looks: list[int] = []
 
@@ -32,6 +32,6 @@ def test_a_look_that_fails_is_not_the_last(caplog: pytest.LogCaptureFixture) -> 
     assert len(looks) == count
 
 
-def test_a_watch_that_never_began_can_be_closed() -> None:
-    """As a host does whose start fails."""
+def test_a_watch_that_never_started_can_be_closed() -> None:
+    """As after a failed startup of the host."""
     PluginWatch(lambda: None).close()
