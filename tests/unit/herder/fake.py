@@ -1,4 +1,4 @@
-"""A launcher and a link that record what they are told, and let a test end tasks."""
+"""A launcher and link that record their calls, and let a test end tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.unit.herder.catalogue import WORKER, directory
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a task as Spark is given it: what the host tells it, and what Spark carries."""
+    """A run of a task: the host's data for it, and Spark's."""
 
     plan: TaskPlan
     launch: TaskLaunch
@@ -54,12 +54,12 @@ class Run:
 
 
 class FakeSpark:
-    """A launcher and a link in one: a task that is told to stop ends at once, unless it is deaf."""
+    """A launcher and link in one: a task that is told to stop ends at once unless it is unreachable."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.expected: dict[tuple[str, int], bool] = {}
-        """Whether a task that is expected is to rest."""
+        """Whether an expected task is paused."""
         self.commands: list[tuple[str, int, str]] = []
         self.cancelled: list[tuple[str, int]] = []
         self.begun: list[tuple[str, int]] = []
@@ -74,13 +74,13 @@ class FakeSpark:
         self._lock = threading.RLock()
 
     def start(self) -> None:
-        """Nothing to warm up."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing to free."""
+        """Do nothing."""
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
-        """Record the task; it reports from a thread of its own, as real ones do."""
+        """Record the task, which reports on its own thread like a real one."""
         run = Run(plan, launch, self.expected[launch.connector, launch.task])
         with self._lock:
             self.runs.append(run)
@@ -114,15 +114,15 @@ class FakeSpark:
             self._later(lambda: self.report(run, State.PAUSED if command == "pause" else State.RUNNING))
 
     def forget_topics(self, connector: str) -> None:
-        """Record it like a command, to all tasks."""
+        """Record it as a command to all tasks."""
         self.commands.append((connector, -1, "topics.forget"))
 
     def is_linked(self, connector: str, task: int) -> bool:
-        """Return whether a run has reported and not ended, or a test said so."""
+        """Return whether a run has reported and not ended, unless a test overrides it."""
         return (connector, task) in self.linked
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Record how long a run is waited for, which is over unless it fell silent and nobody waits."""
+        """Record the timeout; the run has ended unless it is unreachable and the timeout is zero."""
         self.awaited.append(timeout)
         return timeout > 0 or not self.is_silent
 
@@ -137,7 +137,7 @@ class FakeSpark:
             return next(run for run in reversed(self.runs) if (run.connector, run.task) == (connector, task))
 
     def report(self, run: Run, state: State, trace: str | None = None) -> None:
-        """Report a state in the name of a run."""
+        """Report a state as a run."""
         self.linked.add((run.connector, run.task))
         self.on_event(TaskEvent(run.connector, run.task, run.generation, "status", str(state), trace))
 
@@ -198,7 +198,7 @@ class Bench:
         self.herder.reconciler.lead(1)
 
     def supervisor(self, name: str) -> Supervisor:
-        """Return what the herder has of a connector that runs."""
+        """Return the supervisor of a running connector."""
         return self.herder.reconciler._supervisors[name]
 
     def put(self, name: str, **changes: str) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class Bench:
         return self.herder.put(name, config).result(30).info
 
     def connector(self, name: str) -> dict[str, Any]:
-        """Return what REST shows of a connector's state."""
+        """Return a connector's state as in REST."""
         state: dict[str, Any] = self.herder.view.connector(name)
         return state
 
@@ -221,34 +221,34 @@ class Bench:
         self.statuses.wait(lambda: (found := self.statuses.connector(name)) is not None and found.state is state)
 
     def configs_hold(self, name: str) -> None:
-        """Wait until the configuration of a connector was found valid and is stored."""
+        """Wait until the configuration of a connector is validated and stored."""
         is_stored = eventually(lambda: self.configs.snapshot().find(name) is not None, TIMEOUT)
         assert is_stored, f"{name} is never stored"
 
     def settle(self, name: str) -> None:
-        """Wait until everything that was asked of a connector has happened."""
+        """Wait until all requests for a connector are done."""
         self.herder._queues.submit(name, lambda: None).result(30)
 
 
 class StatusWatch(MemoryStatusStore):
-    """Statuses a test can wait for."""
+    """Statuses that a test can wait for."""
 
     def __init__(self) -> None:
         super().__init__()
         self._changed = threading.Condition()
 
     def put_connector(self, status: Any) -> None:
-        """Put, and wake who waits."""
+        """Put, and wake waiting tests."""
         super().put_connector(status)
         self._wake()
 
     def put_task(self, status: Any) -> None:
-        """Put, and wake who waits."""
+        """Put, and wake waiting tests."""
         super().put_task(status)
         self._wake()
 
     def wait(self, predicate: Callable[[], bool]) -> None:
-        """Wait until something is true of the statuses."""
+        """Wait until a predicate holds for the statuses."""
         with self._changed:
             assert self._changed.wait_for(predicate, TIMEOUT), "the statuses never came to be as expected"
 

@@ -1,7 +1,7 @@
-"""A world around a herder in which nothing happens by itself: its queues, plugins, tasks and hosts do as a test says.
+"""A deterministic world around a herder: its queues, plugins, tasks and hosts act only when a test says so.
 
-One thread runs at a time. A queue works when it is told to, and stops in the midst of a job where a plugin hangs,
-until that is released; so every interleaving can be tried, and tried again.
+One thread runs at a time. A queue works on request, and stops within a job when a plugin hangs until the test releases
+it; so every interleaving can be tried and repeated.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ STATES = {TargetState.STARTED: State.RUNNING, TargetState.PAUSED: State.PAUSED, 
 
 
 class SteppedQueues(Queues):
-    """Queues that work when they are told to; the code under test is that of their parent."""
+    """Queues that work on request; the tested code is that of their parent."""
 
     def __init__(self, calm: Callable[[Hashable], bool]) -> None:
-        """Queues that are ``calm``, where no plugin hangs, work in the thread of the test, which is faster."""
+        """Queues that are ``calm``, in which no plugin hangs, work on the test's thread, which is faster."""
         super().__init__()
         self._is_calm = calm
         self.ready: list[Hashable] = []
@@ -67,7 +67,7 @@ class SteppedQueues(Queues):
         self.ready.append(queue)
 
     def work(self, queue: Hashable) -> None:
-        """Let a queue work until nothing waits in it, or a plugin hangs."""
+        """Let a queue work until it is empty or a plugin hangs."""
         self.ready.remove(queue)
         if self._is_calm(queue):
             self._work(queue)
@@ -76,27 +76,27 @@ class SteppedQueues(Queues):
         self._await(queue)
 
     def validate(self) -> None:
-        """Let configurations be validated, each of which has a queue without a name."""
+        """Carry out pending validations, each of which has an unnamed queue."""
         for queue in [each for each in self.ready if not isinstance(each, (str, tuple))]:
             self.work(queue)
 
     def _hurry(self, queue: Hashable) -> None:
-        """Leave it to the test when somebody runs out of patience."""
+        """Do nothing: the test decides when an impatient job has waited long enough."""
 
     def park(self) -> None:
-        """Hang, in the thread of a queue, until it is released; others go on."""
+        """Hang on the thread of a queue until released; other queues continue."""
         gate = self.parked[self._mine.queue] = threading.Event()
         self._news.put("parked")
         gate.wait()
 
     def run_out_of_patience(self, queue: Hashable) -> None:
-        """Interrupt what hangs, where somebody waits behind it who is to end that."""
+        """Interrupt what hangs if an impatient job waits for it."""
         if any(job.is_impatient for job in self._waiting[queue]):
             self._running[queue]._interrupt()
             self.release(queue)
 
     def release(self, queue: Hashable) -> None:
-        """Let what hangs go on, until nothing waits in its queue or a plugin hangs again."""
+        """Release what hangs, and wait until its queue is empty or hangs again."""
         self.parked.pop(queue).set()
         self._await(queue)
 
@@ -136,7 +136,7 @@ class Run:
 
 
 class Instance:
-    """An instance of a connector; stands for the process it would live in."""
+    """An instance of a connector, representing the process it would run in."""
 
     def __init__(self, host: Host, version: str) -> None:
         self.host, self.world = host, host.world
@@ -151,7 +151,7 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """Return the connector's name, once it is started."""
+        """Return the connector's name, once started."""
         return self.config.get("name", "")
 
     def start(self, config: Mapping[str, str], listener: StageListener) -> None:
@@ -163,33 +163,33 @@ class Instance:
         self._do("start")
 
     def task_configs(self, maximum: int) -> TaskConfigs:
-        """Return as many as the world has tables, each with the text of the configuration."""
+        """Return one configuration for each of the world's tables, with the text of the connector's configuration."""
         self._do("ask")
         return TaskConfigs(self.wanted_tasks)
 
     @property
     def wanted_tasks(self) -> list[dict[str, str]]:
-        """Return what it has to say at this moment."""
+        """Return the task configurations it would return now."""
         tables, text = self.world.tables.get(self.name, 1), self.config["text"]
         return [{"table": str(table), "text": text} for table in range(tables)]
 
     def stop(self) -> None:
-        """Stop and stay."""
+        """Stop and keep the instance."""
         self.is_started, self.listener = False, None
 
     def end(self) -> None:
-        """Stop and be gone."""
+        """Stop and end the instance."""
         self.close()
 
     def close(self) -> None:
-        """Be gone."""
+        """End the instance."""
         self.stop()
         self.is_alive = False
         if self in self.world.instances:
             self.world.instances.remove(self)
 
     def lose(self) -> None:
-        """Be gone with a process that others have ended."""
+        """End with a process that another tenant has ended."""
         listener = self.listener
         self.is_alive = False
         if listener is not None:
@@ -206,32 +206,32 @@ class Instance:
 
 
 class WorldTimer:
-    """Something that happens later, when a test says so."""
+    """A timer that a test fires."""
 
     def __init__(self, alarms: list[WorldTimer], seconds: float, act: Callable[[], None]) -> None:
         self._alarms, self.seconds, self._act = alarms, seconds, act
         alarms.append(self)
 
     def cancel(self) -> None:
-        """Call it off."""
+        """Cancel the timer."""
         if self in self._alarms:
             self._alarms.remove(self)
 
     def ring(self) -> None:
-        """Let it happen."""
+        """Fire the timer."""
         self.cancel()
         self._act()
 
 
 class Host:
-    """One process of a host: its herder, and its ends of the link and of Spark."""
+    """One host process: its herder, and its ends of the links and of Spark."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.queues = SteppedQueues(lambda name: name in world.calm or name == UPGRADES)
         self.is_gone = False
         self.expected: dict[tuple[str, int], bool] = {}
-        """Whether a task that is expected is to rest."""
+        """Whether an expected task is paused."""
         self._wanted: Mapping[str, str] = {}
         directory = SimpleNamespace(
             connector=self._connector,
@@ -281,13 +281,13 @@ class Host:
         return {"error_count": 0}, []
 
     def start(self) -> None:
-        """Nothing to warm up."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing to free."""
+        """Do nothing."""
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
-        """Begin a run, which is the only one of its task, and of the greatest generation there ever was."""
+        """Start a run, which must be the only one of its task and have the greatest generation ever."""
         world, key = self.world, (launch.connector, launch.task)
         if launch.generation <= world.generation:
             world.breaches.append(f"generation {launch.generation} of {key} after {world.generation}")
@@ -297,10 +297,10 @@ class Host:
         world.runs.append(Run(plan, launch.generation, on_end, self, self.expected[key]))
 
     def has_begun(self, connector: str, task: int) -> None:
-        """Nothing to note: here a run begins when it is launched."""
+        """Do nothing: here a run starts when it is launched."""
 
     def cancel(self, connector: str, task: int) -> None:
-        """End a run by force."""
+        """Kill a run."""
         if (run := self.world.run(connector, task)) is not None:
             self.world.end(run, "cancelled")
 
@@ -310,7 +310,7 @@ class Host:
         return LinkAddress("127.0.0.1", 1, "token", "certificate")
 
     def command(self, connector: str, task: int, command: str) -> None:
-        """Let a run hear a command, when it links if it has not; one that is deaf does not stop."""
+        """Deliver a command to a run, or keep it until the run connects; an unreachable run does not stop."""
         run = self.world.run(connector, task)
         if run is None:
             return
@@ -320,24 +320,24 @@ class Host:
             self.world.end(run)
 
     def forget_topics(self, connector: str) -> None:
-        """Do nothing: runs tell no topics here."""
+        """Do nothing: runs report no topics here."""
 
     def is_linked(self, connector: str, task: int) -> bool:
-        """Return whether a run is linked."""
+        """Return whether a run is connected."""
         run = self.world.run(connector, task)
         return run is not None and run.is_linked
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Return at once: a run that was cut off has ended."""
+        """Return at once: a killed run has ended."""
         return True
 
     def forget(self, connector: str, task: int) -> bool:
-        """Return whether a run was linked."""
+        """Return whether a run was connected."""
         return self.is_linked(connector, task)
 
 
 class World:
-    """Stores, Spark and plugins, and the host that there is at the moment."""
+    """Stores, Spark, plugins, and the present host."""
 
     def __init__(self) -> None:
         self.configs = MemoryConfigStore()
@@ -348,66 +348,66 @@ class World:
         """Connectors that never hang."""
         self.tables: dict[str, int] = {}
         self.faults: set[str] = set()
-        """Connectors that have a reason to be FAILED."""
+        """Connectors with a reason to be FAILED."""
         self.strange: set[str] = set()
-        """Connectors whose tasks somebody else has written, and whose instance need not have been asked since."""
+        """Connectors with tasks written by another host, whose instance need not have been asked since."""
         self.failed_tasks: set[tuple[str, int, int]] = set()
         self.breaches: list[str] = []
         self.futures: list[Future[Any]] = []
         self.outcome = ""
         self.serial = self.generation = self.term = 0
         self.bundle = 1
-        """The version of the bundle that lies on plugin.path."""
+        """The version of the bundle on plugin.path."""
         self.is_missing = False
-        """Whether none does."""
+        """Whether the bundle is missing."""
         self.after_generation: dict[tuple[str, int], int] = {}
-        """Tasks somebody asked to restart, with the generation that the next run has to exceed."""
+        """Tasks with a restart request, and the generation that the next run must exceed."""
         self.after_serial: dict[str, int] = {}
-        """Connectors whose configuration was written, with the instance that is not to be the last."""
+        """Connectors whose configuration was written, and the instance that must be replaced."""
         self.host = Host(self)
 
     # What users, other hosts, plugins and machines do ------------------------------------------------------------
 
     def lead(self) -> None:
-        """Make the host lead, in a term of its own."""
+        """Make the host lead with a new term."""
         self.term += 1
         self.host.reconciler.lead(self.term)
 
     def ask(self, act: Callable[[], Future[Any]]) -> None:
-        """Ask the herder for something; what is refused at once is refused."""
+        """Send a request to the herder; an immediate rejection is ignored."""
         try:
             self.futures.append(act())
         except ConnectError:
             return
 
     def written(self, name: str) -> None:
-        """Note that a configuration is about to be written: an instance of before must not be the last."""
+        """Record that a configuration is written: the present instance must be replaced."""
         self.after_serial[name] = self.serial
 
     def exchange(self) -> None:
-        """Put a newer version of the bundle on plugin.path, which the host notices."""
+        """Put a newer version of the bundle on plugin.path and have the host scan it."""
         self.bundle += 1
         self.host.reconciler.on_plugins({SOURCE})
 
     def restarted(self, request: RestartRequest) -> None:
-        """Note which runs must not outlive a restart that is asked for."""
+        """Record which runs must be replaced by a requested restart."""
         if request.include_tasks and not request.only_failed:
             for run in self.runs:
                 if run.plan.connector == request.connector:
                     self.after_generation[run.key] = run.generation
 
     def write(self, act: Callable[[], None]) -> None:
-        """Write to the store as another host would; what it refuses is refused."""
+        """Write to the store as another host; a rejection is ignored."""
         try:
             act()
         except ConnectError:
             return
 
     def restart_host(self, is_killed: bool) -> None:
-        """End the host, in order or by a kill, and with it all that ran; another starts, which does not lead yet."""
+        """End the host, in order or by a kill, with everything that ran; another starts that does not lead yet."""
         host = self.host
         if is_killed:
-            host.reconciler._generations = None  # no thread of it does anything any more
+            host.reconciler._generations = None  # its threads do nothing more
             for supervisor in host.reconciler._supervisors.values():
                 supervisor._is_over = True
                 if supervisor._run is not None:
@@ -427,7 +427,7 @@ class World:
 
     @contextmanager
     def faulty(self, name: str) -> Iterator[None]:
-        """Note that a connector has a reason to be FAILED, where one of its calls fails."""
+        """Record that a connector has a reason to be FAILED if one of its calls fails."""
         try:
             yield
         except PluginError:
@@ -439,17 +439,17 @@ class World:
         return next((run for run in self.runs if run.key == (connector, task)), None)
 
     def end(self, run: Run, error: str | None = None) -> None:
-        """End a run; its host hears of it."""
+        """End a run; its host is notified."""
         self.runs.remove(run)
         run.on_end(TaskEnd(*run.key, run.generation, RunLoss(error) if error else None))
 
     def report(self, run: Run) -> None:
-        """Let a run link and say how it is."""
+        """Let a run connect and report its state."""
         run.is_linked = True
         self._say(run, State.PAUSED if run.is_paused else State.RUNNING)
 
     def fail(self, run: Run) -> None:
-        """Let a run fail by its own doing."""
+        """Let a run fail."""
         run.is_linked = True
         self.failed_tasks.add((*run.key, run.generation))
         self._say(run, State.FAILED, "why")
@@ -462,7 +462,7 @@ class World:
     # What must be true -------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Let everything that is under way come to its end, and check that what runs is what the store says."""
+        """Complete everything in progress, and check that what runs matches the store."""
         self.outcome = ""
         while self.host.queues.ready or self.host.queues.parked or self.host.alarms:
             self._go_on(self.host)
@@ -532,7 +532,7 @@ class World:
             assert newest > self.after_generation.get((name, number), 0), f"{name}-{number} was not restarted"
 
     def _may_restart(self, name: str, number: int, entry: ConfiguredConnector) -> bool:
-        """Return whether a task that failed was restarted less often by itself than it may be."""
+        """Return whether a failed task has automatic restarts left."""
         known = self.host.reconciler._supervisors[name]._restarts._tasks[number]
         return entry.target is TargetState.STARTED and known.settings.delay(known.restarts) is not None
 
@@ -540,7 +540,7 @@ class World:
 def _plans(
     connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
 ) -> list[TaskPlan]:
-    """Return plans that keep the configuration of the connector in that of its class, and load its version."""
+    """Return plans with the connector's configuration in the class name, which load its version."""
     plugins = (PluginSpec("task", connector.class_name, connector.version, config=dict(config)),)
     return [
         TaskPlan(config["name"], number, str(connector.type), connector.class_name, plugins, {}, dict(task), SETTINGS)

@@ -1,4 +1,4 @@
-"""Plans: every setting typed, every default from where its key is declared, and nothing that a task does not need."""
+"""Plans: typed settings, defaults from the declarations, and nothing that a task does not need."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 def worker_config(settings: dict[str, str]) -> WorkerConfig:
-    """Return the settings of a host, of a cluster where they have a group."""
+    """Return the settings of a host, which is distributed if they have a group."""
     return DistributedConfig(settings) if "group.id" in settings else WorkerConfig(settings)
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Callable[..., list[TaskPlan]]:
-    """Plan the tasks of a connector; keys below ``worker.`` are the worker's, underscores stand for dots."""
+    """Plan the tasks of a connector; keys with the prefix ``worker.`` are the worker's, underscores stand for dots."""
 
     def planned(class_name: str, tasks: int = 1, **settings: str) -> list[TaskPlan]:
         given = {key.replace("_", "."): text for key, text in settings.items()}
@@ -61,27 +61,27 @@ Plan = Callable[..., "list[TaskPlan]"]
 
 
 def source(plan: TaskPlan) -> SourcePlan:
-    """Return what the plan of a source has."""
+    """Return the source part of a plan."""
     assert plan.source is not None
     assert plan.sink is None
     return plan.source
 
 
 def sink(plan: TaskPlan) -> SinkPlan:
-    """Return what the plan of a sink has."""
+    """Return the sink part of a plan."""
     assert plan.sink is not None
     assert plan.source is None
     return plan.sink
 
 
 def seconds(key: str) -> float:
-    """Return a default of milliseconds."""
+    """Return a default in milliseconds as seconds."""
     return float(DEFAULTS[key]) / 1000
 
 
 @pytest.mark.parametrize("class_name", [SOURCE, SINK])
 def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) -> None:
-    """A configuration that says nothing gives a plan of what ``hearth.config`` declares, and of no other value."""
+    """An empty configuration gives a plan with the values declared in ``hearth.config``, and no others."""
     (told,) = plan(class_name)
     settings = told.settings
     assert settings.flush_interval == seconds("offset.flush.interval.ms")
@@ -96,21 +96,21 @@ def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) 
     assert settings.tracks_topics is DEFAULTS["topic.tracking.enable"]
 
 
-def test_keys_are_named_unless_the_connector_wants_no_records_in_the_log(plan: Plan) -> None:
-    """The log of failures has no records by default; a trace tells by its key which one it was, unless told not to."""
+def test_record_keys_are_logged_unless_the_connector_excludes_messages(plan: Plan) -> None:
+    """The failure log has no records by default, but names a record by its key unless that is disabled."""
     assert plan(SINK)[0].settings.names_keys
     assert plan(SINK, errors_log_include_messages="true")[0].settings.names_keys
     assert not plan(SINK, errors_log_include_messages=" False ")[0].settings.names_keys
 
 
-def test_topics_are_tracked_unless_the_worker_says_otherwise(plan: Plan) -> None:
-    """It is for the worker to say, for all connectors."""
+def test_topics_are_tracked_unless_the_worker_disables_it(plan: Plan) -> None:
+    """Only the worker can set it, for all connectors."""
     assert DEFAULTS["topic.tracking.enable"] is True
     assert not plan(SINK, worker_topic_tracking_enable="false")[0].settings.tracks_topics
 
 
 def test_defaults_of_a_dead_letter_queue_are_those_of_the_declared_keys(plan: Plan) -> None:
-    """There is none unless a topic is named; the rest has its defaults."""
+    """There is none without a topic; the other keys have their defaults."""
     key = "errors.deadletterqueue."
     assert DEFAULTS[f"{key}topic.name"] == ""
     assert sink(plan(SINK)[0]).dead_letters is None
@@ -125,8 +125,8 @@ def test_defaults_of_a_dead_letter_queue_are_those_of_the_declared_keys(plan: Pl
 GROUP = {"topic_creation_default_partitions": "2", "topic_creation_default_replication_factor": "1"}
 
 
-def test_topics_are_created_where_connector_and_worker_want_it(plan: Plan) -> None:
-    """The worker does unless it says otherwise; without groups there is no client that could create any."""
+def test_topics_are_created_if_connector_and_worker_enable_it(plan: Plan) -> None:
+    """The worker does by default; without groups there is no admin client."""
     keys = {key.replace("replication_factor", "replication.factor"): text for key, text in GROUP.items()}
     assert DEFAULTS["topic.creation.enable"] is True
     made = source(plan(SOURCE, **keys)[0])
@@ -138,8 +138,8 @@ def test_topics_are_created_where_connector_and_worker_want_it(plan: Plan) -> No
         plan(SOURCE, **{**keys, "topic_creation_default_partitions": "0"})
 
 
-def test_times_become_seconds_and_words_become_truth(plan: Plan) -> None:
-    """Blanks and capitals mean as little as in Java."""
+def test_times_and_booleans_are_parsed(plan: Plan) -> None:
+    """Blanks and case are ignored, as in Java."""
     (told,) = plan(
         SINK,
         worker_offset_flush_interval_ms=" 250 ",
@@ -163,21 +163,21 @@ def test_times_become_seconds_and_words_become_truth(plan: Plan) -> None:
 
 
 def test_connector_may_set_its_own_call_timeout(plan: Plan) -> None:
-    """How long a plugin may take is best known for the one connector."""
+    """The suitable limit depends on the connector."""
     (told,) = plan(SOURCE, worker_plugin_call_timeout_ms="10", plugin_call_timeout_ms="20")
     assert told.settings.call_timeout == 0.02
 
 
-def test_tasks_that_share_processes_do_so_with_those_of_their_environment(plan: Plan) -> None:
-    """Nobody has to ask for processes of his own."""
+def test_tasks_share_processes_by_environment(plan: Plan) -> None:
+    """Separate processes are the default."""
     (alone,), (shared,) = plan(SOURCE), plan(SOURCE, task_isolation="environment")
     assert alone.shares == ""
     assert shared.shares == shared.plugin("task").environment
     assert shared.shares in shared.environments
 
 
-def test_every_process_of_a_pipeline_sees_what_the_connector_may(plan: Plan) -> None:
-    """Those of other bundles than the connector's own, too; the values stay out of what is printed."""
+def test_all_processes_of_a_pipeline_have_the_connectors_confinement(plan: Plan) -> None:
+    """Including those of other bundles; values of variables are not printed."""
     (told,) = plan(
         SOURCE, **{"worker.plugin.environment.override.allow": "COLOUR", "plugin.environment.COLOUR": "green"}
     )
@@ -188,8 +188,8 @@ def test_every_process_of_a_pipeline_sees_what_the_connector_may(plan: Plan) -> 
         plan(SOURCE, **{"plugin.environment.HOME": "/"})
 
 
-def test_sink_is_told_what_it_reads(plan: Plan) -> None:
-    """Names, or a pattern and what it must not match; Kafka's own topics are hidden as in Java."""
+def test_the_plan_of_a_sink_has_its_topics(plan: Plan) -> None:
+    """Names, or a pattern and its exclusions; Kafka's internal topics are hidden as in Java."""
     named = sink(plan(SINK, topics=" a , b")[0])
     assert (named.topics, named.topics_regex, named.max_poll_records) == (("a", "b"), None, None)
     matched = sink(plan(SINK, **{"topics.regex": " a.*"})[0])
@@ -200,14 +200,14 @@ def test_sink_is_told_what_it_reads(plan: Plan) -> None:
 
 
 def test_connector_keeps_the_name_it_was_created_with(plan: Plan) -> None:
-    """Blanks and all: by it the host knows its tasks, and Kafka their group."""
+    """Including blanks: it identifies tasks to the host, and their group to Kafka."""
     (told,) = plan(SINK, name=" c ")
     assert told.connector == " c "
-    assert sink(told).consumer["group.id"] == "connect- c"  # librdkafka is given no blanks at the end
+    assert sink(told).consumer["group.id"] == "connect- c"  # librdkafka gets no trailing blanks
 
 
-def test_clients_are_translated_on_the_host_and_named_for_no_task(plan: Plan) -> None:
-    """What a task hands to librdkafka is what stands there; the name it adds itself, unless the user gave one."""
+def test_client_settings_are_translated_on_the_host(plan: Plan) -> None:
+    """They are passed to librdkafka unchanged; the task adds its client id unless the user set one."""
     letters = {"errors.deadletterqueue.topic.name": "dead"}
     told = sink(plan(SINK, worker_consumer_fetch_min_bytes="1000", producer_override_linger_ms="9", **letters)[0])
     assert told.dead_letters is not None
@@ -220,7 +220,7 @@ def test_clients_are_translated_on_the_host_and_named_for_no_task(plan: Plan) ->
     assert source(plan(SOURCE, producer_override_client_id="mine")[0]).producer["client.id"] == "mine"
 
 
-def test_clients_whose_tokens_nobody_makes_are_refused(plan: Plan) -> None:
+def test_a_client_with_an_unknown_token_provider_is_rejected(plan: Plan) -> None:
     """Before a task starts, which would wait for a token."""
     told = {"mechanism": "OAUTHBEARER", "login_callback_handler_class": "com.example.Vault"}
     settings = {f"producer_override_sasl_{key}": value for key, value in told.items()}
@@ -228,8 +228,8 @@ def test_clients_whose_tokens_nobody_makes_are_refused(plan: Plan) -> None:
         plan(SOURCE, **settings)
 
 
-def test_tasks_share_what_is_the_same_for_all_of_them(plan: Plan) -> None:
-    """A host has one plan for each task; what a connector says is there once."""
+def test_tasks_share_the_common_parts_of_their_plans(plan: Plan) -> None:
+    """A host has one plan per task, but only one copy of the connector's settings."""
     first, *others = plan(SINK, tasks=100, **{"errors.deadletterqueue.topic.name": "dead"})
     assert [told.task for told in others] == list(range(1, 100))
     assert [told.task_config["number"] for told in others] == [str(told.task) for told in others]
@@ -242,12 +242,12 @@ def test_tasks_share_what_is_the_same_for_all_of_them(plan: Plan) -> None:
 
 
 def text_of(plan: TaskPlan) -> str:
-    """Return everything that a task is told."""
+    """Return the text of everything in a plan."""
     return json.dumps(plan.to_json())
 
 
-def test_a_task_is_told_nothing_it_does_not_need(plan: Plan) -> None:
-    """Neither settings of other parts of the host, nor the text from which its clients' were made."""
+def test_a_plan_contains_nothing_a_task_does_not_need(plan: Plan) -> None:
+    """Neither settings for other parts of the host, nor the originals of translated client settings."""
     secrets = {
         "worker.listeners.https.ssl.key.password": "rest-password",
         "worker.spark.hadoop.fs.s3a.secret.key": "spark-key",
@@ -271,10 +271,8 @@ def test_a_task_is_told_nothing_it_does_not_need(plan: Plan) -> None:
         assert word not in text, word
 
 
-def test_what_cannot_be_honoured_is_logged_once_for_the_connector(
-    plan: Plan, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Of every client its tasks will have, however many they are; the worker's own keys were told at its start."""
+def test_client_settings_without_effect_are_logged_once(plan: Plan, caplog: pytest.LogCaptureFixture) -> None:
+    """For every client of its tasks, however many; the worker's own were logged at startup."""
     letters = {"errors.deadletterqueue.topic.name": "dead"}
     overrides = {
         "consumer.override.interceptor.classes": "com.example.Audit",
@@ -296,8 +294,8 @@ def test_what_cannot_be_honoured_is_logged_once_for_the_connector(
     assert len(caplog.messages) == 1  # it has no other clients
 
 
-def test_sources_write_exactly_once_where_their_cluster_does(plan: Plan) -> None:
-    """By the ids of Kafka Connect, and where their transactions end unless they say otherwise."""
+def test_sources_use_transactions_if_their_cluster_enables_them(plan: Plan) -> None:
+    """With Kafka Connect's transactional ids and default boundary."""
     exact = {f"worker.{key}": text for key, text in CLUSTER.items()}
     told = source(plan(SOURCE, **exact)[0])
     assert told.transaction == TransactionPlan("g-c", ("offset-topic",), "poll", seconds("offset.flush.interval.ms"))
@@ -308,8 +306,8 @@ def test_sources_write_exactly_once_where_their_cluster_does(plan: Plan) -> None
         assert (told.transaction, "transactional.id" in told.producer) == (None, False)
 
 
-def test_a_source_says_how_it_writes_exactly_once(plan: Plan) -> None:
-    """Its own topic of offsets comes first; the worker's has them, too, where the connector is who the worker is."""
+def test_a_source_configures_its_transactions(plan: Plan) -> None:
+    """Its own offsets topic is first; the worker's follows if the connector has the worker's credentials."""
     own = {f"worker.{key}": text for key, text in CLUSTER.items()} | {
         "offsets.storage.topic": "own",
         "transaction.boundary": "INTERVAL",
@@ -322,14 +320,14 @@ def test_a_source_says_how_it_writes_exactly_once(plan: Plan) -> None:
     assert other.topics == ("own",)
 
 
-def test_client_that_must_not_be_made_is_refused_on_the_host(plan: Plan) -> None:
-    """Before anything is launched, with the key as the user wrote it."""
+def test_invalid_client_settings_are_rejected_on_the_host(plan: Plan) -> None:
+    """Before the launch, with the key as the user wrote it."""
     with pytest.raises(ConfigError, match=r"producer\.override\.partitioner\.class: .* cannot be honoured"):
         plan(SOURCE, producer_override_partitioner_class="com.example.Mine")
 
 
 def keys_read(path: Path) -> Iterator[str]:
-    """Yield the declared keys that a file looks up somewhere; those of converters are the names of roles as well."""
+    """Yield the declared keys that a file looks up; those of converters are also role names."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         looked_up: list[ast.expr] = []
         if isinstance(node, ast.Subscript):
@@ -342,14 +340,14 @@ def keys_read(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", ["hearth/runtime", "hearth/spark", "hearth_execution", "hearth_stage"])
 def test_no_key_is_read_where_tasks_run(folder: str) -> None:
-    """There, a key that is left out would get a second default."""
+    """Such a key would get a second default there."""
     files = sorted(Path(hearth.__file__).parents[1].joinpath(folder).glob("*.py"))
     assert len(files) > 5
     assert [(path.name, key) for path in files for key in keys_read(path)] == []
 
 
-def test_key_that_is_read_as_text_is_found(tmp_path: Path) -> None:
-    """However it is looked up."""
+def test_a_key_read_as_a_string_is_found(tmp_path: Path) -> None:
+    """In every form of lookup."""
     file = tmp_path / "any.py"
     file.write_text("a = config.get('errors.tolerance', 'none') + config['offset.flush.interval.ms'] + args['topics']")
     assert sorted(keys_read(file)) == ["errors.tolerance", "offset.flush.interval.ms"]

@@ -47,14 +47,14 @@ def test_status_reaches_the_host(host: Host, guests: list[Guest]) -> None:
 
 
 def test_topics_reach_the_host(host: Host, guests: list[Guest]) -> None:
-    """They come with the run that touched them."""
+    """With the run that uses them."""
     guest = guests[0].join(host.expect("c", 0, 7))
     guest.link.add_topics(["t", "u"])
     assert host.next_event() == TaskEvent("c", 0, 7, "topics", topics=("t", "u"))
 
 
-def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Guest]) -> None:
-    """Which those are says its plan; a provider that hangs holds up nothing else of the task."""
+def test_a_task_gets_tokens_only_for_its_own_clients(host: Host, guests: list[Guest]) -> None:
+    """Its plan lists them; a provider that hangs blocks nothing else of the task."""
     plan = replace(task_plan("source"), source=SourcePlan(producer={SOURCE: "its own"}))
     guest = guests[0].join(host.server.expect(plan, 1, False))
     token = GivenToken("secret", 5, "ann", {"scope": "all"})
@@ -87,7 +87,7 @@ def test_a_task_has_tokens_for_its_own_clients_alone(host: Host, guests: list[Gu
 
 
 def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:
-    """Pause, resume and stop go to one task and not to its neighbour."""
+    """Pause, resume and stop go only to the task they are for."""
     first, second = guests[0].join(host.expect("c", 0, 1)), guests[1]
     second.join(host.expect("c", 1, 1), task=1)
     host.server.command("c", 0, "pause")
@@ -97,10 +97,8 @@ def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -
     assert first.commands.empty()
 
 
-def test_all_tasks_of_a_connector_and_no_others_hear_that_its_topics_are_forgotten(
-    host: Host, guests: list[Guest]
-) -> None:
-    """One that links later has told none."""
+def test_forget_topics_reaches_all_tasks_of_one_connector(host: Host, guests: list[Guest]) -> None:
+    """A task that connects later has reported none."""
     first, second = guests[0].join(host.expect("c", 0, 1)), guests[1]
     second.join(host.expect("d", 0, 1), "d")
     host.expect("c", 1, 1)
@@ -110,8 +108,8 @@ def test_all_tasks_of_a_connector_and_no_others_hear_that_its_topics_are_forgott
     assert second.commands.get(timeout=TIMEOUT) == Pause()
 
 
-def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list[Guest]) -> None:
-    """A task that links late hears the last command first of all."""
+def test_a_command_waits_until_the_task_connects(host: Host, guests: list[Guest]) -> None:
+    """The last command is the first message that the task receives."""
     address = host.expect("c", 0, 1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "stop")
@@ -119,8 +117,8 @@ def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list
     assert guests[0].commands.empty()
 
 
-def test_command_for_an_unknown_task_does_nothing(host: Host) -> None:
-    """A task that is gone needs no telling."""
+def test_a_command_for_an_unknown_task_is_ignored(host: Host) -> None:
+    """An ended task needs no command."""
     host.server.command("nobody", 0, "stop")
     host.server.forget("nobody", 0)
 
@@ -133,8 +131,8 @@ def test_command_for_an_unknown_task_does_nothing(host: Host) -> None:
         {"token": ""},
     ],
 )
-def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[Guest], change: Any) -> None:
-    """The token of its generation is what admits a task; anything else is turned away without an event."""
+def test_a_task_without_a_valid_token_is_rejected(host: Host, guests: list[Guest], change: Any) -> None:
+    """Only the token of the generation is accepted; a rejection causes no event."""
     address = replace(host.expect("c", 0, 1), **change)
     with pytest.raises(ConnectError, match="does not expect that task"):
         guests[0].join(address)
@@ -142,8 +140,8 @@ def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[G
     assert host.events.empty()
 
 
-def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -> None:
-    """A token opens the registration it was made for and no other."""
+def test_a_token_is_valid_only_for_its_own_task(host: Host, guests: list[Guest]) -> None:
+    """It is bound to the registration it was created for."""
     address = host.expect("c", 0, 1)
     host.expect("d", 0, 1)
     with pytest.raises(ConnectError):
@@ -152,8 +150,8 @@ def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -
         guests[1].join(address, "c", 4)
 
 
-def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]) -> None:
-    """An older run loses its link at once, is not admitted again, and can store nothing any more."""
+def test_a_new_generation_disconnects_the_previous_one(host: Host, guests: list[Guest]) -> None:
+    """The older run loses its link at once, is not admitted again, and can no longer write offsets."""
     old = host.expect("c", 0, 1)
     guests[0].join(old)
     new = host.expect("c", 0, 2)
@@ -168,8 +166,8 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
     assert TaskEvent("c", 0, 1, "lost") in events
 
 
-def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
-    """Between the end of a registration and the end of its link nothing may be stored."""
+def test_offsets_of_an_ended_generation_are_rejected(host: Host, guests: list[Guest]) -> None:
+    """Nothing may be written between the end of a registration and the end of its link."""
     guest = guests[0].join(host.expect("c", 0, 1))
     registration = host.server._registrations.pop(admission.task_id("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
@@ -178,10 +176,10 @@ def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: li
     assert host.offsets.get("c", [{"file": "a"}]) == [None]
 
 
-def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected(
+def test_pending_offset_writes_complete_before_a_successor_is_admitted(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an older run stores must never come after what the newer one has (invariant 2)."""
+    """Writes of an older run must never follow those of a newer one (invariant 2)."""
     guest = guests[0].join(host.expect("c", 0, 1))
     order: list[str] = []
     entered = threading.Event()
@@ -200,8 +198,8 @@ def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected
     assert order == ["stored", "expected"]
 
 
-def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
-    """A run that Spark moved to another executor takes the link over; its former self is dropped, not missed."""
+def test_a_task_that_connects_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
+    """A run that Spark moved to another executor takes over; its old link is closed and not reported as lost."""
     address = host.expect("c", 0, 1)
     guests[0].join(address)
     guests[1].join(address).link.status("RUNNING")
@@ -212,10 +210,8 @@ def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest
     assert host.events.empty()
 
 
-def test_run_that_spark_starts_again_is_told_the_same_plan_and_how_things_are_now(
-    host: Host, guests: list[Guest]
-) -> None:
-    """What Spark carries is as old as the launch; the plan is the launch's, and a task that was resumed runs."""
+def test_a_run_restarted_by_spark_gets_the_same_plan_and_the_current_state(host: Host, guests: list[Guest]) -> None:
+    """Spark has the data of the launch; the plan is unchanged, but a resumed task must run."""
     address = host.expect("c", 0, 1, is_paused=True)
     first = guests[0].join(address).told
     assert first.is_paused
@@ -228,8 +224,8 @@ def test_run_that_spark_starts_again_is_told_the_same_plan_and_how_things_are_no
     assert guests[2].commands.get(timeout=TIMEOUT) == Replace()
 
 
-def test_what_the_host_keeps_of_a_run_shows_no_secret(host: Host) -> None:
-    """Neither the token nor the plan's settings, wherever an object is printed."""
+def test_registrations_print_no_secrets(host: Host) -> None:
+    """Neither the token nor the plan's settings."""
     plan = replace(task_plan("source"), task_config={"password": "sesame"})
     address = host.server.expect(plan, 1, False)
     (registration,) = host.server._registrations.values()
@@ -238,15 +234,15 @@ def test_what_the_host_keeps_of_a_run_shows_no_secret(host: Host) -> None:
         assert "sesame" not in text
 
 
-def test_host_hears_that_a_task_is_lost(host: Host, guests: list[Guest]) -> None:
-    """A link that breaks without a last word is an event of its own."""
+def test_a_broken_link_is_reported_as_lost(host: Host, guests: list[Guest]) -> None:
+    """If it breaks without a final status."""
     guest = guests[0].join(host.expect("c", 0, 1))
     guest.link.close()
     assert host.next_event() == TaskEvent("c", 0, 1, "lost")
 
 
-def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
-    """A host that gives up a registration ends its link and admits nobody to it."""
+def test_a_forgotten_task_is_disconnected(host: Host, guests: list[Guest]) -> None:
+    """Dropping a registration closes its link and admits no other."""
     address = host.expect("c", 0, 1)
     guests[0].join(address)
     host.server.forget("c", 0)
@@ -256,21 +252,21 @@ def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
 
 
 def stranger(host: Host) -> socket.socket:
-    """Connect without being a task."""
+    """Connect without authentication."""
     connection = socket.create_connection(host.server.address, timeout=TIMEOUT)
     connection.settimeout(TIMEOUT)
     return connection
 
 
 def encrypted(host: Host) -> socket.socket:
-    """Connect without being a task, by somebody who speaks the language."""
+    """Connect with encryption but without authentication."""
     connection = EncryptedSocket(stranger(host), client_context(host.server._identity.certificate), is_server=False)
     connection.greet()
     return connection
 
 
 def is_put_out(connection: socket.socket) -> bool:
-    """Wait until the host ends a connection; what it says of the encryption before does not count."""
+    """Wait until the host closes a connection; ignore its TLS messages."""
     try:
         while socket.socket.recv(connection, 100):
             pass
@@ -292,8 +288,8 @@ def is_put_out(connection: socket.socket) -> bool:
     ],
     ids=lambda hello: json.dumps(hello)[:60],
 )
-def test_stranger_is_turned_away(host: Host, hello: dict[str, Any]) -> None:
-    """Whoever does not say the right word first is disconnected, and nobody else notices."""
+def test_an_invalid_first_message_is_rejected(host: Host, hello: dict[str, Any]) -> None:
+    """The connection is closed, without effect on others."""
     host.expect("c", 0, 1)
     with encrypted(host) as connection:
         write_frame(connection, {"id": 1, **hello})
@@ -304,22 +300,22 @@ def test_stranger_is_turned_away(host: Host, hello: dict[str, Any]) -> None:
     assert host.events.empty()
 
 
-def test_stranger_that_speaks_another_language_is_turned_away(host: Host) -> None:
-    """A port scanner or a browser does no harm."""
+def test_a_connection_with_another_protocol_is_closed(host: Host) -> None:
+    """Port scanners and browsers do no harm."""
     with stranger(host) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert is_put_out(connection)
 
 
-def test_stranger_cannot_make_the_host_allocate(host: Host) -> None:
-    """Before it is admitted nobody may send more than a greeting takes."""
+def test_an_unauthenticated_connection_cannot_send_large_frames(host: Host) -> None:
+    """The limit is the size of an introduction."""
     with encrypted(host) as connection:
         connection.sendall((1 << 30).to_bytes(4, "little") + (10).to_bytes(4, "little"))
         assert is_put_out(connection)
 
 
-def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections that do not introduce themselves in time are closed."""
+def test_an_idle_unauthenticated_connection_is_closed(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a timeout."""
     monkeypatch.setattr(admission, "ADMISSION_SECONDS", 0.1)
     with stranger(host) as connection:
         assert is_put_out(connection)
@@ -327,21 +323,21 @@ def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.
 
 @dataclass(frozen=True)
 class Dance(Call[None], op="dance"):
-    """Asks for what no host does."""
+    """A request that no host knows."""
 
 
-def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -> None:
-    """A host says what it does not understand; the link stays."""
+def test_an_unknown_request_of_a_task_is_rejected(host: Host, guests: list[Guest]) -> None:
+    """With an error; the link stays open."""
     guest = guests[0].join(host.expect("c", 0, 1))
     with pytest.raises(ConnectError, match="no operation 'dance'"):
         guest.link._call(Dance())
     guest.link.status("RUNNING")
 
 
-def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
+def test_an_unreachable_run_counts_as_ended_after_the_fencing_time(
     short: float, host: Host, guests: list[Guest], wire: Wire
 ) -> None:
-    """Its successor must not run beside it, and nobody else can say that it is over."""
+    """Its successor must not run at the same time, and nothing else can confirm its end."""
     guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
     assert not host.server.await_end("c", 0, 0.1)
     wire.cut()
@@ -352,8 +348,8 @@ def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
     assert guests[0].lost.is_set()
 
 
-def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> None:
-    """A task closes its link last of all, and so does the kernel for a process that died."""
+def test_a_run_that_closed_its_link_has_ended(host: Host, guests: list[Guest]) -> None:
+    """A task closes its link last, and the kernel does so for a dead process."""
     guest = guests[0].join(host.expect("c", 0, 1))
     assert host.server.is_linked("c", 0)
     guest.link.close()
@@ -364,8 +360,8 @@ def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> N
     assert host.server.await_end("nobody", 0, TIMEOUT)
 
 
-def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -> None:
-    """Behind a translated address a host listens on what it has; the port may be fixed."""
+def test_the_advertised_address_may_differ_from_the_bound_one() -> None:
+    """As with address translation; the port may be fixed."""
     port = reserve_port()
     server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "host.example", "0.0.0.0", port)
     assert server.start() == ("host.example", port)
@@ -379,10 +375,10 @@ def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -
     server.close()
 
 
-def test_strangers_are_limited_and_tasks_get_in_all_the_same(
+def test_unauthenticated_connections_are_limited_but_tasks_connect(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever has said nothing for longest goes first."""
+    """The oldest idle connection is closed first."""
     monkeypatch.setattr(task_link, "MOST_STRANGERS", 5)
     address = host.expect("c", 0, 1)
     crowd = [stranger(host) for _ in range(12)]
@@ -395,19 +391,19 @@ def test_strangers_are_limited_and_tasks_get_in_all_the_same(
 
 
 class Told(logging.Handler):
-    """Notes what is logged."""
+    """Records log messages."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note a line."""
+        """Record a message."""
         self.texts.append(record.getMessage())
 
 
 def run_out_of_descriptors() -> tuple[list[str], str | None]:
-    """Have a host whose process has none left be asked; returns what it said, and what a task says to it later."""
+    """Query a host whose process is out of descriptors; return its log, and what a task reports to it later."""
     task_link._PAUSE_SECONDS = 0.05
     told = Told()
     logging.getLogger(task_link.__name__).addHandler(told)
@@ -432,8 +428,8 @@ def run_out_of_descriptors() -> tuple[list[str], str | None]:
     return told.texts, state
 
 
-def test_host_that_ran_out_of_descriptors_takes_tasks_in_again() -> None:
-    """It says so, waits, and goes on. Other tests have threads in this process, which would run out as well."""
+def test_the_host_recovers_from_a_lack_of_descriptors() -> None:
+    """It logs the problem, waits and continues. Runs in its own process, because other tests would run out as well."""
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
         texts, state = alone.submit(run_out_of_descriptors).result(2 * TIMEOUT)
     assert texts[0].startswith("cannot accept task links at the moment: [Errno 24] Too many open files")

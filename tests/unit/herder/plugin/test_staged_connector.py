@@ -1,4 +1,4 @@
-"""Instances of connectors, most of them in one process: what they say, what they do to each other, when they end."""
+"""Connector instances, most of them in one process: notifications, effects on each other, and ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.timeouts import TIMEOUT, eventually
 from tests.unit.herder.catalogue import WORKER
 
 SECONDS = 60.0
-"""As long as nobody waits for what hangs."""
+"""Longer than anything that hangs is awaited."""
 
 CODE = '''
 import ctypes
@@ -112,30 +112,30 @@ POINTS = {"hearth.source_connectors": {"org.example.MoodyConnector": "moody:Conn
 
 
 class Listener:
-    """Notes what a connector says."""
+    """Records a connector's notifications."""
 
     def __init__(self) -> None:
         self.said: queue.Queue[str] = queue.Queue()
 
     def on_task_reconfiguration(self) -> None:
-        """Note that it wants to be asked again."""
+        """Record the request."""
         self.said.put("reconfiguration")
 
     def on_error(self, trace: str) -> None:
-        """Note its error."""
+        """Record the error."""
         self.said.put(trace)
 
     def on_loss(self) -> None:
-        """Note that its process is gone."""
+        """Record the loss."""
         self.said.put("loss")
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-        """Have none."""
+        """Return no offsets."""
         return [None] * len(partitions)
 
 
 class Moody:
-    """A pool, and a connector that does what its configuration says."""
+    """A pool, and a connector that behaves as its configuration says."""
 
     def __init__(self, plugin: Plugin, environment: Environment) -> None:
         self.pool = StagePool()
@@ -154,14 +154,14 @@ class Moody:
         listener: Listener | None = None,
         seconds: float = SECONDS,
     ) -> StagedConnector:
-        """Return an instance that is started."""
+        """Return a started instance."""
         taken = self.take(name, seconds)
         with about(f"{name}|worker"):
             taken.start({"name": name, **(props or {})}, listener or Listener())
         return taken
 
     def lives(self, taken: StagedConnector) -> dict[str, str]:
-        """Return where an instance lives, which is started and answers."""
+        """Return the process id of a started instance."""
         (answer,) = taken.task_configs(1).configs
         return answer
 
@@ -185,28 +185,28 @@ def moody(plugins: PluginDirectory) -> Iterator[Moody]:
 
 
 class Log(logging.Handler):
-    """Notes what is logged, and whom it is about."""
+    """Records log messages and their labels."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[tuple[str | None, str]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note a line."""
+        """Record a message."""
         self.lines.append((label_of_record(record), record.getMessage()))
 
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    """Note what is logged meanwhile."""
+    """Record what is logged during the test."""
     made = Log()
     logging.getLogger().addHandler(made)
     yield made
     logging.getLogger().removeHandler(made)
 
 
-def test_instances_live_beside_each_other_on_threads_of_their_own(moody: Moody) -> None:
-    """A connector that waits holds up nobody, and is the same object from its start to its stop."""
+def test_instances_share_a_process_on_their_own_threads(moody: Moody) -> None:
+    """One that waits blocks no other, and is the same object from start to stop."""
     first, second = moody.start("a"), moody.start("b")
     one, other = moody.lives(first), moody.lives(second)
     assert (one["name"], other["name"]) == ("a", "b")
@@ -215,8 +215,8 @@ def test_instances_live_beside_each_other_on_threads_of_their_own(moody: Moody) 
     assert moody.lives(first)["thread"] == one["thread"]
 
 
-def test_a_call_waits_for_no_neighbours(moody: Moody, tmp_path: Path) -> None:
-    """However long theirs takes."""
+def test_a_call_does_not_wait_for_other_tenants(moody: Moody, tmp_path: Path) -> None:
+    """However long their calls take."""
     gate = tmp_path / "gate"
     slow = moody.start("slow", {"task_configs": "wait", "gate": str(gate)})
     answers: queue.Queue[dict[str, str]] = queue.Queue()
@@ -229,8 +229,8 @@ def test_a_call_waits_for_no_neighbours(moody: Moody, tmp_path: Path) -> None:
     waiting.join()
 
 
-def test_what_an_instance_says_reaches_its_own_listener(moody: Moody) -> None:
-    """From a thread that it has started."""
+def test_notifications_reach_the_listener_of_their_instance(moody: Moody) -> None:
+    """From a thread that the instance started."""
     listeners = {name: Listener() for name in "abc"}
     moody.start("a", {"ask": "yes"}, listeners["a"])
     moody.start("b", {"complain": "no disk"}, listeners["b"])
@@ -240,8 +240,8 @@ def test_what_an_instance_says_reaches_its_own_listener(moody: Moody) -> None:
     assert all(each.said.empty() for each in listeners.values())
 
 
-def test_what_an_instance_prints_is_said_to_be_its(moody: Moody, log: Log) -> None:
-    """In its calls and on its threads, to the last word; a thread that ends badly has its trace there."""
+def test_printed_lines_are_labelled_with_their_instance(moody: Moody, log: Log) -> None:
+    """From its calls and threads, to the last line; so is the traceback of a thread that fails."""
     for name in "ab":
         taken = moody.start(name, {"start": "threads"})
         with about(f"{name}|worker"):
@@ -252,8 +252,8 @@ def test_what_an_instance_prints_is_said_to_be_its(moody: Moody, log: Log) -> No
         assert eventually(partial(told_in, log, told), TIMEOUT)
 
 
-def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> None:
-    """Neither its object nor its thread; of threads that it has left running the log tells."""
+def test_an_ended_instance_leaves_nothing(moody: Moody, log: Log) -> None:
+    """Neither its object nor its thread; its own threads that still run are logged."""
     neighbour = moody.start("a")
     gone = [moody.start(f"gone-{number}") for number in range(5)]
     assert moody.lives(neighbour)["made"] == "6"
@@ -272,10 +272,10 @@ def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> No
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
-def test_one_that_raises_is_by_itself_next_time(moody: Moody, call: str, log: Log) -> None:
-    """It is told at once what it raised, its neighbours hear nothing, and its next instance shares no process.
+def test_an_instance_that_raises_gets_its_own_process_next_time(moody: Moody, call: str, log: Log) -> None:
+    """The error is raised at once, other tenants are not affected, and its next instance shares no process.
 
-    The log says that as well, and leaves it to others to say what was raised: it may hold what is secret.
+    The log omits the error's message, which may contain secrets.
     """
     listener = Listener()
     neighbour = moody.start("a", listener=listener)
@@ -291,8 +291,8 @@ def test_one_that_raises_is_by_itself_next_time(moody: Moody, call: str, log: Lo
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
-def test_one_that_hangs_is_moved_and_its_neighbours_go_on(moody: Moody, call: str) -> None:
-    """It hangs alone then, which is told; who comes next finds a process in which nothing hangs."""
+def test_an_instance_that_hangs_is_moved_and_other_tenants_continue(moody: Moody, call: str) -> None:
+    """It then hangs alone, which is reported; new tenants get a process in which nothing hangs."""
     listener = Listener()
     neighbour = moody.start("a", listener=listener)
     here = moody.lives(neighbour)["pid"]
@@ -306,8 +306,8 @@ def test_one_that_hangs_is_moved_and_its_neighbours_go_on(moody: Moody, call: st
 
 
 @pytest.mark.parametrize(("call", "deed"), [("start", "exit"), ("task_configs", "kill")])
-def test_one_that_ends_the_process_costs_its_neighbours_their_instances(moody: Moody, call: str, deed: str) -> None:
-    """They share the next one, and the culprit, who was asked something then, ends one of its own."""
+def test_tenants_lose_their_instances_when_one_ends_the_process(moody: Moody, call: str, deed: str) -> None:
+    """They share the next process; the culprit, which had a pending call, gets its own."""
     listener = Listener()
     neighbour = moody.start("a", listener=listener)
     says = "exited with 7" if deed == "exit" else "killed by signal 9"
@@ -322,8 +322,8 @@ def test_one_that_ends_the_process_costs_its_neighbours_their_instances(moody: M
     assert moody.conducts["bad"].is_apart
 
 
-def test_who_ends_processes_behind_everybodys_back_is_found_in_the_end(moody: Moody) -> None:
-    """Nobody is asked anything when it happens, so after the second time all have processes of their own."""
+def test_repeated_unexplained_ends_give_every_tenant_its_own_process(moody: Moody) -> None:
+    """No call is pending when it happens, so all are separated after the second time."""
     for _ in range(2):
         listeners = {name: Listener() for name in ("a", "bad")}
         for name, listener in listeners.items():
@@ -338,10 +338,10 @@ def test_who_ends_processes_behind_everybodys_back_is_found_in_the_end(moody: Mo
     assert listeners["a"].said.empty()
 
 
-def test_a_victim_of_a_neighbour_is_asked_once_more(
+def test_a_call_blocked_by_another_tenant_is_repeated(
     moody: Moody, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """One holds the interpreter, so nobody answers: who waits is served elsewhere, the others hear of the end."""
+    """One tenant holds the interpreter lock: pending calls are repeated elsewhere, others lose their process."""
     monkeypatch.setattr("hearth.isolation.shared_stage.MUTE_SECONDS", 0.5)
     silent = Listener()
     victim, _ = moody.start("a", seconds=5.0), moody.start("b", listener=silent)
@@ -363,8 +363,8 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
     blocking.join()
 
 
-def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody, log: Log) -> None:
-    """Its lines are cut short; the others' calls are answered meanwhile, and what they say is told."""
+def test_a_tenant_that_prints_without_end_does_not_block_others(moody: Moody, log: Log) -> None:
+    """Its output is truncated; the others' calls are answered meanwhile, and their output is logged."""
     neighbour = moody.start("a")
     talking = threading.Thread(target=silently, args=[moody.start, "bad", {"start": "print"}])
     talking.start()
@@ -378,8 +378,8 @@ def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody, log:
     talking.join()
 
 
-def test_one_that_does_not_stop_is_left_behind(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In time; what it raises there is told, and who is there goes on."""
+def test_an_instance_that_does_not_stop_is_abandoned(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a timeout; errors of its stop are reported, and other tenants continue."""
     monkeypatch.setattr("hearth.herder.plugin.staged_connector.STOP_SECONDS", 0.3)
     neighbour = moody.start("a")
     with pytest.raises(PluginError, match="stop does not work today"):
@@ -391,8 +391,8 @@ def test_one_that_does_not_stop_is_left_behind(moody: Moody, monkeypatch: pytest
     assert moody.conducts["worse"].is_apart
 
 
-def test_one_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
-    """One that failed half-way is, once; and may be started again."""
+def test_an_instance_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
+    """One that failed halfway is, once; and it may be started again."""
     taken = moody.take()
     taken.stop()
     for _ in range(2):
@@ -407,8 +407,8 @@ def test_one_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
     assert [text for _, text in log.lines].count("stop of a") == 3
 
 
-def test_one_that_is_ended_while_it_hangs_is_heard_no_more(moody: Moody) -> None:
-    """Whoever waits for it hears that it was ended, and it is not tried again."""
+def test_an_instance_ended_while_it_hangs_is_ignored(moody: Moody) -> None:
+    """Its pending call fails with that reason and is not repeated."""
     neighbour, taken = moody.start("a"), moody.take("bad")
     listener, failed = Listener(), queue.Queue[Exception]()
 
@@ -429,16 +429,16 @@ def test_one_that_is_ended_while_it_hangs_is_heard_no_more(moody: Moody) -> None
     waiting.join()
 
 
-def test_a_stage_that_takes_no_tenants_has_one(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program of another language need not know of any."""
+def test_a_stage_without_tenant_support_has_one(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in another language need not support them."""
     monkeypatch.setattr("hearth.isolation.stage.Stage.takes_tenants", False)
     first, second = moody.start("a"), moody.start("b")
     assert moody.lives(first)["pid"] != moody.lives(second)["pid"]
     assert moody.lives(first)["thread"] == "MainThread"
 
 
-def test_a_connector_of_its_own_process_has_its_main_thread(moody: Moody) -> None:
-    """So it may handle signals there; its end is an error of it."""
+def test_a_connector_in_its_own_process_runs_on_the_main_thread(moody: Moody) -> None:
+    """So it may handle signals; the end of its process is its error."""
     listener = Listener()
     moody.conducts["a"] = SharingHistory(is_apart=True)
     taken = moody.start("a", listener=listener)
@@ -448,8 +448,8 @@ def test_a_connector_of_its_own_process_has_its_main_thread(moody: Moody) -> Non
     assert "killed by signal 9" in listener.said.get(timeout=TIMEOUT)
 
 
-def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:
-    """A connector may allow less; a key that cannot be read is the start's affair."""
+def test_the_time_limit_of_an_answer_is_that_of_the_request() -> None:
+    """A connector may lower it; an invalid value is reported when it starts."""
     worker = WorkerConfig({**WORKER, "plugin.call.timeout.ms": "5000"})
     assert answer_seconds(worker, {}) == answer_seconds(worker, {"plugin.call.timeout.ms": "soon"}) == 5
     assert answer_seconds(worker, {"plugin.call.timeout.ms": "200"}) == 0.2
@@ -460,7 +460,7 @@ def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:
 
 
 def silently(act: Callable[..., object], *arguments: object) -> None:
-    """Do something that fails."""
+    """Run an action that fails."""
     with pytest.raises(ConnectError):
         act(*arguments)
 
@@ -471,5 +471,5 @@ def told_in(log: Log, lines: set[tuple[str, str]]) -> bool:
 
 
 def is_there(pid: int) -> bool:
-    """Return whether there is a process."""
+    """Return whether a process exists."""
     return Path(f"/proc/{pid}").exists()

@@ -132,7 +132,7 @@ def _fails(keeper: TokenKeeper) -> bool:
 def test_any_error_of_a_provider_is_raised(provider: Provider, keeper: TokenKeeper, error: Exception) -> None:
     """The provider's thread continues."""
     provider.error = error
-    with pytest.raises(ConnectError, match=f"gives no token: {type(error).__name__}: broken"):
+    with pytest.raises(ConnectError, match=f"provides no token: {type(error).__name__}: broken"):
         keeper.token()
     provider.error = None
     assert eventually(lambda: not _fails(keeper), TIMEOUT)

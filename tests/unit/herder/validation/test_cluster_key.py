@@ -1,4 +1,4 @@
-"""What a cluster has against a configuration: the words are Kafka Connect's."""
+"""Checks of a cluster on configurations, with Kafka Connect's messages."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ SUPPORT, BOUNDARY = "exactly.once.support", "transaction.boundary"
 
 
 def worker(support: str = "enabled", group: str = "g") -> DistributedConfig:
-    """Return the settings of a host of a cluster."""
+    """Return the settings of a distributed worker."""
     return DistributedConfig({**WORKER, **CLUSTER, "group.id": group, "exactly.once.source.support": support})
 
 
 def unasked(boundaries: bool) -> str | None:
-    """Fail: there is nothing to ask the connector."""
+    """Fail: the connector must not be asked."""
     raise AssertionError("the connector was asked")
 
 
 def complaints(
     config: Mapping[str, str], told: Callable[[bool], str | None] = unasked, support: str = "enabled"
 ) -> dict[str, list[str]]:
-    """Return what is wrong with the values of a source."""
+    """Return the errors of a source's values."""
     values = SourceConnectorConfig.definition().validate_all({"name": "n", "connector.class": SOURCE, **config})
     check_cluster_keys(worker(support), plugin(SOURCE, PluginType.SOURCE, "Source"), config, values, told)
     return {name: value.error_messages for name, value in values.items() if value.error_messages}
 
 
-def test_a_connector_is_asked_only_what_matters() -> None:
-    """One that does not insist runs in any case, and boundaries of others need no support."""
+def test_a_connector_is_asked_only_if_necessary() -> None:
+    """A connector that does not require exactly once always runs, and other boundaries need no support."""
     assert complaints({}) == {}
     assert complaints({SUPPORT: "REQUESTED", BOUNDARY: "interval"}) == {}
     assert SUPPORT in complaints({SUPPORT: "nonsense"})
@@ -56,14 +56,14 @@ def test_a_connector_is_asked_only_what_matters() -> None:
         ("perhaps", "An unexpected error occurred during validation: Unexpected value returned from"),
     ],
 )
-def test_a_connector_that_cannot_is_refused_where_it_has_to(told: str | None, message: str) -> None:
-    """Whatever else it says."""
+def test_a_connector_without_required_support_is_rejected(told: str | None, message: str) -> None:
+    """Whatever else it returns."""
     (found,) = complaints({SUPPORT: "required"}, lambda boundaries: told)[SUPPORT]
     assert found.startswith(message)
 
 
-def test_a_cluster_that_cannot_says_so_and_asks_all_the_same() -> None:
-    """Also one that prepares for it."""
+def test_a_cluster_without_exactly_once_reports_it_and_asks_the_connector() -> None:
+    """So does one that is preparing."""
     for support in ("disabled", "preparing"):
         found = complaints({SUPPORT: "required"}, lambda boundaries: "UNSUPPORTED", support)[SUPPORT]
         assert [each.split(" exactly")[0] for each in found] == [
@@ -79,14 +79,14 @@ def test_a_cluster_that_cannot_says_so_and_asks_all_the_same() -> None:
     ],
 )
 def test_boundaries_are_for_connectors_that_define_them(told: str | None, message: str) -> None:
-    """Others are told to choose another."""
+    """Others must use another boundary."""
     (found,) = complaints({BOUNDARY: "connector"}, lambda boundaries: told)[BOUNDARY]
     assert found.startswith(message)
 
 
 @pytest.mark.parametrize(("text", "end"), [("no licence ", ": no licence"), (" ", "; please see the worker logs")])
-def test_a_connector_that_raises_is_a_fault_of_the_value(text: str, end: str) -> None:
-    """A user is told what it said, or where to look."""
+def test_an_exception_of_the_connector_is_an_error_of_the_value(text: str, end: str) -> None:
+    """The user gets its message, or a reference to the log."""
 
     def ask(boundaries: bool) -> str | None:
         raise ConnectError(text)
@@ -105,8 +105,8 @@ def test_a_connector_that_raises_is_a_fault_of_the_value(text: str, end: str) ->
         ({}, "name", "Consumer group for sink connector named n"),
     ],
 )
-def test_a_sink_may_not_join_the_hosts(config: Mapping[str, str], key: str, message: str) -> None:
-    """By its own name, or by the group it names; with another group its name is its own affair."""
+def test_a_sink_may_not_use_the_group_of_the_workers(config: Mapping[str, str], key: str, message: str) -> None:
+    """Neither by its name nor by an override; with another group its name is free."""
     given = {"name": "n", **config}
     sink, group = plugin(SINK, PluginType.SINK, "Sink"), worker(group="connect-n")
     values = {"name": ConfigValue("name", "n")}
@@ -118,8 +118,8 @@ def test_a_sink_may_not_join_the_hosts(config: Mapping[str, str], key: str, mess
     assert values["consumer.override.group.id"].value == "other"
 
 
-def test_a_source_has_clients_for_its_offsets() -> None:
-    """With transactions, or where it names a topic: what it overrides of them counts, and a policy is asked."""
+def test_overrides_of_a_sources_offset_clients_are_validated() -> None:
+    """With transactions or its own offsets topic, its overrides of these clients need the policy's approval."""
     source = plugin(SOURCE, PluginType.SOURCE, "Source")
     everyone = ["producer", "consumer", "admin"]
     assert [str(each) for each in used_clients(source, {}, worker())] == everyone
@@ -128,8 +128,8 @@ def test_a_source_has_clients_for_its_offsets() -> None:
     assert [str(each) for each in used_clients(source, own, worker("disabled"))] == everyone
 
 
-def test_a_validation_asks_the_connector_itself(tmp_path: Path) -> None:
-    """In its stage: this one says nothing of exactly once, and that its tasks define no boundaries."""
+def test_validation_asks_the_connector_in_its_stage(tmp_path: Path) -> None:
+    """This one has no exactly-once support and defines no boundaries."""
     pool = StagePool()
     config = {**GOLDEN["cases"]["source minimal"]["config"], SUPPORT: "required", BOUNDARY: "connector"}
     result = ConnectorValidator(directory(tmp_path), worker(), pool).validate(config)

@@ -1,4 +1,4 @@
-"""What a configuration says in vain is told, with the key that was meant."""
+"""Settings without effect are reported, with the key that was probably meant."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ SOURCES = "it has no effect: this key is for sources, and the connector is a sin
 
 
 class Env(ConfigProvider):
-    """Knows a secret."""
+    """A provider of a secret."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take nothing."""
+        """Do nothing."""
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return it."""
+        """Return the secret."""
         return ConfigData({"SECRET": "geheim"})
 
 
 @pytest.fixture(scope="module")
 def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorValidator]:
-    """Make a validator over stand-ins for Kafka's plugins."""
+    """Return a validator over stand-ins for Kafka's plugins."""
     pool, known = StagePool(), directory(tmp_path_factory.mktemp("environments"))
     yield ConnectorValidator(
         known, WorkerConfig({**WORKER, "consumer.zz": "1"}), pool, variables=Variables({"env": Env()})
@@ -147,10 +147,10 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
         (SOURCE, {"predicates": "p", "predicates.p.type": "X${env:SECRET}"}, "predicates.p.type", ""),
     ],
 )
-def test_it_is_told(
+def test_a_setting_without_effect_has_one_warning(
     validator: ConnectorValidator, base: dict[str, str], change: dict[str, str], name: str, says: str
 ) -> None:
-    """One key, one reason, and nothing else; no secret in it."""
+    """With its key and reason, and without secrets."""
     config_warnings = validator.examine({**base, **change})[1]
     if says:
         ((key, message),) = [(each.name, each.message) for each in config_warnings]
@@ -175,8 +175,8 @@ def test_it_is_told(
         {"connector.plugin.version": "9", "zz": "1"},
     ],
 )  # fmt: skip
-def test_nothing_is_told_of_what_has_its_effect(validator: ConnectorValidator, change: dict[str, str]) -> None:
-    """Nor of what nobody can know, because the plugin that would is not there."""
+def test_effective_settings_have_no_warning(validator: ConnectorValidator, change: dict[str, str]) -> None:
+    """Nor do settings whose plugin is missing, because their effect is unknown."""
     assert validator.examine({**SOURCE, **change})[1] == []
 
 
@@ -189,10 +189,10 @@ def test_nothing_is_told_of_what_has_its_effect(validator: ConnectorValidator, c
         ({"header.converter": "SimpleHeader"}, "header.converter", "SimpleHeaderConverter"),
     ],
 )
-def test_a_class_that_is_not_there_is_told_with_the_nearest(
+def test_an_unknown_class_has_a_warning_with_the_nearest_names(
     validator: ConnectorValidator, change: dict[str, str], name: str, near: str
 ) -> None:
-    """The validation's own message is Kafka Connect's to the letter, so help comes beside it."""
+    """The error itself has Kafka Connect's exact message, so the help is separate."""
     result, config_warnings = validator.examine({**SOURCE, **change})
     (config_warning,) = config_warnings
     assert result["error_count"] == 1

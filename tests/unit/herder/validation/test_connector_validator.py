@@ -1,7 +1,7 @@
-"""Validation against what Kafka Connect 4.3.1 answered to the same configurations.
+"""Validation compared with Kafka Connect 4.3.1's responses to the same configurations.
 
-kafka_validation.json holds its answers without documentation: a full answer for a source and a sink, and for
-every other configuration what differs from that.
+kafka_validation.json has its responses without documentation: full ones for a source and a sink, and the differences
+from those for every other configuration.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
 
 @pytest.fixture(scope="module")
 def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorValidator]:
-    """Make a validator over stand-ins for Kafka's plugins."""
+    """Return a validator over stand-ins for Kafka's plugins."""
     pool = StagePool()
     yield ConnectorValidator(directory(tmp_path_factory.mktemp("environments")), WorkerConfig(WORKER), pool)
     pool.close()
 
 
 def entries(result: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return an answer in the short form of the golden file."""
+    """Return a response in the short form of the golden file."""
     found = {}
     for config in result["configs"]:
         definition, value = config["definition"], config["value"]
@@ -43,7 +43,7 @@ def entries(result: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def expected_entries(case: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return Kafka's answer in full, in that form."""
+    """Return Kafka's full response in that form."""
     base = GOLDEN["base"]["sink" if "Sink" in case["config"]["connector.class"] else "source"]
     found = {}
     for name in case["names"].split():
@@ -55,8 +55,8 @@ def expected_entries(case: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", [name for name, case in GOLDEN["cases"].items() if "message" not in case])
-def test_an_answer_is_kafkas(validator: ConnectorValidator, name: str) -> None:
-    """Names, order, groups, definitions, values, suggestions, visibility and messages."""
+def test_the_response_equals_kafkas(validator: ConnectorValidator, name: str) -> None:
+    """Names, order, groups, definitions, values, recommendations, visibility and messages."""
     case = GOLDEN["cases"][name]
     result = validator.validate(case["config"])
     ours, kafkas = entries(result), expected_entries(case)
@@ -66,14 +66,14 @@ def test_an_answer_is_kafkas(validator: ConnectorValidator, name: str) -> None:
     assert result["groups"] == case["groups"]
 
 
-def test_a_configuration_without_a_class_is_refused(validator: ConnectorValidator) -> None:
+def test_a_configuration_without_a_class_is_rejected(validator: ConnectorValidator) -> None:
     """Kafka shows the map."""
     with pytest.raises(ConfigError, match=r"Connector config \{name=a, b=null\} contains no connector type"):
         validator.validate({"name": "a", "b": None})
 
 
-def test_an_unknown_class_is_refused_with_the_nearest_names(validator: ConnectorValidator) -> None:
-    """Kafka's sentence comes first, for clients that compare; then what helps a person."""
+def test_an_unknown_class_is_rejected_with_the_nearest_names(validator: ConnectorValidator) -> None:
+    """Kafka's message comes first, for clients that compare it, then the help."""
     with pytest.raises(ConfigError) as caught:
         validator.validate({"connector.class": "FileStreamSurce"})
     text = str(caught.value)
@@ -86,8 +86,8 @@ def test_an_unknown_class_is_refused_with_the_nearest_names(validator: Connector
     assert "FileStreamSource" in text[text.index("Nearest names:") :]
 
 
-def test_errors_are_told_in_kafkas_form(validator: ConnectorValidator) -> None:
-    """One message a line, between Kafka's two sentences."""
+def test_errors_have_kafkas_format(validator: ConnectorValidator) -> None:
+    """One message per line, between Kafka's two sentences."""
     message = complaint(validator.validate({"connector.class": "FileStreamSource", "tasks.max": "x", "topic": "t"}))
     assert message == (
         "Connector configuration is invalid and contains the following 3 error(s):\n"
@@ -99,22 +99,22 @@ def test_errors_are_told_in_kafkas_form(validator: ConnectorValidator) -> None:
     )
 
 
-def test_a_valid_configuration_has_no_complaint(validator: ConnectorValidator) -> None:
+def test_a_valid_configuration_has_no_error_message(validator: ConnectorValidator) -> None:
     """There is nothing to say."""
     assert complaint(validator.validate(GOLDEN["cases"]["source minimal"]["config"])) is None
 
 
 @pytest.mark.parametrize("deed", ["raise", "exit"])
-def test_a_connector_that_fails_to_validate_tells_why(validator: ConnectorValidator, deed: str) -> None:
-    """The next validation gets a process that works."""
+def test_a_connector_that_fails_to_validate_has_its_reason(validator: ConnectorValidator, deed: str) -> None:
+    """The next validation gets a working process."""
     config = {**GOLDEN["cases"]["source minimal"]["config"], "do.validate": deed}
     with pytest.raises(PluginError):
         validator.validate(config)
     assert complaint(validator.validate(GOLDEN["cases"]["source minimal"]["config"])) is None
 
 
-def test_overrides_a_policy_forbids_are_errors(tmp_path: Path) -> None:
-    """The sentence names policy and key."""
+def test_overrides_that_a_policy_forbids_are_errors(tmp_path: Path) -> None:
+    """The message has the policy and the key."""
     pool = StagePool()
     worker, known = (
         WorkerConfig({**WORKER, "connector.client.config.override.policy": "Principal"}),
@@ -135,10 +135,10 @@ def test_overrides_a_policy_forbids_are_errors(tmp_path: Path) -> None:
 
 
 class TestPluginKeys:
-    """What `/connector-plugins/NAME/config` answers."""
+    """The response of `/connector-plugins/NAME/config`."""
 
     def test_a_connectors_own_keys_come_first(self, validator: ConnectorValidator) -> None:
-        """Then the framework's, without defaults of the worker."""
+        """Followed by the framework's, without the worker's defaults."""
         keys = {key["name"]: key for key in validator.plugin_keys("FileStreamSource", None)}
         assert list(keys)[:5] == ["file", "topic", "batch.size", "name", "connector.class"]
         assert list(keys)[-1] == "offsets.storage.topic"
@@ -146,12 +146,12 @@ class TestPluginKeys:
         assert keys["connector.plugin.version"]["default_value"] == "4.3.1"
 
     def test_other_plugins_have_their_own_keys_only(self, validator: ConnectorValidator) -> None:
-        """A header converter without keys answers an empty list."""
+        """A header converter without keys has an empty list."""
         assert [key["name"] for key in validator.plugin_keys("RegexRouter", "latest")] == ["regex", "replacement"]
         assert validator.plugin_keys("Simple", None) == []
 
-    def test_an_unlisted_key_is_shown_to_who_uses_it(self, validator: ConnectorValidator) -> None:
-        """And checked; all others see what Kafka Connect shows, which the golden answers above have."""
+    def test_an_unlisted_key_is_shown_if_used(self, validator: ConnectorValidator) -> None:
+        """And validated; otherwise the response equals Kafka Connect's, as in the golden file."""
         name = "transforms.a.beyond"
         router = {"transforms.a.type": "RegexRouter", "transforms.a.regex": "x", "transforms.a.replacement": "y"}
         config = {"name": "n", "connector.class": SOURCE, "topic": "t", "transforms": "a", **router}
@@ -160,7 +160,7 @@ class TestPluginKeys:
         assert f"Invalid value x for configuration {name}" in str(complaint(validator.validate({**config, name: "x"})))
 
     def test_an_unknown_plugin_is_not_found(self, validator: ConnectorValidator) -> None:
-        """Kafka's sentence."""
+        """With Kafka's message."""
         with pytest.raises(NotFoundError, match=r"Unknown plugin Nope\."):
             validator.plugin_keys("Nope", None)
 
@@ -174,17 +174,15 @@ class TestPluginKeys:
             ("[1,", "Invalid version specification: [1,"),
         ],
     )
-    def test_a_version_that_is_not_there_is_named(
-        self, validator: ConnectorValidator, version: str, says: str
-    ) -> None:
-        """Kafka's sentences."""
+    def test_an_unknown_version_is_reported(self, validator: ConnectorValidator, version: str, says: str) -> None:
+        """With Kafka's messages."""
         with pytest.raises(ConfigError) as caught:
             validator.plugin_keys("FileStreamSource", version)
         assert str(caught.value) == says
 
 
-def test_limits_are_defined_for_those_who_use_them(validator: ConnectorValidator) -> None:
-    """With what they are for, and what is wrong with them; who uses none sees Kafka Connect's keys and no others."""
+def test_limits_are_defined_if_used(validator: ConnectorValidator) -> None:
+    """With documentation and errors; otherwise only Kafka Connect's keys are shown."""
     config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.limits.memory.bytes": "512m"}
     (limit,) = [each for each in validator.validate(config)["configs"] if "limits" in each["value"]["name"]]
     assert limit["definition"]["type"] == "LONG"
@@ -195,10 +193,10 @@ def test_limits_are_defined_for_those_who_use_them(validator: ConnectorValidator
     assert "plugin.limits" not in str(validator.validate(config))
 
 
-def test_a_limit_that_this_machine_does_not_keep_is_refused_with_what_to_allow(
+def test_an_unenforceable_limit_is_rejected_with_a_remedy(
     validator: ConnectorValidator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before any plugin is asked, which would die of it."""
+    """Before any plugin is started, which would fail."""
     monkeypatch.setattr(limit_probe, "_refusal", lambda limits: "allow namespaces" if limits.has_own_processes else "")
     limit_probe._known_refusal.cache_clear()
     config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.network": "none"}
@@ -209,8 +207,8 @@ def test_a_limit_that_this_machine_does_not_keep_is_refused_with_what_to_allow(
     limit_probe._known_refusal.cache_clear()
 
 
-def test_variables_that_a_connector_may_not_set_are_errors(validator: ConnectorValidator) -> None:
-    """Keys that no definition of Kafka Connect has are shown where they are wrong, and nowhere else."""
+def test_forbidden_environment_variables_are_errors(validator: ConnectorValidator) -> None:
+    """Keys that Kafka Connect does not define are shown only if they are wrong."""
     config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.environment.LD_PRELOAD": "/x.so"}
     result = validator.validate(config)
     (errors,) = [each["value"]["errors"] for each in result["configs"] if each["value"]["errors"]]

@@ -1,4 +1,4 @@
-"""Policies on client settings: Kafka Connect's own, with what 4.3.1 answered, and those of plugins."""
+"""Override policies: Kafka Connect's own, with the responses of 4.3.1, and those of plugins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., ConnectorClientConfigOverridePolicy]
 
 @pytest.fixture
 def new(tmp_path: Path) -> Make:
-    """Provide policies as a worker names them."""
+    """Provide the policies that a worker names."""
 
     def make(name: str | None, **settings: str) -> ConnectorClientConfigOverridePolicy:
         named = {} if name is None else {POLICY: name}
@@ -57,7 +57,7 @@ def new(tmp_path: Path) -> Make:
     ],
 )
 def test_own_policies_allow_what_kafkas_allow(new: Make, name: str, allowlist: str | None, allowed: set[str]) -> None:
-    """A setting that is not allowed is named with the policy; the value is kept as it is."""
+    """A forbidden setting is reported with the policy; the value is unchanged."""
     policy = new(name, **({} if allowlist is None else {ALLOWLIST: allowlist}))
     asked = ConnectorClientConfigRequest("c", ConnectorType.SINK, SINK, dict.fromkeys(KEYS, "v"), ClientType.CONSUMER)
     refusal = f"The '{name}' policy does not allow '%s' to be overridden in the connector configuration."
@@ -68,26 +68,26 @@ def test_own_policies_allow_what_kafkas_allow(new: Make, name: str, allowlist: s
 
 @pytest.mark.parametrize("name", ["None", "None" + SUFFIX, PACKAGE + "None" + SUFFIX])
 def test_a_policy_has_the_names_of_a_plugin(new: Make, name: str) -> None:
-    """Alias, simple name and class."""
+    """Alias, simple name and full name."""
     asked = ConnectorClientConfigRequest("c", ConnectorType.SOURCE, SOURCE, {"acks": "1"}, ClientType.PRODUCER)
     assert new(name).validate(asked)[0].error_messages
 
 
-def test_everything_may_be_overridden_where_a_worker_says_nothing(new: Make) -> None:
+def test_everything_may_be_overridden_by_default(new: Make) -> None:
     """As in Kafka Connect since 3.0."""
     assert new(None) is ALL
 
 
 @pytest.mark.parametrize("name", ["Other", PACKAGE + "None", "none", "", SOURCE])
-def test_a_policy_that_is_not_there_is_refused_with_those_that_are(new: Make, name: str) -> None:
-    """At the start, not when the first connector overrides something."""
+def test_an_unknown_policy_is_rejected_with_the_known_ones(new: Make, name: str) -> None:
+    """At startup, not with the first override."""
     with pytest.raises(ConfigError, match=rf"connector\.client\.config\.override\.policy='{name}'") as caught:
         new(name)
     assert "All, None, Principal, Allowlist" in (caught.value.hint or "")
 
 
-def test_an_allowlist_with_a_hole_is_refused(new: Make) -> None:
-    """Kafka's words."""
+def test_an_allowlist_with_an_empty_item_is_rejected(new: Make) -> None:
+    """With Kafka's message."""
     with pytest.raises(ConfigError, match=r"config\.override\.allowlist' values must not be empty"):
         new("Allowlist", **{ALLOWLIST: ","})
 
@@ -106,7 +106,7 @@ def test_an_allowlist_with_a_hole_is_refused(new: Make) -> None:
 def test_a_policy_is_asked_about_the_clients_that_tasks_use(
     class_name: str, config: Mapping[str, str], clients: list[str]
 ) -> None:
-    """As Kafka Connect asks: a source that never reads is asked nothing of a consumer."""
+    """As in Kafka Connect: a source that never reads has no consumer overrides."""
     type_ = PluginType.SINK if class_name == SINK else PluginType.SOURCE
     given = {**config, "name": "n", "producer.override.acks": "1", "consumer.override.x": "2", "admin.override.y": "3"}
     asked = list(override_requests(plugin(class_name, type_, "Source"), given, WorkerConfig(WORKER)))
@@ -119,14 +119,14 @@ def test_a_policy_is_asked_about_the_clients_that_tasks_use(
 
 
 def test_settings_are_asked_about_in_the_order_of_javas_maps() -> None:
-    """The order shows in the answer of a validation."""
+    """The response of a validation shows the order."""
     given = {f"producer.override.{key}": "v" for key in ("acks", "linger.ms", "zz")}
     (asked,) = override_requests(plugin(SOURCE, PluginType.SOURCE, "Source"), given, WorkerConfig(WORKER))
     assert list(asked.client_props) == ["zz", "acks", "linger.ms"]
 
 
 def test_tasks_do_not_start_with_what_a_policy_forbids(new: Make) -> None:
-    """The policy may have become stricter since; values are not told, they may be secret."""
+    """The policy may have become stricter; values are not shown, because they may be secret."""
     source = plugin(SOURCE, PluginType.SOURCE, "Source")
     config = {"name": "n", "producer.override.sasl.jaas.config": "s3cret", "producer.override.acks": "1"}
     refuse_overrides(new("All"), source, config, WorkerConfig(WORKER))

@@ -1,4 +1,4 @@
-"""The keys of plugins that are no connectors."""
+"""Key definitions of plugins other than connectors."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tests.unit.herder.catalogue import directory, plugin
 
 
 def definition() -> ConfigDef:
-    """Return a definition with something of everything."""
+    """Return a definition with every feature."""
     made = ConfigDef().define("a", ConfigType.INT, 5, importance=Importance.HIGH, doc="An a.", dependents=["b"])
     made.define("b", ConfigType.LIST, ["x", "y"], group="G", order_in_group=3, width=Width.LONG, display_name="B")
     made.define("c", ConfigType.PASSWORD)
     return made.define("d", ConfigType.STRING, None)
 
 
-def test_a_definition_comes_back_from_what_rest_shows_of_it() -> None:
-    """Bundles carry their definitions in that form."""
+def test_a_definition_is_restored_from_its_rest_format() -> None:
+    """Bundles contain definitions in that format."""
     shown = config_def_to_json(definition())
     assert config_def_to_json(definition_from_json(shown)) == shown
 
 
-def test_keys_of_a_packed_bundle_are_read_and_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Invariant 6, and no process is started for it."""
+def test_keys_of_a_packed_bundle_are_read_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invariant 6."""
 
     def never(*_arguments: Any, **_settings: Any) -> Any:
         raise AssertionError("a stage was started")
@@ -44,8 +44,8 @@ def test_keys_of_a_packed_bundle_are_read_and_not_asked(tmp_path: Path, monkeypa
     assert describer.definition(packed) is describer.definition(packed)
 
 
-def test_a_plugin_installed_with_the_host_is_asked_here(tmp_path: Path) -> None:
-    """With its own checks."""
+def test_a_plugin_installed_with_the_host_is_loaded_here(tmp_path: Path) -> None:
+    """With its checks."""
     known = directory(tmp_path)
     router = Describer(known).definition(known.catalogue.find("RegexRouter"))
     assert router.validate_all({"regex": "(", "replacement": "x"})["regex"].error_messages

@@ -1,4 +1,4 @@
-"""Plugins of bundles check their settings in their own process, and the answer is that of plugins of the host."""
+"""Plugins of bundles validate settings in their own process, with the same results as plugins of the host."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ HANGING = {"type": "org.example.Doer", "now": "hang"}
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Lay out a bundle with the stand-ins of this folder and plugins that fail."""
+    """Create a bundle with the stand-ins of this folder and failing plugins."""
     site = tmp_path_factory.mktemp("site")
     build.site(site, "bundled", groups={"hearth.transformations": {"org.example.Doer": "bundled:Doer"}})
     (site / "bundled.py").write_text(BUNDLED)
@@ -89,7 +89,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def catalogue(bundle: Bundle) -> Catalogue:
-    """Return the stand-ins for Kafka's plugins, all but connectors moved to a bundle, and those that fail."""
+    """Return stand-ins for Kafka's plugins, all but connectors moved to a bundle, and failing ones."""
     moved = {CONNECT + name: f"bundled:{class_name}" for name, class_name in CLASSES.items()}
     plugins = [
         replace(each, bundle=bundle, reference=moved[each.class_name]) if each.class_name in moved else each
@@ -111,24 +111,24 @@ def pool() -> Iterator[StagePool]:
 
 @pytest.fixture
 def validator(bundle: Bundle, pool: StagePool, tmp_path: Path) -> ConnectorValidator:
-    """Make a validator whose converters and transformations are in a bundle."""
+    """Return a validator whose converters and transformations are in a bundle."""
     found = catalogue(bundle)
     return ConnectorValidator(PluginDirectory(lambda: found, EnvironmentStore(tmp_path)), WorkerConfig(WORKER), pool)
 
 
 def complaints(result: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the messages of all keys that have any."""
+    """Return the errors of all keys."""
     values = [config["value"] for config in result["configs"]]
     return {value["name"]: value["errors"] for value in values if value["errors"]}
 
 
 def doing(deed: str, **more: str) -> dict[str, str]:
-    """Return a configuration whose transformation fails while it checks a key."""
+    """Return a configuration whose transformation fails while it validates a key."""
     return {**MINIMAL, "transforms": "d", "transforms.d.type": "org.example.Doer", "transforms.d.now": deed, **more}
 
 
-def test_the_answer_is_that_of_plugins_of_the_host(validator: ConnectorValidator, tmp_path: Path) -> None:
-    """Order, groups, definitions, values, suggestions, visibility and messages, for every case of Kafka's answers."""
+def test_the_result_equals_that_of_plugins_of_the_host(validator: ConnectorValidator, tmp_path: Path) -> None:
+    """Order, groups, definitions, values, recommendations, visibility and messages, for all of Kafka's responses."""
     pool = StagePool()
     beside = ConnectorValidator(known.directory(tmp_path / "beside"), WorkerConfig(WORKER), pool)
     try:
@@ -136,13 +136,13 @@ def test_the_answer_is_that_of_plugins_of_the_host(validator: ConnectorValidator
             ours, hosts = validator.validate(config), beside.validate(config)
             for config_info in (*ours["configs"], *hosts["configs"]):
                 if str(config_info["value"]["name"]).endswith(("type", "converter")):
-                    del config_info["value"]["recommended_values"]  # plugins that are there for this test
+                    del config_info["value"]["recommended_values"]  # plugins that exist only for this test
             assert ours == hosts, name
     finally:
         pool.close()
 
 
-def test_a_missing_key_is_told_in_kafkas_words(validator: ConnectorValidator) -> None:
+def test_a_missing_key_has_kafkas_message(validator: ConnectorValidator) -> None:
     """Before any task starts."""
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     assert complaint(validator.validate(config)) == (
@@ -161,10 +161,8 @@ def test_a_missing_key_is_told_in_kafkas_words(validator: ConnectorValidator) ->
         ("hang", "the stage process of org.example.Doer did not answer 'validate' within 1 s"),
     ],
 )
-def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(
-    validator: ConnectorValidator, deed: str, says: str
-) -> None:
-    """In Kafka's words for a class that cannot be asked; the next validation gets a process that works."""
+def test_a_failing_plugin_is_an_error_of_its_class_key(validator: ConnectorValidator, deed: str, says: str) -> None:
+    """With Kafka's message for a class that cannot be configured; the next validation gets a working process."""
     begun = time.monotonic()
     result = validator.validate(doing(deed, **{"plugin.call.timeout.ms": "1000"}))
     assert complaints(result) == {
@@ -177,10 +175,10 @@ def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(
     assert complaint(validator.validate(doing(""))) is None
 
 
-def test_plugins_that_hang_share_the_time_of_one(
+def test_plugins_that_hang_share_one_time_limit(
     validator: ConnectorValidator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever waits for the validation waits no longer for many, and hears of each."""
+    """The validation waits no longer for several, and reports each."""
     monkeypatch.setattr(plugin_validator, "ANSWER_SECONDS", 2.0)
     more = {f"transforms.{alias}.{key}": value for alias in "ab" for key, value in HANGING.items()}
     found = complaints(validator.validate({**MINIMAL, "transforms": "a,b", **more}))
@@ -196,10 +194,10 @@ def test_plugins_that_hang_share_the_time_of_one(
         ("org.example.Missing", "predicates", "Predicate", "module 'bundled' has no attribute 'NotThere'"),
     ],
 )
-def test_a_class_that_has_no_definition_is_an_error_of_its_key(
+def test_a_class_without_a_definition_is_an_error_of_its_key(
     validator: ConnectorValidator, class_name: str, listed: str, interface: str, says: str
 ) -> None:
-    """Nothing is left out in silence."""
+    """Nothing is skipped silently."""
     result = validator.validate({**MINIMAL, listed: "a", f"{listed}.a.type": class_name})
     ((name, messages),) = complaints(result).items()
     assert name == f"{listed}.a.type"
@@ -207,23 +205,23 @@ def test_a_class_that_has_no_definition_is_an_error_of_its_key(
     assert says in messages[0]
 
 
-def test_a_converter_that_fails_is_an_error_of_its_key(validator: ConnectorValidator) -> None:
-    """In Kafka's words for converters."""
+def test_a_failing_converter_is_an_error_of_its_key(validator: ConnectorValidator) -> None:
+    """With Kafka's message for converters."""
     config = {**MINIMAL, "key.converter": "org.example.ConverterDoer", "key.converter.now": "raise"}
     assert complaints(validator.validate(config)) == {
         "key.converter": ["Failed to load ConfigDef from key converter: RuntimeError: now does not work today"]
     }
 
 
-def test_a_limit_that_is_no_number_is_not_the_validations_affair(validator: ConnectorValidator) -> None:
-    """The start of the connector refuses it."""
+def test_an_invalid_timeout_is_not_reported_by_validation(validator: ConnectorValidator) -> None:
+    """The start of the connector rejects it."""
     assert complaint(validator.validate(doing("", **{"plugin.call.timeout.ms": "soon"}))) is None
 
 
 def test_plugins_of_one_environment_share_a_process_with_their_connector(
     validator: ConnectorValidator, pool: StagePool
 ) -> None:
-    """However many there are, also with converters."""
+    """However many there are, including converters."""
     config = doing("", **{"connector.class": "org.example.BundledSource"})
     config.update({"predicates": "p", "predicates.p.type": f"{CONNECT}transforms.predicates.TopicNameMatches"})
     config.update({"predicates.p.pattern": "a", "value.converter": f"{CONNECT}json.JsonConverter"})
@@ -231,8 +229,8 @@ def test_plugins_of_one_environment_share_a_process_with_their_connector(
     assert len(pool._processes._made) == 1
 
 
-def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePool) -> None:
-    """Only the connector has one, or a place in one."""
+def test_plugins_of_the_host_need_no_process(tmp_path: Path, pool: StagePool) -> None:
+    """Only the connector has one, or shares one."""
     beside = ConnectorValidator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
