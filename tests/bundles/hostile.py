@@ -316,7 +316,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     ),
     "wheel that says little.zip": (
         file("wheel that says little.zip", lambda: zip_of((f"w/{WHEEL}", deflated(3 * GIB)), method=8, size=1000)),
-        "it unpacks to more than 1000 bytes",
+        "it unpacks to more than the limit of 1000 bytes",
     ),
     "points that say little": (
         lambda folder: (folder / WHEEL).write_bytes(
@@ -327,7 +327,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
                 size=300,
             )
         ),
-        "it unpacks to more than 300 bytes",
+        "it unpacks to more than the limit of 300 bytes",
     ),
     "points of 60 MiB": (
         _points("[hearth.converters]\n" + "a = b\n" * (10 << 20)),
@@ -344,13 +344,13 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "method.zip": (file("method.zip", lambda: zip_of(("a.whl", b"x"), method=14)), "compressed with method 14"),
     "secret.zip": (file("secret.zip", lambda: zip_of(("a.whl", b"x"), flags=1)), "is encrypted"),
     "120000 names.zip": (file("120000 names.zip", _names(120_000)), "it holds more than 100000 files"),
-    "400000 names.zip": (file("400000 names.zip", _names(400_000)), "where one of 16777216 is the most"),
+    "400000 names.zip": (file("400000 names.zip", _names(400_000)), "more than the limit of 16777216"),
     "3000 wheels.zip": (
         file("3000 wheels.zip", lambda: zip_of(*((f"{n}.whl", b"") for n in range(3000)))),
         "it holds more than 2000 wheels",
     ),
     # damage
-    "checksum": (damaged("evil-1.0.dist-info/METADATA", _bad_checksum), "METADATA is not what the archive says of it"),
+    "checksum": (damaged("evil-1.0.dist-info/METADATA", _bad_checksum), "METADATA does not match the archive's index"),
     "deflate": (damaged("evil-1.0.dist-info/METADATA", _scramble), "METADATA is damaged (Error"),
     "half a wheel": (_halves(wheel), "truncated or not a zip file"),
     "half a tar": (
@@ -363,7 +363,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "text.tar.xz": (file("text.tar.xz", lambda: b"\xfd7zXZ\0 is a text"), "truncated or not a tar archive"),
     # tar archives
     "pax.tar": (_tar("pax.tar", _pax(2 * GIB), END), "truncated or not a tar archive"),
-    "pax of 40 MiB.tar": (_pax_on_disk, "it has an entry of 41943040 bytes where one of 16777216 is the most"),
+    "pax of 40 MiB.tar": (_pax_on_disk, "it has an entry of 41943040 bytes, more than the limit of 16777216"),
     "pax.tar.gz": (
         file("pax.tar.gz", lambda: _gzipped(_pax(60 << 20), 64 << 20)),
         "it unpacks to more than",
@@ -378,15 +378,15 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "device.tar": (_tar("device.tar", tar_entry(WHEEL, 0, tarfile.CHRTYPE), END), "it is empty"),
     "link.tar": (
         _tar("link.tar", tar_entry(WHEEL, 0, tarfile.SYMTYPE, linkname="/etc/passwd"), END),
-        f"it holds the link '{WHEEL}' to '/etc/passwd', which leads out of the archive",
+        f"it holds the link '{WHEEL}' to '/etc/passwd', which points outside the archive",
     ),
     "link up.tar": (
         _tar("link up.tar", tar_entry(f"a/b/{WHEEL}", 0, tarfile.SYMTYPE, linkname="../../../x"), END),
-        f"it holds the link 'a/b/{WHEEL}' to '../../../x', which leads out of the archive",
+        f"it holds the link 'a/b/{WHEEL}' to '../../../x', which points outside the archive",
     ),
     "hard link.tar": (
         _tar("hard link.tar", tar_entry(f"a/b/{WHEEL}", 0, tarfile.LNKTYPE, linkname="../x"), END),
-        f"it holds the link 'a/b/{WHEEL}' to '../x', which leads out of the archive",
+        f"it holds the link 'a/b/{WHEEL}' to '../x', which points outside the archive",
     ),
     "circle.tar": (
         _tar(
@@ -409,7 +409,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
         _tar("case.tar", tar_entry("stra\u00dfe.whl"), tar_entry("STRASSE.whl"), END),
         "it holds 'stra\u00dfe.whl' and 'STRASSE.whl', which are one file on some machines",
     ),
-    "link.zip": (_zip_with_a_link, "it holds the link 'wheels' to '/etc', which leads out of the archive"),
+    "link.zip": (_zip_with_a_link, "it holds the link 'wheels' to '/etc', which points outside the archive"),
     "elsewhere": (_for_elsewhere, "was built for 'win_amd64', and this machine is '"),
     "packed elsewhere": (
         manifest(lambda m: m["files"][0].update(path="wheels/evil-1.0-cp311-cp311-macosx_11_0_arm64.whl")),
@@ -426,11 +426,11 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "long.zip": (file("long.zip", lambda: zip_of(("a" * 300 + ".whl", b""))), "longer than a file system can hold"),
     "no utf-8.tar": (
         file("no utf-8.tar", lambda: tar_entry(os.fsdecode(b"\xff.whl")) + END),
-        "it holds the path '\\udcff.whl', which is no UTF-8",
+        "it holds the path '\\udcff.whl', which is not UTF-8",
     ),
     os.fsdecode(b"no utf-8 \xff.zip"): (
         file(os.fsdecode(b"no utf-8 \xff.zip"), lambda: _wheel_of({})),
-        "its name is no UTF-8",
+        "its name is not UTF-8",
     ),
     # metadata
     "requirement": (_metadata("Name: evil @ file:///etc/passwd\nVersion: 1.0\n"), "its name is 'evil @ file:///etc/passwd'"),
@@ -454,25 +454,25 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "digit": (_points("[hearth.sink_connectors]\na.B = evil:B\n[hearth.plugin_versions]\n1\x00 = evil\n"), "has the version"),
     # manifests
     "deep manifest": (manifest(text=_nested(100_000, "[]")), MALFORMED + "it is nested too deep"),
-    "deep config": (plugin(config=json.loads(_nested(900, "[]"))), MALFORMED + "where an object with 'name'"),
+    "deep config": (plugin(config=json.loads(_nested(900, "[]"))), MALFORMED + "expected an object with 'name'"),
     "deep dependents": (key(dependents=json.loads(_nested(900, "[]"))), MALFORMED + "'dependents' holds"),
-    "no object": (manifest(text="[]"), MALFORMED + "where an object with 'format' belongs stands a list"),
+    "no object": (manifest(text="[]"), MALFORMED + "expected an object with 'format', found a list"),
     "number of digits": (manifest(text='{"format": ' + "9" * 100_000 + "}"), MALFORMED + "ValueError"),
     "format is true": (manifest(lambda m: m.update(format=True)), MALFORMED + "'format' is True"),
     "format 2": (manifest(lambda m: m.update(format=2)), "has format 2, this Hearth reads format 1"),
     "plugins null": (manifest(lambda m: m.update(plugins=None)), MALFORMED + "'plugins' is None"),
-    "plugins 1": (manifest(lambda m: m.update(plugins=[1])), MALFORMED + "where an object with 'config' belongs stands 1"),
+    "plugins 1": (manifest(lambda m: m.update(plugins=[1])), MALFORMED + "expected an object with 'config', found 1"),
     "plugins text": (manifest(lambda m: m.update(plugins=["x"])), MALFORMED + "where an object with 'config'"),
     "plugins of null": (manifest(lambda m: m.update(plugins=[None])), MALFORMED + "where an object with 'config'"),
     "1001 plugins": (manifest(lambda m: m.update(plugins=m["plugins"] * 1001)), "it declares more than 1000 plugins"),
     "name of a requirement": (manifest(lambda m: m.update(name="evil @ file:///x")), "its name is 'evil @ file:///x'"),
     "name null": (manifest(lambda m: m.update(name=None)), MALFORMED + "'name' is None"),
-    "name of surrogates": (manifest(lambda m: m.update(name="\ud800")), MALFORMED + "'name' is '\\ud800', which is no text"),
+    "name of surrogates": (manifest(lambda m: m.update(name="\ud800")), MALFORMED + "'name' is '\\ud800', which is not valid text"),
     "class null": (plugin(**{"class": None}), MALFORMED + "'class' is None"),
     "class number": (plugin(**{"class": 5}), MALFORMED + "'class' is 5"),
     "class list": (plugin(**{"class": ["a"]}), MALFORMED + "'class' is a list"),
-    "class of surrogates": (plugin(**{"class": "a.\udcff"}), MALFORMED + "'class' is 'a.\\udcff', which is no text"),
-    "class of a bell": (plugin(**{"class": "a\x07"}), MALFORMED + "the plugin 'a\\x07' has no name that can be shown"),
+    "class of surrogates": (plugin(**{"class": "a.\udcff"}), MALFORMED + "'class' is 'a.\\udcff', which is not valid text"),
+    "class of a bell": (plugin(**{"class": "a\x07"}), MALFORMED + "the plugin 'a\\x07' has no printable name"),
     "class of megabytes": (plugin(**{"class": "a" * 3_000_000}), MALFORMED + "the plugin 'aaa"),
     "type": (plugin(type="evil"), MALFORMED + "'type' is 'evil'"),
     "reference up": (plugin(reference="../../../../x:y"), MALFORMED + "the plugin 'a.Evil' is '../../../../x:y', not module:Class"),
@@ -482,7 +482,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "version null": (plugin(version=None), MALFORMED + "'version' is None"),
     "config text": (plugin(config="x"), MALFORMED + "'config' is 'x'"),
     "key without members": (plugin(config=[{}]), MALFORMED + "'name' is missing"),
-    "key of a number": (plugin(config=[1]), MALFORMED + "where an object with 'name' belongs stands 1"),
+    "key of a number": (plugin(config=[1]), MALFORMED + "expected an object with 'name', found 1"),
     "key of a type": (key(type="EVIL"), MALFORMED + "'type' is 'EVIL'"),
     "key of no name": (key(name=None), MALFORMED + "'name' is None"),
     "key of importance": (key(importance="x"), MALFORMED + "'importance' is 'x'"),
@@ -490,8 +490,8 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "key of surrogates": (key(documentation="\ud800"), MALFORMED + "'documentation' is"),
     "files text": (manifest(lambda m: m.update(files="x")), MALFORMED + "'files' is 'x'"),
     "file path list": (manifest(lambda m: m["files"][0].update(path=[])), MALFORMED + "'path' is a list"),
-    "file path up": (manifest(lambda m: m["files"][0].update(path="../x")), "which leads out of the archive"),
-    "file path of megabytes": (manifest(lambda m: m["files"][0].update(path="/x" * 3_000_000)), "leads out of the archive"),
+    "file path up": (manifest(lambda m: m["files"][0].update(path="../x")), "which points outside the archive"),
+    "file path of megabytes": (manifest(lambda m: m["files"][0].update(path="/x" * 3_000_000)), "points outside the archive"),
     "file size text": (manifest(lambda m: m["files"][0].update(size="1")), MALFORMED + "'size' is '1'"),
     "file missing": (manifest(lambda m: m["files"][0].update(path="x")), "x is listed in hearth-bundle.json but not there"),
 }  # fmt: skip

@@ -1,12 +1,12 @@
-"""Bundles and the catalogue of plugins, read and never run.
+"""Discovers bundles and catalogues their plugins without running plugin code.
 
-``location`` turns plugin.path into candidates and a ``format`` reads each, be it one that others have added;
-``tree`` and ``archive`` make directories, zips and tar archives look alike, within the limits of ``bundle_limits``;
-``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read its ``declaration``. ``catalogue`` looks
-through all of it, as often as wanted, adds what came with the host and puts it in Kafka's order (``version_order``)
-and under Kafka's aliases (``alias``). What cannot be used is kept with its reason (``refusal``). So is what a worker
-does not take: ``trust`` asks for hashes, for a ``signature``, and whether a list says that a bundle or a package in it
-(``core_metadata``) is revoked (``revocation``).
+``location`` turns plugin.path into candidates. A ``format`` (built in or registered by an entry point) reads each one.
+``tree`` and ``archive`` give directories, zip files and tar archives one interface, within ``bundle_limits``.
+``bundle`` detects the layout of a tree; ``metadata`` and ``manifest`` read its ``declaration`` objects.
+``catalogue`` scans plugin.path, adds the plugins installed with the host, sorts them in Kafka's order
+(``version_order``) and resolves Kafka's aliases (``alias``). Unusable candidates are kept with the reason
+(``refusal``). ``trust`` rejects bundles that lack hashes or a trusted ``signature``, and bundles that are revoked
+(``revocation``) themselves or through a package they contain (``core_metadata``).
 """
 
 from hearth.discovery.bundle import Bundle, Layout

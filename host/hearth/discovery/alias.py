@@ -1,9 +1,8 @@
-"""Aliases: the short names of plugins, by Kafka's rule.
+"""Aliases: short plugin names, computed by Kafka's rule.
 
-A plugin has two: the simple class name, and that name cut before the last occurrence of its type's word
-(``Connector``, ``Converter``, ...), unless nothing would be left. There is one map over all types; an
-alias that stands for more than one class is dropped, several versions of one class do not conflict. Case
-matters.
+A plugin has two: its simple class name, and that name pruned at the last occurrence of its type's suffix
+(``Connector``, ``Converter``, ...) unless the result is empty. All types share one map. An alias that matches
+more than one class is dropped; several versions of one class do not conflict. Aliases are case-sensitive.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ _SEPARATOR = re.compile(r"[.$:]")
 
 
 def simple_name(class_name: str) -> str:
-    """Return the last part of a class name; of a nested class (``Cast$Value``) that is the inner name."""
+    """Return the last part of a class name: the inner name for a nested class (``Cast$Value``)."""
     return _SEPARATOR.split(class_name)[-1]
 
 
 def candidates(declaration: Declaration) -> tuple[str, ...]:
-    """Return the aliases a plugin would like: the simple name, and the pruned one where it differs."""
+    """Return the aliases a plugin may get: its simple name, and the pruned name if it differs."""
     simple = simple_name(declaration.class_name)
     position = simple.rfind(declaration.type.suffix)
     return (simple, simple[:position]) if position > 0 else (simple,)
 
 
 def resolve(declarations: Iterable[Declaration]) -> dict[str, str]:
-    """Return alias to class name, without the aliases that more than one class would have."""
+    """Map aliases to class names, leaving out ambiguous aliases."""
     wanted: dict[str, set[str]] = {}
     for declaration in declarations:
         for alias in candidates(declaration):

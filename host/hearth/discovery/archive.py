@@ -1,7 +1,7 @@
-"""Archives as trees: zip files, wheels and tar archives, of which nobody knows who made them.
+"""Trees over untrusted archives: zip files, wheels and tar archives.
 
-What an archive declares of itself is checked before it is believed: how many files there are, what they
-unpack to, what they are called. Nothing is read whole that is not small.
+The number of files, their unpacked size and their names are validated before they are used. Only small files
+are read whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hearth.discovery.bundle_limits import MAX_FILES, MAX_PATH, bundle_limits, passing_allowance
+from hearth.discovery.bundle_limits import MAX_FILES, MAX_PATH, bundle_limits, listing_limit
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 from hearth.discovery.tree import (
     FilePart,
@@ -34,30 +34,30 @@ from hearth.discovery.tree import (
 )
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""How files of wheels are compressed; others may ask for gigabytes of memory to be unpacked."""
+"""Compression methods used in wheels; other methods can need gigabytes of memory to unpack."""
 _ENCRYPTED = 0x1
 _INTERPRETER = re.compile(r"(^|/)bin/python[0-9.]*$")
-VENV_HINT = "a virtual environment is used as the directory that it is, and not packed: pack the project instead"
+VENV_HINT = "name a virtual environment by its directory instead of archiving it, or pack the project"
 _LINKS = 40
-"""Links that lead to each other, as many as Linux follows."""
+"""Maximum length of a chain of links, as in Linux."""
 _HEADER = struct.Struct("<4s22xHH")
-"""What stands before each member of a zip file: a mark, and at its end the lengths of two more fields."""
+"""Local header of a zip member: the signature, and at the end the lengths of the two variable fields."""
 _CHUNK, _BLOCK = 1 << 14, 1 << 20
 _IN_MEMORY = 8 << 20
 _XZ_MEMORY = 128 << 20
-"""Twice what the strongest preset of xz needs."""
+"""Twice the memory that the strongest xz preset needs."""
 
 Member = TypeVar("Member")
 
 
 class ArchiveTree(Tree):
-    """An archive: its index is read once, and a name or link that would leave the archive condemns all of it.
+    """An archive, whose index is read once. A name or link that leaves the archive makes all of it unusable.
 
-    A link to a file of the archive is that file; a link to a folder of it is left out.
+    A link to a file in the archive reads as that file; links to folders are left out.
     """
 
     def _enter(self, names: Iterable[str]) -> None:
-        """Sort the paths of the regular files into folders."""
+        """Index the paths of the regular files by folder."""
         index: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
         _refuse_clashes(names)
         for name in sorted(names):
@@ -71,12 +71,12 @@ class ArchiveTree(Tree):
         self._index = index
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """Look the folder up in the index."""
+        """Return the folder's entry in the index."""
         return self._index.get(folder, ([], []))
 
 
 class ZipTree(ArchiveTree):
-    """A zip file or a wheel, on disk or read from inside another bundle."""
+    """A zip file or a wheel, on disk or inside another bundle."""
 
     def __init__(self, source: Path | FilePart) -> None:
         self._file = open_file(source) if isinstance(source, Path) else source
@@ -95,15 +95,15 @@ class ZipTree(ArchiveTree):
         return _Content(path, self._members[path], self._content(self._members[path]))
 
     def open_archive(self, path: str) -> FilePart:
-        """Open a member where it lies, or where it is compressed a copy of it."""
+        """Open a stored member in place, a compressed one as an unpacked copy."""
         member = self._members[path]
         if member.compress_type == zipfile.ZIP_STORED:
             return FilePart(self._file, self._start_of(member), member.compress_size)
         with Reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as source:
-            return _passing(blocks(source), member.compress_size)
+            return _temporary(blocks(source), member.compress_size)
 
     def size(self, path: str) -> int:
-        """Read it from the index."""
+        """Return the size that the index declares."""
         return self._members[path].file_size
 
     def close(self) -> None:
@@ -111,9 +111,9 @@ class ZipTree(ArchiveTree):
         self._file.close()
 
     def check(self) -> None:
-        """Read everything; raises where a file is damaged, or goes on behind the size that it declares.
+        """Read every member; raise for a damaged file or one larger than its declared size.
 
-        Installers find that out as well, after they have written what came.
+        Installers notice this only after writing the files.
         """
         for path in self._members:
             with Reading(f"{path} is damaged"):
@@ -121,7 +121,7 @@ class ZipTree(ArchiveTree):
                     pass
 
     def _target_of(self, link: zipfile.ZipInfo) -> str:
-        """Return where a link leads, which is its content."""
+        """Return the target of a link, which is the member's content."""
         with Reading(f"{link.filename} is damaged"):
             return b"".join(bounded(self._content(link), MAX_PATH)).decode("utf-8", "surrogateescape")
 
@@ -131,7 +131,7 @@ class ZipTree(ArchiveTree):
         return blocks(packed) if is_stored else _decompressed(packed, lambda: _Zlib(-zlib.MAX_WBITS))
 
     def _start_of(self, member: zipfile.ZipInfo) -> int:
-        """Return where the content of a member begins: behind its own header, which the index does not measure."""
+        """Return the offset of a member's content, after its local header, whose length the index does not contain."""
         with Reading(f"{member.filename} is damaged"):
             self._file.seek(member.header_offset)
             mark, name, extra = _HEADER.unpack(self._file.read(_HEADER.size))
@@ -141,7 +141,7 @@ class ZipTree(ArchiveTree):
 
 
 class _Content:
-    """What a member of a zip file holds, which at its end has to be what the index says of it."""
+    """The content of a zip member, checked at its end against the size and CRC in the index."""
 
     def __init__(self, path: str, member: zipfile.ZipInfo, content: Iterator[bytes]) -> None:
         self._path = path
@@ -151,22 +151,22 @@ class _Content:
         self._found = 0, 0
 
     def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes."""
+        """Return up to ``size`` bytes."""
         if not self._block:
             self._block = next(self._content, b"")
             length, checksum = self._found
             self._found = length + len(self._block), zlib.crc32(self._block, checksum)
             if not self._block and self._found != self._wanted:
-                raise BundleError(f"{self._path} is not what the archive says of it", hint=COPY_AGAIN)
+                raise BundleError(f"{self._path} does not match the archive's index", hint=COPY_AGAIN)
         found, self._block = self._block[:size], self._block[size:]
         return found
 
     def close(self) -> None:
-        """Keep the archive open, which others read."""
+        """Do nothing: the archive stays open for other readers."""
 
 
 class TarTree(ArchiveTree):
-    """A tar archive, compressed or not. Devices, pipes and the like are no part of a bundle."""
+    """A tar archive, compressed or not. Devices, pipes and other special files are ignored."""
 
     def __init__(self, source: Path) -> None:
         self._file = open_file(source)
@@ -180,15 +180,15 @@ class TarTree(ArchiveTree):
             raise
 
     def open(self, path: str) -> Source:
-        """Open a member where it lies."""
+        """Open a member in place."""
         return self.open_archive(path)
 
     def open_archive(self, path: str) -> FilePart:
-        """Open a member where it lies."""
+        """Open a member in place."""
         return FilePart(self._file, *self._members[path])
 
     def size(self, path: str) -> int:
-        """Read it from the index."""
+        """Return the size that the index declares."""
         return self._members[path][1]
 
     def close(self) -> None:
@@ -197,7 +197,7 @@ class TarTree(ArchiveTree):
 
 
 def _folder(index: dict[str, tuple[list[str], list[str]]], name: str) -> tuple[list[str], list[str]]:
-    """Return a folder's place in the index, made with those around it."""
+    """Return a folder's entry in the index; create it and its parents if missing."""
     found = index.get(name)
     if found is None:
         _folder(index, name.rpartition("/")[0])[1].append(name)
@@ -206,7 +206,7 @@ def _folder(index: dict[str, tuple[list[str], list[str]]], name: str) -> tuple[l
 
 
 def _refuse_clashes(names: Iterable[str]) -> None:
-    """Raise for names that are one and the same where a file system does not tell upper from lower case."""
+    """Raise for names that differ only in case and so clash on a case-insensitive file system."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.lower() if name.isascii() else name.casefold(), name)
@@ -215,8 +215,8 @@ def _refuse_clashes(names: Iterable[str]) -> None:
 
 
 def _follow(members: dict[str, Member], links: Mapping[str, tuple[str, str]]) -> None:
-    """Add the links that lead to files of the archive; ``links`` has where each lies and what it names from there."""
-    targets = {path: _led_to(path, place, target) for path, (place, target) in links.items()}
+    """Resolve links to files of the archive; ``links`` maps each path to its folder and its relative target."""
+    targets = {path: _link_target(path, place, target) for path, (place, target) in links.items()}
     for path, target in targets.items():
         for _ in range(_LINKS):
             if target not in targets:
@@ -226,8 +226,8 @@ def _follow(members: dict[str, Member], links: Mapping[str, tuple[str, str]]) ->
             members[path] = members[target]
 
 
-def _led_to(path: str, place: str, target: str) -> str:
-    """Return the path that a link leads to; raises where that is outside of the archive."""
+def _link_target(path: str, place: str, target: str) -> str:
+    """Return the path that a link points to; raise if it is outside the archive."""
     found = [] if target.startswith("/") else place.split("/")[:-1]
     is_out = target.startswith(("/", "\\")) or "\0" in target
     for part in target.split("/"):
@@ -238,7 +238,7 @@ def _led_to(path: str, place: str, target: str) -> str:
         elif part not in ("", "."):
             found.append(part)
     if is_out:
-        reason = f"it holds the link {quoted(path)} to {quoted(target)}, which leads out of the archive"
+        reason = f"it holds the link {quoted(path)} to {quoted(target)}, which points outside the archive"
         raise BundleError(reason, hint=VENV_HINT if _INTERPRETER.search(path) else "do not install it")
     return "/".join(found)
 
@@ -246,7 +246,7 @@ def _led_to(path: str, place: str, target: str) -> str:
 def _checked(
     found: list[zipfile.ZipInfo], packed: int
 ) -> tuple[dict[str, zipfile.ZipInfo], dict[str, zipfile.ZipInfo]]:
-    """Return the regular files of a zip file by their paths, and its links."""
+    """Return the regular files of a zip file by path, and its links."""
     if len(found) > MAX_FILES:
         raise too_many_files()
     members: dict[str, zipfile.ZipInfo] = {}
@@ -266,34 +266,34 @@ def _checked(
         (links if stat.S_ISLNK(each.external_attr >> 16) else members)[path] = each
         total += each.file_size
     if total > bundle_limits(packed):
-        raise BundleError(f"its {packed} bytes unpack to {total}, which is more than they may", hint=REPACK)
+        raise BundleError(f"its {packed} bytes unpack to {total}, which is more than the limit", hint=REPACK)
     return members, links
 
 
 def _members(file: FilePart) -> dict[str, tuple[int, int]]:
-    """Return beginning and size of the regular files of a tar archive by their paths."""
-    import tarfile  # which few bundles are, and no host without them is to hold
+    """Return the offset and size of each regular file of a tar archive by path."""
+    import tarfile  # few bundles are tar archives; other hosts save the memory
 
     members: dict[str, tuple[int, int]] = {}
     links: dict[str, tuple[str, str]] = {}
     try:
         with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
             for number, each in enumerate(archive):
-                if number >= MAX_FILES:  # in the standard library's older releases a header can lead back to itself
+                if number >= MAX_FILES:  # in older releases of the standard library a header can point to itself
                     raise too_many_files()
                 path = _normal(check_path(each.name))
                 if each.issparse():
-                    raise BundleError(f"{path} is a sparse file, larger than what is there of it", hint=REPACK)
+                    raise BundleError(f"{path} is a sparse file, which cannot be read", hint=REPACK)
                 if path in members or path in links:
                     raise BundleError(f"it holds {path!r} twice", hint=REPACK)
                 if each.issym() or each.islnk():
                     links[path] = (
                         path if each.issym() else "",
                         each.linkname,
-                    )  # a hard link names a path of the archive
+                    )  # the target of a hard link is relative to the archive's root
                 elif each.isreg():
                     if not 0 <= each.size <= file.size - each.offset_data:
-                        raise EOFError(f"{path} is not all there")
+                        raise EOFError(f"{path} is truncated")
                     members[path] = each.offset_data, each.size
     except tarfile.TarError as error:
         raise ValueError(str(error) or type(error).__name__) from error
@@ -302,25 +302,25 @@ def _members(file: FilePart) -> dict[str, tuple[int, int]]:
 
 
 def _normal(name: str) -> str:
-    """Return a path without the parts that lead nowhere (``./a//b`` is ``a/b``)."""
+    """Return a normalised path (``./a//b`` becomes ``a/b``)."""
     if "//" in name or "./" in name or name.endswith(("/", "/.")):
         return "/".join(part for part in name.split("/") if part not in ("", "."))
     return name
 
 
 class _Decompressor(Protocol):
-    """What ``bz2`` and ``lzma`` call their decompressors."""
+    """The decompressor interface of ``bz2`` and ``lzma``."""
 
     eof: bool
     needs_input: bool
     unused_data: bytes
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return up to so many bytes."""
+        """Return up to ``size`` bytes."""
 
 
 class _Zlib:
-    """The decompressor of gzip and zip files with the interface of the others."""
+    """A gzip and deflate decompressor with the interface of ``bz2`` and ``lzma``."""
 
     def __init__(self, wbits: int) -> None:
         self._zlib = zlib.decompressobj(wbits)
@@ -329,7 +329,7 @@ class _Zlib:
         self.unused_data = b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return up to so many bytes."""
+        """Return up to ``size`` bytes."""
         found = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
         self.eof, self.unused_data = self._zlib.eof, self._zlib.unused_data
         self.needs_input = not self._zlib.unconsumed_tail
@@ -344,18 +344,18 @@ _COMPRESSED: dict[bytes, Callable[[], Any]] = {
 
 
 def _expanded(file: FilePart) -> FilePart:
-    """Return an archive that can be read at any place: a compressed one is unpacked once into a passing file."""
+    """Return a seekable archive; a compressed one is unpacked once into a temporary file."""
     start = file.read(min(8, file.size))
     file.seek(0)
     new = next((new for mark, new in _COMPRESSED.items() if start.startswith(mark)), None)
     if new is None:
         return file
     with contextlib.closing(file):
-        return _passing(_decompressed(file, new), file.size)
+        return _temporary(_decompressed(file, new), file.size)
 
 
 def _decompressed(file: FilePart, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
-    """Yield what a compressed file holds; several streams one after the other are one content."""
+    """Yield the decompressed content of a file; concatenated streams are read as one."""
     left = b""
     while True:
         engine = new()
@@ -372,13 +372,13 @@ def _decompressed(file: FilePart, new: Callable[[], _Decompressor]) -> Iterator[
             return
 
 
-def _passing(content: Iterator[bytes], packed: int) -> FilePart:
-    """Write a content to a file that is gone when it is closed."""
-    import tempfile  # which few bundles need: most hold their wheels as they are
+def _temporary(content: Iterator[bytes], packed: int) -> FilePart:
+    """Write content to a temporary file, which is deleted when it is closed."""
+    import tempfile  # rarely needed: most bundles store their wheels uncompressed
 
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the window closes it
     try:
-        for block in bounded(content, passing_allowance(packed)):
+        for block in bounded(content, listing_limit(packed)):
             file.write(block)
         return FilePart(file, 0, file.tell(), is_owner=True)
     except BaseException:

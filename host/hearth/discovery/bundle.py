@@ -1,10 +1,9 @@
-"""Bundles: what is dropped into plugin.path, as it describes itself.
+"""Bundles on plugin.path, described by their manifest or metadata.
 
-``read_bundle`` finds in any tree, whatever it is stored in, one of three layouts: a packed bundle
-(``hearth-bundle.json`` and wheels), wheels, or a site directory (packages beside their ``.dist-info``
-folders, as ``pip install --target`` leaves them, or a virtual environment has them). One folder around
-everything, which archives often have, is stepped through. A ``pylock.toml`` (PEP 751) beside wheels says
-what they are installed with.
+``read_bundle`` recognises three layouts in any tree: a packed bundle (``hearth-bundle.json`` and wheels), wheels,
+or a site directory (packages next to their ``.dist-info`` folders, as in ``pip install --target`` or a virtual
+environment). A single top-level folder, common in archives, is skipped. A ``pylock.toml`` (PEP 751) next to wheels
+pins the packages they are installed with.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ _OTHER_FORMS = {
 
 _VERSION = re.compile(r"^version(?:_info)? *= *(\d+\.\d+)", re.MULTILINE)
 _TAGGED = 4
-"""Hyphens in the name of a wheel: name, version, Python, binary interface and platform are between them."""
+"""Hyphens in a wheel's file name, which separate name, version, Python, ABI and platform."""
 
 
 class Layout(str, Enum):
-    """What a bundle holds: wheels still to be installed, or packages ready to be put on ``sys.path``."""
+    """The layout of a bundle: wheels that need installing, or packages ready for ``sys.path``."""
 
     WHEELS = "wheels"
     SITE = "site"
@@ -55,7 +54,7 @@ class Layout(str, Enum):
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that could be read: its plugins, and how to get at its files."""
+    """A readable bundle: its plugins and access to its files."""
 
     location: Path
     name: str
@@ -66,46 +65,45 @@ class Bundle:
     """Requirements (``name==version``) of the distributions that declare plugins."""
     declarations: tuple[Declaration, ...] = field(compare=False)
     faults: tuple[str, ...] = field(compare=False)
-    """What was wrong with some entry points while others are fine."""
+    """Errors in single entry points; the other entry points are usable."""
     top: str = field(compare=False, repr=False)
-    """The folder inside the tree in which everything lies, ``""`` for none."""
+    """The top-level folder in the tree that contains everything, ``""`` for none."""
     hashes: dict[str, str] | None = field(compare=False, repr=False)
-    """Path to SHA-256 of each file as packed; ``None`` when nobody wrote them down."""
+    """SHA-256 of each packed file by path; ``None`` without a manifest."""
     opener: Opener = field(compare=False, repr=False)
     has_lock: bool = field(default=False, repr=False)
-    """Whether a ``pylock.toml`` says which packages its wheels are installed with."""
+    """Whether a ``pylock.toml`` pins the packages that its wheels are installed with."""
     stamp: int = field(default=0, repr=False)
-    """What tells the files of the bundle from others that lie at its location later."""
+    """Stamp of the files, which changes when other files replace them at the location."""
 
     @property
     def is_current(self) -> bool:
-        """Return whether what was read is still what lies there."""
+        """Return whether the files have not changed since they were read."""
         return self.stamp == stamp_of(self.location, self.top)
 
     @property
     def is_site(self) -> bool:
-        """Return whether the bundle holds packages ready to be imported."""
+        """Return whether the bundle holds importable packages."""
         return self.layout is Layout.SITE
 
     @property
     def site(self) -> Path | None:
-        """Return the directory that can stand on ``sys.path`` as it is, if the bundle is one."""
+        """Return the directory to put on ``sys.path``, or ``None`` if the bundle is not a directory of packages."""
         if self.layout is Layout.SITE and self.location.is_dir():
             return self.location / self.top
         return None
 
     @property
     def identity(self) -> Bundle:
-        """Return what makes it another bundle than one that lay at its location.
+        """Return the part that distinguishes this bundle from an earlier one at the same location.
 
-        Packages that are used where they lie are the same until another version of them is installed: programs
-        write into their own directories, and authors too.
+        Packages used in place are unchanged until another version is installed: programs write into their directories.
         """
         return self if self.site is None else replace(self, stamp=0)
 
     def digest(self) -> str:
-        """Return a hash over the content: that of the manifest's hashes, else over the files themselves."""
-        import hashlib  # which a look at bundles does without
+        """Return a hash of the content: over the manifest's hashes if there are any, else over the files."""
+        import hashlib  # not needed to list bundles
 
         digest = hashlib.sha256()
         with self.opener() as tree:
@@ -116,20 +114,20 @@ class Bundle:
         return digest.hexdigest()
 
     def _files(self, tree: Tree) -> list[str]:
-        """Return the files that make up the environment: the wheels and their lock, or all of a site layout."""
+        """Return the files that make up the environment: the wheels and their lock, or a whole site directory."""
         if self.layout is Layout.SITE:
             return sorted(tree.walk(self.top))
         return sorted([*wheels_of(tree, self.top), *([_join(self.top, PYLOCK)] if self.has_lock else [])])
 
     def _relative(self, path: str) -> str:
-        """Return a path of the tree as the manifest has it."""
+        """Return a path of the tree relative to the bundle's top folder, as the manifest lists it."""
         return path[len(self.top) :].lstrip("/")
 
     def unpack(self, target: Path) -> None:
-        """Copy the wheels and their lock, or the packages of a site layout, into ``target``.
+        """Copy the wheels and their lock, or the packages of a site directory, into ``target``.
 
-        Raises ``BundleError`` when a file's content is not what the manifest says, or cannot be read whole, and for a
-        wheel that would unpack to more than it may.
+        Raises ``BundleError`` for a file that does not match the manifest or cannot be read, and for a wheel that
+        unpacks to more than the limit.
         """
         with self.opener() as tree:
             for path in self._files(tree):
@@ -144,10 +142,10 @@ class Bundle:
 
 
 def read_bundle(location: Path, opener: Opener) -> Bundle:
-    """Read the bundle at ``location``; raises ``BundleError`` with the reason when it is none."""
+    """Read the bundle at ``location``; raise ``BundleError`` with the reason if it is not a bundle."""
     with opener() as tree:
         top = _top(tree)
-        stamp = stamp_of(location, top)  # first: what changes while it is being read is read again
+        stamp = stamp_of(location, top)  # before reading, so that a change during the read causes another one
         found = _read(location, opener, tree, top)
         has_lock = found.layout is Layout.WHEELS and _join(top, PYLOCK) in tree.children(top)[0]
         return replace(found, stamp=stamp, has_lock=has_lock)
@@ -158,40 +156,40 @@ def _read(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
         return _packed(location, opener, tree, top)
     folders = distribution_folders(tree, top)
     if folders:
-        facts = _gathered(read_facts(tree, folder) for folder in without_host(tree, folders))
+        facts = _collect(read_facts(tree, folder) for folder in without_host(tree, folders))
         bundle = _described(location, opener, top, Layout.SITE, facts)
         pythons = [bundle.requires_python, _python_of(tree, top)]
         return replace(bundle, requires_python=",".join(filter(None, pythons)))
     wheels = list(wheels_of(tree, top))
     if not wheels:
         raise _nothing(tree, top)
-    facts = _gathered(fact for wheel in wheels for fact in _wheel_facts(tree, wheel))
+    facts = _collect(fact for wheel in wheels for fact in _wheel_facts(tree, wheel))
     return _described(location, opener, top, Layout.WHEELS, facts)
 
 
 def stamp_of(location: Path, top: str = "") -> int:
-    """Return what changes when another file takes the place of one, or a directory gets or loses an entry.
+    """Return a stamp that changes when a file is replaced or a directory's entries change.
 
-    Of a directory those in its folder ``top`` count. 0 for what is not there.
+    For a directory the entries of its folder ``top`` count. A missing location has stamp 0.
     """
     try:
         found = os.stat(location)
         if not stat.S_ISDIR(found.st_mode):
-            return hash(_traits_in(found))
+            return hash(_stat_stamp(found))
         with os.scandir(location / top) as entries:
-            return hash(tuple(sorted((each.name, *_traits(each)) for each in entries if not is_ignored(each.name))))
+            return hash(tuple(sorted((each.name, *_stamp(each)) for each in entries if not is_ignored(each.name))))
     except OSError:
         return 0
 
 
-def _traits(file: os.DirEntry[str]) -> tuple[int, ...]:
+def _stamp(file: os.DirEntry[str]) -> tuple[int, ...]:
     try:
-        return _traits_in(file.stat())
+        return _stat_stamp(file.stat())
     except OSError:
         return ()  # a link to nothing
 
 
-def _traits_in(found: os.stat_result) -> tuple[int, ...]:
+def _stat_stamp(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -204,8 +202,8 @@ def wheels_of(tree: Tree, top: str) -> Iterator[str]:
         yield path
 
 
-def _gathered(found: Iterable[Facts]) -> list[Facts]:
-    """Return the facts of all distributions, which together declare no more than they may."""
+def _collect(found: Iterable[Facts]) -> list[Facts]:
+    """Collect the facts of all distributions; raise if they declare too many plugins."""
     facts, count = [], 0
     for fact in found:
         count += len(fact.declarations) + len(fact.faults)
@@ -216,9 +214,9 @@ def _gathered(found: Iterable[Facts]) -> list[Facts]:
 
 
 def _top(tree: Tree) -> str:
-    """Return the folder to look into: a single folder at the root is an archive's wrapping, not a layout.
+    """Return the folder that holds the layout: a single folder at the root is skipped.
 
-    Of a virtual environment that is where its packages are.
+    For a virtual environment this is its site-packages folder.
     """
     files, folders = tree.children()
     top = ""
@@ -229,7 +227,7 @@ def _top(tree: Tree) -> str:
 
 
 def _packages_of(tree: Tree, top: str) -> str:
-    """Return the folder of a virtual environment that holds its packages, on whichever system it was made."""
+    """Return the site-packages folder of a virtual environment created on any platform."""
     unix, windows = _join(top, "lib"), _join(top, "Lib")
     folders = tree.children(top)[1]
     homes = tree.children(unix)[1] if unix in folders else [windows] if windows in folders else []
@@ -240,7 +238,7 @@ def _packages_of(tree: Tree, top: str) -> str:
 
 
 def _python_of(tree: Tree, top: str) -> str:
-    """Return which Python the packages of a virtual environment are for, empty for packages that lie elsewhere."""
+    """Return the Python version of a virtual environment's packages, empty for any other layout."""
     home = top.rpartition("/lib/")[0] if "/lib/" in top else ""
     if not top.endswith("/site-packages") or _join(home, VENV) not in tree.children(home)[0]:
         return ""
@@ -276,7 +274,7 @@ def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
 
 
 def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: list[Facts]) -> Bundle:
-    """Make a bundle of what the metadata of its distributions says."""
+    """Build a bundle from the metadata of its distributions."""
     faults = [f"{fault} (of {fact.name} {fact.version})" for fact in facts for fault in fact.faults]
     newest: dict[tuple[str, str], tuple[Declaration, Facts]] = {}
     for fact in sorted(facts, key=lambda fact: version_key(fact.version)):
@@ -286,13 +284,13 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
                 older = newest[key][1]
                 faults.append(
                     f"{declaration.class_name} is declared by {older.name} {older.version} and by "
-                    f"{fact.name} {fact.version}, the latter counts"
+                    f"{fact.name} {fact.version}; the latter is used"
                 )
             newest[key] = declaration, fact
     if not newest and not faults:
         raise _no_plugins([f"{fact.name} {fact.version}" for fact in facts])
     if not newest:
-        raise BundleError("; ".join(faults), hint="correct the entry points of the project and pack it anew")
+        raise BundleError("; ".join(faults), hint="correct the entry points of the project and pack it again")
     owners = list(dict.fromkeys(fact for _, fact in newest.values()))
     for owner in owners:
         _refuse_foreign([fact.wheel for fact in facts if (fact.name, fact.version) == (owner.name, owner.version)])
@@ -313,15 +311,12 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
 
 
 def _refuse_foreign(wheels: Sequence[str]) -> None:
-    """Raise where all wheels of a distribution that declares plugins were built for other platforms than this one.
-
-    Which Python they are for is looked at when an environment is made, for the bundle may want another than this.
-    """
-    named = [_file(wheel) for wheel in wheels if _file(wheel).count("-") >= _TAGGED]  # others say nothing of it
+    """Raise if every wheel of a plugin distribution is for another platform; environments check the Python version."""
+    named = [_file(wheel) for wheel in wheels if _file(wheel).count("-") >= _TAGGED]  # other names have no platform
     built_for = {wheel: wheel[:-4].rpartition("-")[2] for wheel in named}
     if not built_for or any("any" in platforms.split(".") for platforms in built_for.values()):
         return
-    from packaging.tags import platform_tags  # which most bundles need not ask
+    from packaging.tags import platform_tags  # most bundles do not need it
 
     here = {*platform_tags()}
     if not any(here.intersection(platforms.split(".")) for platforms in built_for.values()):
@@ -338,7 +333,7 @@ def _file(path: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return a distribution's name as the names of its files have it."""
+    """Return a distribution's name as its file names spell it."""
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
@@ -352,7 +347,7 @@ def _wheel_facts(tree: Tree, wheel: str) -> list[Facts]:
 
 @contextlib.contextmanager
 def _of_wheel(wheel: str) -> Iterator[None]:
-    """Say which wheel of a bundle a reason is about."""
+    """Prefix errors with the wheel they concern."""
     try:
         yield
     except BundleError as error:
@@ -387,7 +382,7 @@ def _no_plugins(found: list[str]) -> BundleError:
 
 
 def _nothing(tree: Tree, top: str) -> BundleError:
-    """Say what is there instead of a bundle."""
+    """Return an error that names what the tree holds instead of a bundle."""
     files, folders = tree.children(top)
     if not files and not folders:
         return BundleError("it is empty", hint="remove it, or put a bundle there")

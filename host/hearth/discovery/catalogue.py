@@ -1,4 +1,4 @@
-"""The catalogue: every plugin that was found, under every name it can be called by."""
+"""The catalogue of discovered plugins and the names that refer to them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hearth.discovery.version_order import version_key
 from hearth_api import NotFoundError
 
 CLASSPATH = "classpath"
-"""The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
+"""Location of plugins installed with the host, as Kafka's REST API and tools name it."""
 LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A class that users may name in a configuration, as the catalogue lists it."""
+    """A plugin class that users can name in a configuration."""
 
     class_name: str
     type: PluginType
@@ -34,20 +34,20 @@ class Plugin:
     location: str
     reference: str
     bundle: Bundle | None = field(default=None, repr=False)
-    """Where it comes from; ``None`` for a plugin that is installed with the host."""
+    """The bundle it comes from; ``None`` for a plugin installed with the host."""
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def declaration(self) -> Declaration:
-        """Return what its distribution declares of it."""
+        """Return the plugin as its distribution declares it."""
         return Declaration(self.class_name, self.type, self.version, self.reference, self.definitions)
 
 
 class Catalogue:
-    """What was found and what was turned away.
+    """Discovered plugins and rejected candidates.
 
-    Plugins stand in Kafka's order: class name, version, class path before bundles, location. So the last of
-    several that share a name is the latest.
+    Plugins are in Kafka's order: class name, version, class path before bundles, location. The last of several
+    plugins with one name is the latest.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Catalogue:
         self.plugins = tuple(sorted(plugins, key=_order))
         self.rejected = tuple(rejected)
         self.plugin_path = tuple(plugin_path)
-        """Where they were looked for."""
+        """The directories that were scanned."""
 
     @cached_property
     def shadowed(self) -> tuple[Rejected, ...]:
-        """Return the bundles whose plugins nobody gets, because another one has the same class in the same version.
+        """Return bundles whose plugins are hidden by another bundle with the same class in the same version.
 
-        The one whose location comes last in the order of names is used; any bundle comes before the host's own.
+        The bundle whose location sorts last is used; bundles take precedence over the host's own plugins.
         """
         used = {(each.class_name, each.type, each.version): each for each in self.plugins}
         found = (each for each in self.plugins if used[each.class_name, each.type, each.version] is not each)
@@ -78,13 +78,13 @@ class Catalogue:
         )
 
     def of_type(self, *types: PluginType) -> list[Plugin]:
-        """Return the plugins of the given types, all when none is given."""
+        """Return the plugins of the given types, or all plugins without types."""
         return [plugin for plugin in self.plugins if not types or plugin.type in types]
 
     def find(self, name: str, *types: PluginType) -> Plugin:
-        """Return the latest plugin called ``name``: a class name, an alias or a reference.
+        """Return the latest plugin named ``name``: a class name, an alias or a reference.
 
-        Raises ``NotFoundError`` whose hint has the nearest names.
+        Raises ``NotFoundError`` whose hint lists similar names.
         """
         known = self.known(name, *types)
         if not known:
@@ -95,21 +95,21 @@ class Catalogue:
         return known[-1]
 
     def known(self, name: str, *types: PluginType) -> list[Plugin]:
-        """Return all plugins called ``name``, the latest last."""
+        """Return all plugins named ``name``, the latest last."""
         return [plugin for plugin in self._by_name.get(name, ()) if not types or plugin.type in types]
 
     def versions(self, name: str, *types: PluginType) -> list[str]:
-        """Return the distinct versions there are of a plugin, the latest last."""
+        """Return the distinct versions of a plugin, the latest last."""
         return list(dict.fromkeys(plugin.version for plugin in self.known(name, *types)))
 
     def nearest(self, name: str, *types: PluginType) -> list[str]:
-        """Return up to three names that resemble ``name``, the best first; each stands for another class.
+        """Return up to three similar names, the most similar first, one for each class.
 
-        A name that is no name by its length resembles none: comparing takes time and memory by its square.
+        A name longer than any valid one has no similar names: comparison takes quadratic time and memory.
         """
         if len(name) > LONGEST_NAME:
             return []
-        import difflib  # which is needed when something is amiss only
+        import difflib  # needed only for errors
 
         names = {
             word: plugin.class_name
@@ -125,7 +125,7 @@ class Catalogue:
 
     @cached_property
     def _by_name(self) -> dict[str, list[Plugin]]:
-        """Map names to plugins, the latest last; a class name goes before an alias that reads the same."""
+        """Map names to plugins, the latest last; a class name takes precedence over an equal alias."""
         names: dict[str, list[Plugin]] = {}
         aliases: dict[str, list[Plugin]] = {}
         for plugin in self.plugins:
@@ -137,28 +137,28 @@ class Catalogue:
 
 
 def _ends(class_name: str) -> tuple[str, str]:
-    """Return what people call a class: what stands behind its package, and of a nested class the inner name."""
+    """Return the short names of a class: without its package, and the inner name of a nested class."""
     return class_name.rpartition(".")[2], alias.simple_name(class_name)
 
 
 Admit = Callable[[Bundle], None]
-"""Raises ``BundleError`` for a bundle that is good and yet not wanted."""
+"""Raises ``BundleError`` for a valid bundle that the worker does not accept."""
 
 
 def discover(plugin_path: Sequence[Path], include_host: bool = True, admit: Admit | None = None) -> Catalogue:
-    """Read everything on plugin.path and what is installed with the host; runs no code of a plugin."""
+    """Read plugin.path and the plugins installed with the host, without running plugin code."""
     return PluginScanner(plugin_path, include_host, admit).look()
 
 
 Outcome = Bundle | Rejected | None
-"""What reading a candidate came to."""
+"""The result of reading a candidate."""
 
 
 class PluginScanner:
-    """Looks through plugin.path as often as it is asked, and reads what is new there or has changed.
+    """Scans plugin.path repeatedly and reads only new or changed candidates.
 
-    A look that finds nothing of that kind takes two questions to the file system for each candidate. What is not
-    admitted is turned away. Safe to call from any thread.
+    A scan without changes costs two file system calls for each candidate. Bundles that ``admit`` refuses are rejected.
+    Thread-safe.
     """
 
     def __init__(
@@ -168,45 +168,45 @@ class PluginScanner:
         admit: Admit | None = None,
         rules: Callable[[], object] = lambda: None,
     ) -> None:
-        """``rules`` returns what is another when ``admit`` may judge otherwise than before: all is asked anew then."""
+        """``rules`` returns a stamp; when it changes, ``admit`` is called again for every bundle."""
         self._plugin_path = tuple(plugin_path)
         self._include_host = include_host
         self._admit = admit
         self._rules = rules
-        self._kept_to: object = None
+        self._last_rules: object = None
         self._lock = threading.Lock()
         self._outcomes: dict[Path, tuple[int, Outcome]] = {}
         self._catalogue: Catalogue | None = None
 
     def look(self) -> Catalogue:
-        """Return what there is now: the very catalogue of the look before where nothing has changed."""
+        """Scan and return the catalogue; without changes this is the same object as before."""
         with self._lock:
-            rules = self._rules()  # first, as with stamps
-            outcomes = dict(self._outcomes_now(self._outcomes if rules == self._kept_to else {}))
-            self._kept_to = rules
+            rules = self._rules()  # before reading, as with stamps
+            outcomes = dict(self._read_outcomes(self._outcomes if rules == self._last_rules else {}))
+            self._last_rules = rules
             if self._catalogue is None or outcomes != self._outcomes:
-                self._catalogue = self._made_of([outcome for _, outcome in outcomes.values()])
+                self._catalogue = self._build([outcome for _, outcome in outcomes.values()])
             self._outcomes = outcomes
             return self._catalogue
 
     @cached_property
     def _installed(self) -> list[Declaration]:
-        """What is installed with the host, which is read once: it is loaded once, too."""
+        """The plugins installed with the host. They are read once because they are also loaded once."""
         return installed_declarations() if self._include_host else []
 
-    def _outcomes_now(self, before: Mapping[Path, tuple[int, Outcome]]) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
-        """Yield each candidate with its stamp and what it came to, in the order of plugin.path."""
+    def _read_outcomes(self, before: Mapping[Path, tuple[int, Outcome]]) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
+        """Yield each candidate with its stamp and result, in the order of plugin.path."""
         for candidate in location.candidates(self._plugin_path):
             if isinstance(candidate, Rejected):
                 yield Path(candidate.location), (0, candidate)
                 continue
             known = before.get(candidate)
             if known is None or not _is_current(candidate, *known):
-                stamp = stamp_of(candidate)  # first: what changes while it is being read is read again
+                stamp = stamp_of(candidate)  # before reading, so that a change during the read causes another one
                 known = stamp, read(candidate, candidate in self._plugin_path, self._admit)
             yield candidate, known
 
-    def _made_of(self, outcomes: Sequence[Outcome]) -> Catalogue:
+    def _build(self, outcomes: Sequence[Outcome]) -> Catalogue:
         found: list[tuple[Declaration, Bundle | None]] = []
         found += [(declaration, None) for declaration in self._installed]
         rejected = []
@@ -220,9 +220,9 @@ class PluginScanner:
 
 
 def _is_current(candidate: Path, stamp: int, outcome: Outcome) -> bool:
-    """Return whether what was read of a candidate is still what lies there.
+    """Return whether a candidate has not changed since it was read.
 
-    A directory that was turned away is read again each time: what it lacks may come where its stamp does not show it.
+    A rejected directory is read again each time: its missing files may be added where the stamp does not show it.
     """
     if isinstance(outcome, Bundle):
         return outcome.is_current
@@ -230,9 +230,9 @@ def _is_current(candidate: Path, stamp: int, outcome: Outcome) -> bool:
 
 
 def read(candidate: Path, is_named: bool = True, admit: Admit | None = None) -> Bundle | Rejected | None:
-    """Read one candidate; ``None`` when no format knows it and nobody named it (a README beside bundles).
+    """Read one candidate; return ``None`` if no format reads it and it was not named (a README next to bundles).
 
-    Whatever a candidate is, the answer is a bundle or a reason: the ones beside it must not suffer.
+    Returns a bundle or a reason for every candidate, so that a bad one does not affect the others.
     """
     try:
         refusal = location.refusal(candidate)
@@ -244,8 +244,8 @@ def read(candidate: Path, is_named: bool = True, admit: Admit | None = None) -> 
     except OSError as error:
         return location.unreadable(candidate, error)
     except Exception as error:  # noqa: BLE001 - formats may come from other packages, and do what they like
-        reason = f"the program that reads it failed: {type(error).__name__}: {quoted(str(error))}"
-        return Rejected(str(candidate), reason, "remove it from plugin.path, and report it to who made the program")
+        reason = f"its bundle format failed: {type(error).__name__}: {quoted(str(error))}"
+        return Rejected(str(candidate), reason, "remove it from plugin.path, and report this to the format's author")
     if bundle is None and refusal is None and is_named:
         return Rejected(str(candidate), "no bundle format reads it", "name a directory, wheel, .zip or .tar.gz")
     return refusal or bundle
@@ -274,7 +274,7 @@ def _plugin(declaration: Declaration, bundle: Bundle | None, aliases: dict[str, 
 
 
 def _fault(bundle: Bundle, fault: str) -> Rejected:
-    return Rejected(str(bundle.location), fault, "correct the entry points of the project and pack it anew")
+    return Rejected(str(bundle.location), fault, "correct the entry points of the project and pack it again")
 
 
 def _order(plugin: Plugin) -> tuple[object, ...]:
@@ -283,10 +283,10 @@ def _order(plugin: Plugin) -> tuple[object, ...]:
 
 
 def installed_declarations() -> list[Declaration]:
-    """Return the plugins that distributions on the host's own ``sys.path`` declare."""
+    """Return the plugins declared by distributions on the host's ``sys.path``."""
     found: dict[str, Declaration] = {}
     for version, points in distributions_here():
         for declaration in declared(points, version)[0]:
-            # The first distribution on sys.path is the one that imports will find.
+            # Imports use the first distribution on sys.path.
             found.setdefault(f"{declaration.type}:{declaration.class_name}", declaration)
     return list(found.values())

@@ -1,4 +1,4 @@
-"""What the distributions in a bundle say of themselves in their METADATA: licence, requirements, name."""
+"""Core metadata of the distributions in a bundle: name, licence and requirements from METADATA."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from hearth.discovery.tree import Tree
 
 _CLASSIFIER = "License ::"
 _SHORT = 100
-"""Some packages state the whole text of their licence where its name belongs; that is no name."""
+"""Longest licence name; some packages put the whole text of their licence in that field."""
 
 
 @dataclass(frozen=True)
 class CoreMetadata:
-    """The metadata of one distribution, as far as whoever judges a bundle looks at it."""
+    """The metadata of one distribution that bundle checks use."""
 
     path: str
-    """The wheel, or the ``.dist-info`` folder, it was read from, inside the bundle."""
+    """Path in the bundle of the wheel or ``.dist-info`` folder that it was read from."""
     name: str
     version: str
     summary: str = ""
     licence: str = ""
-    """An SPDX expression where there is one, else the licence's name in its own words; empty when it states none."""
+    """The SPDX expression if there is one, else the licence's name; empty if none is stated."""
     has_expression: bool = False
     requires: tuple[Requirement, ...] = ()
 
 
 def distributions(bundle: Bundle) -> Iterator[CoreMetadata]:
-    """Yield the metadata of everything a bundle brings, in the order of their paths."""
+    """Yield the metadata of each distribution in a bundle, in path order."""
     with bundle.opener() as tree:
         if bundle.is_site:
             for folder in distribution_folders(tree, bundle.top):
@@ -61,7 +61,7 @@ def _read(tree: Tree, folder: str, path: str) -> CoreMetadata:
 
 
 def _named(text: str, classifiers: list[str]) -> str:
-    """Return the name of a licence that is stated as people did before there were expressions."""
+    """Return the licence from the fields that precede SPDX expressions."""
     first = text.strip().partition("\n")[0]
     if first and first == text.strip() and len(first) <= _SHORT:
         return first

@@ -1,4 +1,4 @@
-"""What a distribution declares of a plugin, and the kinds of plugins there are."""
+"""Plugin declarations of a distribution, and the plugin types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]
 
 
 class PluginType(str, Enum):
-    """A kind of plugin; the values are those of Kafka's REST API, which knows no token providers."""
+    """A plugin type. The values are those of Kafka's REST API, which has no token providers."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -29,7 +29,7 @@ class PluginType(str, Enum):
     OVERRIDE_POLICY = "connector_client_config_override_policy"
 
     def __str__(self) -> str:
-        """Return the REST value, so that messages and tables read as Kafka's."""
+        """Return the REST value, so that messages and tables match Kafka's."""
         return self.value
 
     @property
@@ -39,7 +39,7 @@ class PluginType(str, Enum):
 
     @property
     def suffix(self) -> str:
-        """Return the end of a class name that an alias may leave out."""
+        """Return the suffix of a class name that an alias may omit."""
         return _SUFFIXES[self]
 
 
@@ -73,22 +73,22 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Declaration:
-    """A plugin as its distribution declares it: nothing here needed the plugin's code to run."""
+    """A plugin as its distribution declares it, obtained without running the plugin's code."""
 
     class_name: str
     type: PluginType
     version: str
     reference: str
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
-    """The configuration definition (``ConfigKeyInfo`` objects) packed with the bundle, if it was."""
+    """The configuration definition (``ConfigKeyInfo`` objects) packed with the bundle, if any."""
 
     def fault(self) -> str | None:
-        """Return what is wrong with a declaration, which anybody may have written; ``None`` for a good one.
+        """Return what is wrong with an untrusted declaration; ``None`` if it is valid.
 
-        Names reach terminals, answers and file names, the reference an import.
+        Names reach terminals, REST responses and file names; the reference reaches an import.
         """
         if not is_name(self.class_name):
-            return "has no name that can be shown"
+            return "has no printable name"
         if not is_name(self.version):
             return f"has the version {quoted(self.version)}"
         is_short = len(self.reference.encode()) <= MAX_NAME  # it is part of a file's name
@@ -98,5 +98,5 @@ class Declaration:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be shown on a line as a name."""
+    """Return whether a string is printable on one line as a name."""
     return 0 < len(text) <= MAX_NAME and text.isprintable()

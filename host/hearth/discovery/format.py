@@ -1,7 +1,7 @@
-"""Formats of bundles: a new one is a new plugin of the host, not a change to it.
+"""Bundle formats, which packages can add without changing the host.
 
-A package that is installed with the host registers an object under an entry point of the group ``hearth``; its
-``hearth_read_bundle`` is asked before the built-in formats.
+A package installed with the host registers an object under an entry point of the group ``hearth``. Its
+``hearth_read_bundle`` is called before the built-in formats.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _TAR_ENDINGS = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
 
 
 class BundleFormat:
-    """What every format answers; an object of an entry point may do so as well as a module."""
+    """Interface of a bundle format; the entry point may be an object or a module."""
 
     @hookspec(firstresult=True)
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
-        """Read the bundle at ``location``, which exists; return ``None`` when it is not of this format.
+        """Read the bundle at ``location``, which exists; return ``None`` if it is not of this format.
 
         Called for each candidate of plugin.path, possibly from several threads; the first result wins. Must not run
-        code of the bundle. Raise ``BundleError`` (reason, ``hint=``) when it is of this format but not usable.
+        code of the bundle. Raise ``BundleError`` (reason, ``hint=``) if it is of this format but unusable.
         """
 
 
 class DirectoryFormat:
-    """A directory: an unpacked bundle, wheels, or packages beside their ``.dist-info`` folders."""
+    """A directory: an unpacked bundle, wheels, or packages next to their ``.dist-info`` folders."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -53,14 +53,14 @@ class WheelFormat:
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
-        """Read a file whose name ends as a wheel's does."""
+        """Read a file with a wheel's extension."""
         if not _is_file(location, ".whl"):
             return None
         return read_bundle(location, partial(SingleWheelTree, location))
 
 
 class ZipFormat:
-    """A zip file of a bundle, of wheels, or of packages beside their ``.dist-info`` folders."""
+    """A zip file of a bundle, of wheels, or of packages next to their ``.dist-info`` folders."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -75,14 +75,14 @@ class TarFormat:
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
-        """Read a file whose name ends as a tar archive's does."""
+        """Read a file with a tar archive's extension."""
         if not _is_file(location, *_TAR_ENDINGS):
             return None
         return read_bundle(location, partial(TarTree, location))
 
 
 class JavaArchiveFormat:
-    """A Java archive, which is no bundle: people move a plugin.path over and wonder."""
+    """A Java archive, rejected with a clear message for users who move a plugin.path from Java Connect."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -95,18 +95,18 @@ class JavaArchiveFormat:
 
 
 class SingleWheelTree(DirectoryTree):
-    """The directory of a wheel, as if nothing but the wheel lay in it."""
+    """The directory of a wheel, showing only that wheel."""
 
     def __init__(self, wheel: Path) -> None:
         super().__init__(wheel.parent)
         self._wheel, self._name = wheel, wheel.name
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """Name the wheel alone."""
+        """Return only the wheel."""
         return [self._name], []
 
     def walk(self, folder: str = "") -> Iterator[str]:
-        """Yield the wheel alone, wherever links lead to its directory."""
+        """Yield only the wheel; links are not followed."""
         yield self._name
 
     def open_archive(self, path: str) -> FilePart:
@@ -131,7 +131,7 @@ def bundle_formats() -> pluggy.PluginManager:
     for name, format_ in BUILT_IN.items():
         formats.register(format_, name)
     if any(point.group == PROJECT for _, points in distributions_here() for point in parse_entry_points(points)):
-        formats.load_setuptools_entrypoints(PROJECT)  # which reads the metadata of all distributions once more
+        formats.load_setuptools_entrypoints(PROJECT)  # reads the metadata of all distributions again
     return formats
 
 

@@ -1,8 +1,7 @@
-"""The elements of plugin.path, and the candidates for bundles they lead to.
+"""The elements of plugin.path and their candidates for bundles.
 
-As in Kafka, an element is a bundle itself (an archive), or a directory of which each child is a
-candidate. A directory that holds a bundle's own files (a manifest, a lock, ``.dist-info`` folders, what
-tells a virtual environment) is one bundle.
+As in Kafka, an element is a bundle (an archive) or a directory whose children are candidates. A directory that
+contains a bundle's files (a manifest, a lock, ``.dist-info`` folders, ``pyvenv.cfg``) is one bundle.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ from hearth.foundation.user_file import state_directory
 _FOLDER = "plugin_path"
 
 PYLOCK = "pylock.toml"
-"""The lock of PEP 751, which says what the wheels beside it are installed with."""
+"""The lock file of PEP 751, which pins the packages that the wheels next to it are installed with."""
 VENV = "pyvenv.cfg"
-"""The file that tells a virtual environment from other directories."""
+"""The file that marks a virtual environment."""
 
 
 def split_plugin_path(text: str) -> list[Path]:
-    """Return the elements of a ``plugin.path`` value: a comma list, each made absolute."""
+    """Split a comma-separated ``plugin.path`` value into absolute paths."""
     return [Path(element.strip()).absolute() for element in text.split(",") if element.strip()]
 
 
 def default_plugin_path() -> Path:
-    """Return where bundles lie if nobody says where: ``plugin_path`` of a checkout, else a directory of the user's.
+    """Return the default plugin.path: ``plugin_path`` of a checkout, else a directory of the user.
 
-    It need not be there.
+    The directory may not exist.
     """
     own = Path(hearth.__file__).resolve().parents[2] / _FOLDER
     return own if own.is_dir() else state_directory(_FOLDER)
 
 
 def candidates(plugin_path: Sequence[Path]) -> Iterator[Path | Rejected]:
-    """Yield each candidate once, in the order of plugin.path, then by name; an unreadable one says why."""
+    """Yield each candidate once, by plugin.path element and then by name; an unreadable one as ``Rejected``."""
     seen: set[Path] = set()
     for element in plugin_path:
         try:
@@ -56,11 +55,11 @@ def candidates(plugin_path: Sequence[Path]) -> Iterator[Path | Rejected]:
 
 
 def unreadable(location: Path, error: OSError) -> Rejected:
-    """Word what the operating system said of a location."""
+    """Turn an operating system error into a rejection."""
     if isinstance(error, FileNotFoundError):
         if location.is_symlink():
             return Rejected(
-                str(location), f"it links to {os.readlink(location)!r}, which does not exist", "mend the link"
+                str(location), f"it links to {os.readlink(location)!r}, which does not exist", "correct the link"
             )
         return Rejected(str(location), "it does not exist", "create it, or correct the path")
     reason = (error.strerror or str(error)).lower()
@@ -68,13 +67,13 @@ def unreadable(location: Path, error: OSError) -> Rejected:
 
 
 def refusal(location: Path) -> Rejected | None:
-    """Return why a location is not even looked into, ``None`` for a file or directory; raises what stands in the way.
+    """Return why a location is not read, ``None`` for a file or directory; raise ``OSError`` if it is inaccessible.
 
-    A pipe would be waited for and a device read without end. A name that is no UTF-8 cannot be shown or sent.
+    Reading a pipe would block and a device might never end. A name that is not UTF-8 cannot be shown or sent.
     """
     mode = location.stat().st_mode
     if not is_text(str(location)):
-        return Rejected(str(location), "its name is no UTF-8", "give it another name")
+        return Rejected(str(location), "its name is not UTF-8", "give it another name")
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return None
     kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
@@ -83,7 +82,7 @@ def refusal(location: Path) -> Rejected | None:
 
 def _candidates_of(element: Path) -> list[Path]:
     if not element.is_dir():
-        element.stat()  # raises what is wrong with it
+        element.stat()  # raises if it is inaccessible
         return [element]
     with os.scandir(element) as entries:
         children = [(entry.name, kind_of(entry)) for entry in entries if not is_ignored(entry.name)]

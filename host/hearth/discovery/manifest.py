@@ -28,7 +28,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file of a bundle and what it must hash to."""
+    """A file of a bundle and its expected hash."""
 
     path: str
     sha256: str
@@ -37,7 +37,7 @@ class PackedFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a packed bundle says of itself."""
+    """The manifest of a packed bundle."""
 
     name: str
     version: str
@@ -46,7 +46,7 @@ class Manifest:
     plugins: tuple[Declaration, ...]
 
     def to_text(self) -> str:
-        """Return the file's content; equal manifests give equal bytes."""
+        """Serialise the manifest; equal manifests give equal bytes."""
         members = {
             "format": FORMAT,
             "name": self.name,
@@ -59,7 +59,7 @@ class Manifest:
 
     @classmethod
     def from_text(cls, text: str) -> Manifest:
-        """Read the file's content; raises ``BundleError`` naming what is wrong with it."""
+        """Parse the file's content; raise ``BundleError`` that names the error."""
         members = _parsed(text)
         if member(members, "format", int) != FORMAT:
             raise BundleError(
@@ -103,23 +103,23 @@ def _parsed(text: str) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def member(members: object, name: str, *kinds: type) -> Any:
-    """Return a member of an object, which must be there and of one of the kinds.
+    """Return a required member of an object, checked to be of one of the given types.
 
-    All that is read of a manifest comes through here, so nothing else has to ask what it was handed.
+    Every value of a manifest is read through this function, so that callers need no further checks.
     """
     if not isinstance(members, dict):
-        raise _malformed(f"where an object with {name!r} belongs stands {quoted(members)}")
+        raise _malformed(f"expected an object with {name!r}, found {quoted(members)}")
     if name not in members:
         raise _malformed(f"{name!r} is missing")
     value = members[name]
     if type(value) not in kinds:
         raise _malformed(f"{name!r} is {quoted(value)}")
     if isinstance(value, str) and not is_text(value):
-        raise _malformed(f"{name!r} is {quoted(value)}, which is no text")
+        raise _malformed(f"{name!r} is {quoted(value)}, which is not valid text")
     return value
 
 
@@ -147,12 +147,12 @@ def _plugin_from_json(members: object) -> Declaration:
 
 
 def _key_from_json(members: object) -> dict[str, Any]:
-    """Return the definition of a configuration key, a ``ConfigKeyInfo`` of Kafka Connect's REST API."""
+    """Return the definition of a configuration key: a ``ConfigKeyInfo`` of Kafka Connect's REST API."""
     found = {name: member(members, name, *kinds) for name, kinds in _KEY.items()}
     for name, choices in _CHOICES.items():
         _choice(found, name, choices)
     if not all(type(each) is str and is_text(each) for each in found["dependents"]):
-        raise _malformed("'dependents' holds something else than names")
+        raise _malformed("'dependents' holds values that are not names")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Metadata of distributions, read from their ``.dist-info`` folders without importing them."""
+"""Reads metadata of distributions from ``.dist-info`` folders without importing the packages."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hearth.foundation.nearest import did_you_mean
 from hearth_stage.preload import PRELOADS
 
 VERSION_GROUP = "hearth.plugin_versions"
-"""Entry points ``version = package`` where plugins have another version than their distribution.
+"""Group of entry points ``version = package`` for plugins whose version differs from their distribution's.
 
-The value may also be a module or ``module:Class``; the longest that fits a plugin's reference counts.
+The value may also be a module or ``module:Class``; the longest match of a plugin's reference is used.
 """
 
 _OURS = "hearth."
-"""What the names of all groups begin with; one that is none of them was meant to be."""
+"""Prefix of all group names; an unknown group with this prefix is reported as a mistake."""
 _FILES = ("METADATA", "entry_points.txt")
 _INSTALLED = (".dist-info", ".egg-info")
-"""What the names of folders with the metadata of installed distributions end with."""
+"""Suffixes of folders with the metadata of installed distributions."""
 _EGG = ".egg"
 _OURS_IN_BRACKETS = "[hearth"
 _ORIGIN = "direct_url.json"
@@ -51,7 +51,7 @@ class EntryPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the metadata of one distribution says, and which of its entry points make no sense."""
+    """The metadata of one distribution, and the errors in its entry points."""
 
     name: str
     version: str
@@ -59,11 +59,11 @@ class Facts:
     declarations: tuple[Declaration, ...]
     faults: tuple[str, ...] = ()
     wheel: str = ""
-    """Where in the bundle the wheel lies that says so, empty for packages that lie there as they are."""
+    """Path of the wheel in the bundle, empty for unpacked packages."""
 
 
 def read_facts(tree: Tree, folder: str, wheel: str = "") -> Facts:
-    """Read the distribution whose ``.dist-info`` folder is ``folder``, in a wheel or beside its packages."""
+    """Read the distribution whose ``.dist-info`` folder is ``folder``, in a wheel or next to its packages."""
     files = tree.children(folder)[0]
     texts = {name: tree.read_text(f"{folder}/{name}") for name in _FILES if f"{folder}/{name}" in files}
     headers = _headers(texts.get("METADATA", ""))
@@ -79,18 +79,18 @@ def read_facts(tree: Tree, folder: str, wheel: str = "") -> Facts:
 
 
 def check_identity(name: str, version: str, requires_python: str) -> None:
-    """Raise unless a distribution's name, version and demands are such: they become requirements that uv follows."""
+    """Raise unless a distribution's name, version and Python requirement are valid, because they are passed to uv."""
     for text, pattern, what in (
         (name, _NAME, "name"),
         (version, _VERSION, "version"),
         (requires_python, _SPECIFIERS, "Requires-Python"),
     ):
         if len(text) > MAX_NAME or not pattern.fullmatch(text):
-            raise BundleError(f"its {what} is {quoted(text)}, which no distribution may have", hint=REPACK)
+            raise BundleError(f"its {what} is {quoted(text)}, which is not valid", hint=REPACK)
 
 
 def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[str]]:
-    """Return the plugins that the text of ``entry_points.txt`` declares, and a sentence for each malformed one."""
+    """Return the plugins that the text of ``entry_points.txt`` declares, and a message for each malformed one."""
     ours = (point for point in parse_entry_points(entry_points) if point.group.startswith(_OURS))
     points = list(islice(ours, MAX_PLUGINS + 1))
     if len(points) > MAX_PLUGINS:
@@ -104,7 +104,7 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
             near = did_you_mean(point.group, TYPE_OF_GROUP)
             faults.append(f"entry point {quoted(point.name)} is of {quoted(point.group)}, no group of Hearth{near}")
             continue
-        reference = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is at fault anyway
+        reference = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is invalid anyway
         own = _version_of(reference, versions, version)
         found = Declaration(point.name, TYPE_OF_GROUP[point.group], own, reference)
         fault = found.fault()
@@ -116,14 +116,14 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
 
 
 def too_many_plugins() -> BundleError:
-    """Return the error for a bundle that declares more than anyone can look through."""
+    """Return the error for a bundle that declares too many plugins."""
     return BundleError(f"it declares more than {MAX_PLUGINS} plugins", hint="split it into several bundles")
 
 
 def parse_entry_points(text: str) -> Iterator[EntryPoint]:
-    """Yield the entry points in a text.
+    """Yield the entry points in the text of ``entry_points.txt``.
 
-    Read here and not by ``importlib.metadata``, which brings a parser of mails and differs from Python to Python.
+    ``importlib.metadata`` is not used: it imports the e-mail parser and differs between Python versions.
     """
     group = ""
     for line in map(str.strip, text.splitlines()):
@@ -136,10 +136,10 @@ def parse_entry_points(text: str) -> Iterator[EntryPoint]:
 
 @lru_cache(maxsize=1)
 def distributions_here() -> tuple[tuple[str, str], ...]:
-    """Return version and entry points of each distribution on the host's own ``sys.path`` that declares some of ours.
+    """Return version and entry points of each distribution on the host's ``sys.path`` that declares plugins.
 
-    They are read once, as they are loaded once. Directories are read here, without a parser of mails; what else Python
-    imports from, archives and eggs, is left to who knows all of their forms.
+    They are read once because they are loaded once. Directories are read here, without the e-mail parser; archives
+    and eggs are left to ``importlib_metadata``.
     """
     found: list[tuple[str, str]] = []
     for entry in dict.fromkeys(each or os.curdir for each in sys.path):
@@ -153,10 +153,10 @@ def distributions_here() -> tuple[tuple[str, str], ...]:
 
 
 def _in_archive(entry: str) -> list[tuple[str, str]]:
-    """Return the same of the distributions in an archive, or an egg, on ``sys.path``; most entries are not there."""
+    """Return version and entry points from an archive or egg on ``sys.path``; most such entries do not exist."""
     if not os.path.exists(entry):
         return []
-    import importlib_metadata  # which hosts need whose packages lie in archives
+    import importlib_metadata  # needed only for packages in archives
 
     distributions = importlib_metadata.distributions(path=[entry])
     found = ((each, each.read_text("entry_points.txt") or "") for each in distributions)
@@ -164,7 +164,7 @@ def _in_archive(entry: str) -> list[tuple[str, str]]:
 
 
 def _declaring(folder: str) -> tuple[str, str] | None:
-    """Return version and entry points from the metadata in a folder, if some of these are ours."""
+    """Return version and entry points from a metadata folder, if any declares a plugin."""
     points = _text_at(folder, "entry_points.txt")
     if _OURS_IN_BRACKETS not in points:
         return None
@@ -186,9 +186,9 @@ def distribution_folders(tree: Tree, folder: str = "") -> list[str]:
 
 
 def without_host(tree: Tree, folders: list[str]) -> list[str]:
-    """Return those of some ``.dist-info`` folders that are no part of a host which is installed beside them.
+    """Drop the ``.dist-info`` folders of a host and its requirements.
 
-    Who writes a plugin may have one in his virtual environment, with all that it requires.
+    A plugin author may have installed Hearth in the same virtual environment.
     """
     host = next(filter(_HOST.search, folders), None)
     if host is None:
@@ -198,7 +198,7 @@ def without_host(tree: Tree, folders: list[str]) -> list[str]:
 
 
 def _version_of(reference: str, versions: dict[str, str], version: str) -> str:
-    """Return the version stated for a plugin, for its module or for a package around it, else ``version``."""
+    """Return the version declared for a plugin, its module or a parent package, else ``version``."""
     while reference:
         if reference in versions:
             return versions[reference]
@@ -207,10 +207,9 @@ def _version_of(reference: str, versions: dict[str, str], version: str) -> str:
 
 
 def _headers(text: str) -> dict[str, str]:
-    """Return the headers that come first in METADATA, lower-cased.
+    """Return the headers at the start of METADATA, lower-cased.
 
-    Only the few single-line headers are needed; the mail parser of the standard library takes ten times
-    as long.
+    Only single-line headers are needed; the e-mail parser of the standard library takes ten times as long.
     """
     headers: dict[str, str] = {}
     for line in text.splitlines():

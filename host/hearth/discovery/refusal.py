@@ -1,4 +1,4 @@
-"""What is turned away from plugin.path and why: an error while it is read, an entry beside the catalogue."""
+"""Rejections: the error for an unusable bundle, and its entry in the catalogue."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from hearth_api import ConfigError
 
-REPACK = "pack it anew with `hearth bundle pack PROJECT`"
+REPACK = "pack it again with `hearth bundle pack PROJECT`"
 COPY_AGAIN = "copy or download it again"
 _SHOWN = 120
 
 
 class BundleError(ConfigError):
-    """A bundle is not usable; the argument is the reason, ``hint`` the remedy."""
+    """A bundle is unusable; the argument is the reason, ``hint`` the remedy."""
 
     code = "bundle.invalid"
     hint = REPACK
@@ -20,7 +20,7 @@ class BundleError(ConfigError):
 
 @dataclass(frozen=True)
 class Rejected:
-    """Something on plugin.path that is not in the catalogue: where, why, and what to do about it."""
+    """A rejected candidate on plugin.path: its location, the reason and the remedy."""
 
     location: str
     reason: str
@@ -28,7 +28,7 @@ class Rejected:
 
 
 def quoted(value: object) -> str:
-    """Return a value that a bundle holds as messages show it: escaped, and no longer than anyone reads."""
+    """Return an untrusted value for a message, escaped and shortened."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
     text = repr(value[: _SHOWN + 1] if isinstance(value, str) else value)

@@ -1,4 +1,4 @@
-"""Revocation: lists of packages, bundles and files that are not to be used any more, and which bundles that means."""
+"""Revocation lists of packages, bundles and files, and the bundles they affect."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _HASH = re.compile(r"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Revocation:
-    """A line of a list: packages or bundles by a requirement, or files by their SHA-256; the reason after ``#``.
+    """A line of a revocation list: packages or bundles by requirement, or files by SHA-256; the reason after ``#``.
 
-    Or a version that the package index says to be yanked.
+    Also a version that the package index reports as yanked.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Revocation:
     kind: str = "revoked"
 
     def names(self, name: str, version: str) -> bool:
-        """Return whether it is about a package or a bundle of a name and version."""
+        """Return whether it revokes a package or bundle of this name and version."""
         wanted = self.requirement
         return (
             wanted is not None
@@ -46,12 +46,12 @@ class Revocation:
 
 
 def read_revocations(path: Path) -> list[Revocation]:
-    """Read a list of what is not to be used; raises ``ConfigError`` with the line that makes no sense."""
+    """Read a revocation list; raise ``ConfigError`` that names the invalid line."""
     found = []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is no text in UTF-8: {error.reason}", hint="name a list, a line each") from error
+        raise ConfigError(f"{path} is not UTF-8: {error.reason}", hint="name a text file, one entry a line") from error
     for number, line in enumerate(lines, 1):
         text, _, reason = (part.strip() for part in line.partition("#"))
         if not text:
@@ -66,7 +66,7 @@ def read_revocations(path: Path) -> list[Revocation]:
 
 
 def revoked_parts(bundle: Bundle, revocations: Sequence[Revocation]) -> Iterator[tuple[str, Revocation]]:
-    """Yield what of a bundle is on lists, the bundle itself, packages in it and files; raises for a damaged one."""
+    """Yield the revoked parts of a bundle: itself, its packages and files; raise for a damaged bundle."""
     things = _things(bundle, bundle.stamp)
     hashes = _hashes(bundle, bundle.stamp) if any(each.requirement is None for each in revocations) else frozenset()
     for each in revocations:
@@ -79,42 +79,42 @@ def revoked_parts(bundle: Bundle, revocations: Sequence[Revocation]) -> Iterator
 
 @lru_cache(maxsize=256)
 def _things(bundle: Bundle, _stamp: int) -> tuple[tuple[str, str], ...]:
-    """Return name and version of a bundle and of the packages in it, read once as long as it is the same."""
+    """Return name and version of a bundle and its packages, cached until the bundle changes."""
     parts = ((each.name, each.version) for each in distributions(bundle))
     return tuple(dict.fromkeys([(bundle.name, bundle.version), *parts]))
 
 
 @lru_cache(maxsize=256)
 def _hashes(bundle: Bundle, _stamp: int) -> frozenset[str]:
-    """Return the hashes of the files in a bundle and of the bundle itself, as lists write them."""
+    """Return the hashes of a bundle and its files in the form that revocation lists use."""
     listed = {f"sha256:{each}" for each in (bundle.hashes or {}).values()}
     own = {f"sha256:{sha256_of(bundle.location)}"} if bundle.location.is_file() else set()
     return frozenset(listed | own)
 
 
 class RevocationLists:
-    """The lists that a worker keeps to, read again whenever one is another; safe to call from any thread.
+    """The revocation lists of a worker, read again when a file changes. Thread-safe.
 
-    A list that cannot be read any more counts as it was: it was not taken away so that what it names may run.
+    A list that becomes unreadable keeps its last content: removing the file must not lift a revocation.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Read them; raises ``ConfigError`` for a list that makes no sense, ``OSError`` for one that is not there."""
+        """Read the lists; raise ``ConfigError`` for an invalid list, ``OSError`` for a missing one."""
         self._paths = tuple(paths)
         self._known = self.stamp, self._read()
 
     @property
     def stamp(self) -> object:
-        """Return what is another when a list is another."""
+        """Return a stamp that changes with the lists."""
         return tuple(map(stamp_of, self._paths))
 
     def check(self, bundle: Bundle) -> None:
-        """Raise ``BundleError`` for a bundle that is on a list, or has something in it that is."""
+        """Raise ``BundleError`` if a bundle or a part of it is revoked."""
         for thing, revocation in revoked_parts(bundle, self._now()):
             raise _revoked(thing, revocation)
 
     def check_packages(self, pins: Mapping[str, Sequence[str]]) -> None:
-        """Raise ``BundleError`` where one of these is on a list: ``name==version`` with the hashes of its files."""
+        """Raise ``BundleError`` if any package is revoked; ``pins`` has the hashes of each ``name==version``."""
         for revocation in self._now():
             for pin, hashes in pins.items():
                 name, _, version = pin.partition("==")
@@ -127,7 +127,7 @@ class RevocationLists:
             try:
                 self._known = stamp, self._read()
             except (ConfigError, OSError) as error:
-                log.error("a list of what is revoked cannot be read, what it said before holds: %s", error)
+                log.error("a revocation list cannot be read, its last content stays in force: %s", error)
                 self._known = stamp, self._known[1]
         return self._known[1]
 

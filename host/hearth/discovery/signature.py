@@ -1,10 +1,10 @@
-"""Signatures of packed bundles: who vouches for a manifest, and so for every file that it lists.
+"""Signatures of packed bundles, which cover the manifest and so every file that it lists.
 
-Signatures are over the bytes of the manifest, which has the SHA-256 of all else. They stand in the bundle as
-``hearth-signature.json``: ``format``, and ``signatures`` of ``algorithm``, ``key`` (who has signed) and ``signature``
-in base64. So a bundle stays one file, and what is renamed or mirrored stays signed. ``ed25519`` is a key of one's own,
-named by the SHA-256 of the public key, over a fixed line and the manifest; ``sigstore`` is a Sigstore bundle, named by
-the identity in its certificate.
+A signature covers the bytes of the manifest, which contains the SHA-256 of all other files. The bundle stores them
+in ``hearth-signature.json``: ``format``, and ``signatures`` with ``algorithm``, ``key`` (the signer) and ``signature``
+in base64. So a bundle stays one file, and a renamed or mirrored bundle stays signed. ``ed25519`` signs a fixed line
+and the manifest with a private key and names the signer by the SHA-256 of the public key; ``sigstore`` is a Sigstore
+bundle that names the signer by the identity in its certificate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 SIGNATURE = "hearth-signature.json"
-"""The name of the file in a bundle, which its manifest does not list."""
+"""The name of the signature file in a bundle; the manifest does not list it."""
 FORMAT = 1
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 _LONGEST_NAME = 300
@@ -37,49 +37,49 @@ _SIGN = "sign it with `hearth bundle sign BUNDLE --key KEY`"
 
 
 class TrustedSigner(Protocol):
-    """Somebody whose signature is enough; safe to call from any thread."""
+    """A signer whose signature a worker accepts. Thread-safe."""
 
     @property
     def algorithm(self) -> str:
-        """What a signature says that it was made with."""
+        """The algorithm that a signature names."""
 
     def is_called(self, name: str) -> bool:
-        """Return whether a signature that names its signer so claims to be of this one."""
+        """Return whether a signature with this signer name claims to be from this signer."""
 
     def check(self, name: str, manifest: bytes, signature: bytes) -> None:
-        """Raise ``BundleError`` unless it is his signature, of whom it names, of this very manifest."""
+        """Raise ``BundleError`` unless the named signer signed this manifest."""
 
 
 @dataclass(frozen=True)
 class TrustedKey:
-    """A public key of Ed25519."""
+    """An Ed25519 public key."""
 
     algorithm: ClassVar[str] = "ed25519"
     public: Ed25519PublicKey
 
     def is_called(self, name: str) -> bool:
-        """Return whether that is the key's fingerprint."""
+        """Return whether the name is the key's fingerprint."""
         return name == fingerprint(self.public)
 
     def check(self, name: str, manifest: bytes, signature: bytes) -> None:
-        """Raise ``BundleError`` unless the private key has signed this manifest."""
+        """Raise ``BundleError`` unless the private key signed this manifest."""
         from cryptography.exceptions import InvalidSignature
 
         try:
-            self.public.verify(signature, said_of(manifest))
+            self.public.verify(signature, signed_bytes(manifest))
         except InvalidSignature:
             raise _false(name) from None
 
 
-def said_of(manifest: bytes) -> bytes:
-    """Return what a key signs: a line with which nothing begins that it signs elsewhere, and the manifest."""
+def signed_bytes(manifest: bytes) -> bytes:
+    """Return the bytes that a key signs: a line that separates domains, and the manifest."""
     return b"hearth bundle manifest 1\n" + manifest
 
 
 def trusted_signers(paths: Iterable[Path]) -> list[TrustedSigner]:
-    """Read who is trusted, each from a file: a public key of Ed25519 in PEM, or a Sigstore identity in JSON.
+    """Read trusted signers from files, each an Ed25519 public key in PEM or a Sigstore identity in JSON.
 
-    Raises ``ConfigError`` for a file that holds neither.
+    Raises ``ConfigError`` for any other file.
     """
     return [_trusted_signer(path) for path in paths]
 
@@ -90,7 +90,7 @@ def _trusted_signer(path: Path) -> TrustedSigner:
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", hint=_key_hint(path)) from error
     if content.lstrip().startswith(b"{"):
-        from hearth.discovery.trusted_identity import trusted_identity  # which loads Sigstore's library
+        from hearth.discovery.trusted_identity import trusted_identity  # loads Sigstore's library
 
         return trusted_identity(path, content)
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -106,12 +106,12 @@ def _trusted_signer(path: Path) -> TrustedSigner:
 
 
 def fingerprint(public: Ed25519PublicKey) -> str:
-    """Return what signatures call a key: the SHA-256 of its bytes, in hexadecimal digits."""
+    """Return the name of a key in signatures: the SHA-256 of its bytes in hexadecimal digits."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()
 
 
 def manifest_of(bundle: Bundle) -> bytes:
-    """Return what is signed of a packed bundle; raises ``BundleError`` for one that has no manifest."""
+    """Return the manifest of a packed bundle, which is what is signed; raise ``BundleError`` without one."""
     if bundle.hashes is None:
         raise BundleError(f"it has no {MANIFEST}, so nothing in it can be signed", hint="pack it: hearth bundle pack")
     with bundle.opener() as tree, contextlib.closing(tree.open(_inside(bundle, MANIFEST))) as file:
@@ -119,7 +119,7 @@ def manifest_of(bundle: Bundle) -> bytes:
 
 
 def signatures_of(bundle: Bundle) -> list[dict[str, str]]:
-    """Return the signatures that stand in a bundle, none where there is no file of them; they may be false."""
+    """Return the unverified signatures in a bundle; empty without a signature file."""
     with bundle.opener() as tree:
         if _inside(bundle, SIGNATURE) not in tree.children(bundle.top)[0]:
             return []
@@ -134,16 +134,16 @@ def signatures_of(bundle: Bundle) -> list[dict[str, str]]:
 
 
 def signer(bundle: Bundle, trusted: Sequence[TrustedSigner]) -> str:
-    """Return who of those that are trusted has signed a bundle; raises ``BundleError`` where nobody has.
+    """Return the trusted signer of a bundle; raise ``BundleError`` if there is none.
 
-    A signature of one of them that is false condemns the bundle, whoever else has signed it, and so does a file
-    that the manifest does not list. That the listed files are as signed is seen when they are read.
+    A false signature in the name of a trusted signer rejects the bundle even if another signature is valid, and so
+    does a file that the manifest does not list. The hashes of listed files are checked when they are read.
     """
     manifest, found = manifest_of(bundle), signatures_of(bundle)
     signed = Manifest.from_text(manifest.decode("utf-8", "replace"))
     was_signed = (signed.name, signed.version, signed.plugins, {file.path: file.sha256 for file in signed.files})
     if was_signed != (bundle.name, bundle.version, bundle.declarations, bundle.hashes):
-        raise BundleError("it was exchanged while it was being read", hint="try again")
+        raise BundleError("it was replaced while it was being read", hint="try again")
     if not found:
         raise BundleError("it is not signed", hint=_SIGN)
     claims = [(each, [one for one in trusted if _is_claimed(each, one)]) for each in found]
@@ -154,7 +154,7 @@ def signer(bundle: Bundle, trusted: Sequence[TrustedSigner]) -> str:
     for each, those in known:
         _check(each, manifest, those)
     if unlisted := unlisted_files(bundle):
-        raise BundleError(f"{unlisted[0]} is in it and was not signed", hint="do not use it; get it anew")
+        raise BundleError(f"{unlisted[0]} is in it and was not signed", hint="do not use it; get it again")
     return known[0][0]["key"]
 
 
@@ -163,10 +163,10 @@ def _is_claimed(signature: dict[str, str], trusted: TrustedSigner) -> bool:
 
 
 def _check(signature: dict[str, str], manifest: bytes, those: Sequence[TrustedSigner]) -> None:
-    """Raise ``BundleError`` unless a signature is that of one of those who may have the name that it claims."""
+    """Raise ``BundleError`` unless one of the signers with the claimed name made the signature."""
     try:
         content = base64.b64decode(signature["signature"], validate=True)
-    except ValueError:  # of which binascii.Error is one
+    except ValueError:  # includes binascii.Error
         raise _false(signature["key"]) from None
     refusals = []
     for one in those:
@@ -178,12 +178,12 @@ def _check(signature: dict[str, str], manifest: bytes, those: Sequence[TrustedSi
 
 
 def _false(name: str) -> BundleError:
-    hint = "do not use it; get it anew from where it was made"
+    hint = "do not use it; get it again from where it was made"
     return BundleError(f"the signature of {_shown(name)} is not that of this bundle", hint=hint)
 
 
 def _shown(name: str) -> str:
-    """Return who has signed as a message shows it: of a fingerprint the beginning, an identity whole."""
+    """Return a signer's name for a message: the start of a fingerprint, the whole of an identity."""
     return name[:16] if _FINGERPRINT.fullmatch(name) else repr(name[:_LONGEST_NAME])
 
 

@@ -1,4 +1,4 @@
-"""Trees: the files of a bundle, read the same way whether they lie in a directory, a zip or a tar archive."""
+"""Trees: one interface to the files of a bundle in a directory, a zip file or a tar archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hearth.discovery.bundle_limits import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_P
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 
 _SMALL = 64 << 10
-"""Bytes of a file that is read at once."""
+"""Files up to this many bytes are read at once."""
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -33,23 +33,23 @@ _DAMAGE = (
     ArithmeticError,
     RuntimeError,
 )
-"""What the standard library raises for bytes it cannot make sense of: all of it was seen on changed archives."""
+"""Exceptions of the standard library for damaged bytes; each was observed on altered archives."""
 
 
 class Source(Protocol):
-    """A file that can be read from its beginning to its end."""
+    """A file that can be read sequentially."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes, none at the end."""
+        """Return up to ``size`` bytes, none at the end."""
 
     def close(self) -> None:
         """Release the file."""
 
 
 class FilePart:
-    """A part of an open file as a file of its own, which can be read at any place.
+    """A seekable view of a part of an open file.
 
-    One call hands out ``MAX_READ`` bytes at most: libraries ask for as much as the bytes of an archive tell them.
+    One call returns at most ``MAX_READ`` bytes, because libraries read as much as the bytes of an archive declare.
     """
 
     def __init__(self, file: Source, start: int, size: int, is_owner: bool = False) -> None:
@@ -60,13 +60,13 @@ class FilePart:
         self._is_owner = is_owner
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return up to so many bytes; EOFError where the file ends before its part does."""
+        """Return up to ``size`` bytes; raise ``EOFError`` if the file ends before the part does."""
         left = max(0, self.size - self._place)
         wanted = left if size is None or size < 0 else min(size, left)
         if not wanted:
             return b""
         if wanted > MAX_READ:
-            raise BundleError(f"it has an entry of {wanted} bytes where one of {MAX_READ} is the most that is read")
+            raise BundleError(f"it has an entry of {wanted} bytes, more than the limit of {MAX_READ}")
         self._file.seek(self._start + self._place)  # type: ignore[attr-defined]
         found = self._file.read(wanted)
         if len(found) < wanted:
@@ -75,37 +75,37 @@ class FilePart:
         return found
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go to a place."""
+        """Move to a position."""
         place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}[whence]
         if place < 0:
-            raise ValueError("a place before the beginning")
+            raise ValueError("negative seek position")
         self._place = place
         return place
 
     def tell(self) -> int:
-        """Return the place of the next read."""
+        """Return the position of the next read."""
         return self._place
 
     def seekable(self) -> bool:
-        """Return that any place can be gone to."""
+        """Return True."""
         return True
 
     def close(self) -> None:
-        """Close the file, where this is all of it."""
+        """Close the file if this part owns it."""
         if self._is_owner:
             self._file.close()
 
 
 def open_file(path: Path) -> FilePart:
-    """Open a regular file; anything else, a pipe or a device, would never end or never begin.
+    """Open a regular file; refuse pipes and devices, which may block or never end.
 
-    A small one is read at once: its index and what that leads to would be a dozen calls of the system.
+    A small file is read at once, which saves about a dozen system calls for its index.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise BundleError(f"{path.name!r} is no regular file")
+            raise BundleError(f"{path.name!r} is not a regular file")
         if found.st_size > _SMALL:
             return FilePart(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
         file = io.BytesIO(os.read(descriptor, found.st_size))
@@ -117,16 +117,16 @@ def open_file(path: Path) -> FilePart:
 
 
 class Reading:
-    """Words what the standard library says of damaged bytes as ``BundleError``; the system's own errors pass."""
+    """Turns the standard library's errors for damaged bytes into ``BundleError``; ``OSError`` passes through."""
 
     def __init__(self, what: str) -> None:
         self._what = what
 
     def __enter__(self) -> None:
-        """Begin to read."""
+        """Start reading."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise in the place of what tells of damage."""
+        """Replace an error that indicates damage."""
         if isinstance(error, _DAMAGE):
             raise BundleError(f"{self._what} ({str(error) or type(error).__name__})", hint=COPY_AGAIN) from error
         if isinstance(error, OSError) and error.errno is None:
@@ -137,7 +137,7 @@ AnyTree = TypeVar("AnyTree", bound="Tree")
 
 
 class Tree(ABC):
-    """The files below one root, by relative paths with forward slashes."""
+    """The files below a root, addressed by relative paths with forward slashes."""
 
     @abstractmethod
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
@@ -149,14 +149,14 @@ class Tree(ABC):
 
     @abstractmethod
     def open_archive(self, path: str) -> FilePart:
-        """Open a file that is to be read at several places; the caller closes it."""
+        """Open a file for random access; the caller closes it."""
 
     @abstractmethod
     def size(self, path: str) -> int:
-        """Return how many bytes a file says it has."""
+        """Return the declared size of a file in bytes."""
 
     def close(self) -> None:
-        """Release what the tree holds open."""
+        """Release the tree's resources."""
         return
 
     def walk(self, folder: str = "") -> Iterator[str]:
@@ -184,15 +184,15 @@ class Tree(ABC):
 
 
 class DirectoryTree(Tree):
-    """A directory: links are followed, broken ones left out, a directory reached twice is walked once."""
+    """A directory. Links are followed, broken links are skipped, and each real directory is walked once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """List one directory; what is neither a file nor a directory is no part of a bundle."""
+        """List one directory; special files are ignored."""
         if folder.count("/") >= MAX_DEPTH:
-            raise BundleError(f"it has folders more than {MAX_DEPTH} deep", hint="remove what does not belong there")
+            raise BundleError(f"it has folders more than {MAX_DEPTH} deep", hint="remove the deeply nested folders")
         files: list[str] = []
         folders: list[str] = []
         with os.scandir(self.root / folder) as entries:
@@ -206,7 +206,7 @@ class DirectoryTree(Tree):
         return sorted(files), sorted(folders)
 
     def walk(self, folder: str = "") -> Iterator[str]:
-        """Yield every file, entering each real directory once, so that a loop of links ends."""
+        """Yield every file, entering each real directory once so that link cycles end."""
         for number, path in enumerate(self._walk(folder, set())):
             if number >= MAX_FILES:
                 raise too_many_files()
@@ -233,7 +233,7 @@ class DirectoryTree(Tree):
         return open_file(self.root / path)
 
     def size(self, path: str) -> int:
-        """Ask the file system."""
+        """Return the size that the file system reports."""
         return (self.root / path).stat().st_size
 
 
@@ -246,33 +246,33 @@ def blocks(file: Source, size: int = 1 << 20) -> Iterator[bytes]:
 
 
 def bounded(content: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """Yield what goes through and refuse, at that point, a content that goes on behind a number of bytes."""
+    """Yield blocks of content; raise when their total exceeds ``limit`` bytes."""
     total = 0
     for block in content:
         total += len(block)
         if total > limit:
-            raise BundleError(f"it unpacks to more than {limit} bytes, which is more than it may", hint=REPACK)
+            raise BundleError(f"it unpacks to more than the limit of {limit} bytes", hint=REPACK)
         yield block
 
 
 def kind_of(entry: os.DirEntry[str]) -> str | None:
-    """Return whether a directory's entry is a ``folder`` or a ``file``; ``None`` for a pipe, or a link to nothing."""
+    """Return ``folder`` or ``file`` for a directory entry; ``None`` for special files and broken links."""
     try:
         return "folder" if entry.is_dir() else "file" if entry.is_file() else None
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return None
 
 
 def check_path(name: str) -> str:
-    """Return ``name``, or raise when it cannot be unpacked or unpacking it could write outside its folder."""
+    """Return ``name``; raise if it cannot be unpacked or would be written outside its folder."""
     plain = name.replace("\\", "/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in plain.split("/") or "\0" in plain:
-        reason = f"it holds the path {quoted(name)}, which leads out of the archive"
+        reason = f"it holds the path {quoted(name)}, which points outside the archive"
         raise BundleError(reason, hint="do not install it")
-    if plain.count("/") > MAX_DEPTH or len(name) > MAX_PART:  # most names are short, so look closely at others only
+    if plain.count("/") > MAX_DEPTH or len(name) > MAX_PART:  # most names are short, so check only others fully
         _check_length(plain)
     if not (name.isascii() or is_text(name)):
-        raise BundleError(f"it holds the path {quoted(name)}, which is no UTF-8")
+        raise BundleError(f"it holds the path {quoted(name)}, which is not UTF-8")
     return name
 
 
@@ -285,7 +285,7 @@ def _check_length(name: str) -> None:
 
 
 def is_text(name: str) -> bool:
-    """Return whether a text can be written as UTF-8, which file names need not be."""
+    """Return whether a string can be encoded as UTF-8, which is not true of every file name."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -294,12 +294,12 @@ def is_text(name: str) -> bool:
 
 
 def is_ignored(path: str) -> bool:
-    """Return whether a path is something other programs leave behind, not a part of a bundle."""
+    """Return whether other programs left this path behind, so that it is not part of a bundle."""
     return path.startswith((".", "__MACOSX")) or "__pycache__" in path
 
 
 def too_many_files() -> BundleError:
-    """Return the error for a bundle that is no bundle but a disk."""
+    """Return the error for a tree with too many files, such as a whole disk."""
     return BundleError(
-        f"it holds more than {MAX_FILES} files", hint="see where its links lead; name the bundle's own directory"
+        f"it holds more than {MAX_FILES} files", hint="check its links, and name the bundle's own directory"
     )

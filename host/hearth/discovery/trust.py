@@ -1,4 +1,4 @@
-"""Trust: which bundles a worker takes, asked wherever one is read and before anything of it can run."""
+"""Trust: decides which bundles a worker accepts, before any of their code runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Trust:
-    """What a worker asks of a bundle; safe to call from any thread."""
+    """A worker's requirements for bundles. Thread-safe."""
 
     def __init__(self, level: str = ANY_BUNDLE, keys: Sequence[str] = (), revoked: Sequence[str] = ()) -> None:
-        """Read who is trusted from their files, and what is revoked from its lists.
+        """Read the trusted signers and the revocation lists.
 
-        Raises ``ConfigError`` for a file that names nobody, or without any, and for a list that cannot be read.
+        Raises ``ConfigError`` for a file without a signer, if no signer is named, and for an unreadable list.
         """
         if level == SIGNED and not keys:
             hint = "name the files of those whose bundles may run: public keys, or Sigstore identities"
@@ -34,13 +34,13 @@ class Trust:
 
     @property
     def stamp(self) -> object:
-        """Return what is another when bundles that were admitted may not be any more, or others may."""
+        """Return a stamp that changes when the decision on a bundle may change."""
         return None if self._revoked is None else self._revoked.stamp
 
     def admit(self, bundle: Bundle) -> None:
-        """Raise ``BundleError`` for a bundle that the worker does not take.
+        """Raise ``BundleError`` for a bundle that the worker does not accept.
 
-        It is looked at each time anew, for other files may lie at its place by then.
+        The files are checked on every call, because they may have been replaced.
         """
         try:
             if self._level == SIGNED:
@@ -55,9 +55,10 @@ class Trust:
             self._revoked.check(bundle)
 
     def admit_packages(self, bundle: Bundle, pins: Mapping[str, Sequence[str]]) -> None:
-        """Raise ``BundleError`` where a bundle's environment would hold what its hashes say nothing of, or is revoked.
+        """Raise ``BundleError`` if a bundle's environment would contain a revoked package or one without a hash.
 
-        That is what it needs and lacks, here or on this Python, and the package index would have to give.
+        Such a package is a requirement that the bundle lacks for this platform or Python and that would come from
+        the package index.
         """
         if self._revoked is not None:
             self._revoked.check_packages(pins)
@@ -67,14 +68,14 @@ class Trust:
         for pin, hashes in pins.items():
             if not hashes or not own.issuperset(hashes):
                 hint = "pack it for this platform and Python as well: hearth bundle pack --platform --python"
-                raise self._refused(f"it needs {pin}, which is not in it, so nobody vouches for that", hint)
+                raise self._refused(f"it needs {pin}, which is not in it, so no hash covers it", hint)
 
     def _refused(self, reason: str, hint: str | None) -> BundleError:
         return BundleError(f"{reason} ({TRUST} is {self._level})", code="bundle.trust", hint=hint)
 
 
 def trust_of(props: Mapping[str, Any]) -> Trust:
-    """Return what the settings of a worker say of trust."""
+    """Create the trust of a worker from its settings."""
     level = props.get(TRUST) or ANY_BUNDLE
     if level not in (ANY_BUNDLE, HASHED, SIGNED):
         raise ConfigError(TRUST, level, f"String must be one of: {ANY_BUNDLE}, {HASHED}, {SIGNED}")
@@ -83,10 +84,10 @@ def trust_of(props: Mapping[str, Any]) -> Trust:
 
 
 def _lists(paths: Sequence[str]) -> RevocationLists | None:
-    """Return the lists of what is revoked, if there is one."""
+    """Return the revocation lists, if any."""
     if not paths:
         return None
-    from hearth.discovery.revocation import RevocationLists  # which most workers have none of
+    from hearth.discovery.revocation import RevocationLists  # most workers have none
 
     try:
         return RevocationLists([Path(path) for path in paths])

@@ -1,16 +1,14 @@
-"""Identities of Sigstore: people and workflows that sign without a key of their own.
+"""Sigstore identities: people and workflows that sign without a long-lived key.
 
-Sigstore's authority gives whoever signs in at an issuer a certificate of ten minutes, and its log keeps that it was
-used. A Sigstore bundle holds the certificate, the signature and the log's receipt, so that it is checked without a
-network, by the library ``sigstore``, which is installed with ``hearth-connect[sigstore]``. Who is trusted stands in a
-JSON file::
+Sigstore's authority issues a ten-minute certificate to a user who signs in at an issuer, and its log records the use.
+A Sigstore bundle contains the certificate, the signature and the log's receipt, so that the library ``sigstore``
+(installed with ``hearth-connect[sigstore]``) verifies it offline. A JSON file names the trusted identity::
 
     {"identity": "https://github.com/shop/orders/.github/workflows/release.yml@*",
      "issuer": "https://token.actions.githubusercontent.com"}
 
-``identity`` is the e-mail address or URI of the certificate; with ``*`` at its end, whatever begins so.
-``trust_config`` is the path, from that file, of the keys of a Sigstore other than the public one, in its
-``ClientTrustConfig``.
+``identity`` is the e-mail address or URI in the certificate; a trailing ``*`` matches any suffix. ``trust_config`` is
+the path, relative to that file, of the ``ClientTrustConfig`` of a private Sigstore.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _FORM = 'write {"identity": "...", "issuer": "https://..."}, and "trust_config" 
 
 @dataclass(frozen=True)
 class TrustedIdentity:
-    """Whoever signed in at an issuer under a name, or under any that begins so."""
+    """A signer that signs in at an issuer under a name or a name prefix."""
 
     algorithm: ClassVar[str] = "sigstore"
     identity: str
@@ -44,32 +42,32 @@ class TrustedIdentity:
     verifier: Verifier
 
     def is_called(self, name: str) -> bool:
-        """Return whether that is the identity, or one of those that it stands for."""
+        """Return whether the name matches the identity."""
         if self.identity.endswith("*"):
             return name.startswith(self.identity[:-1])
         return name == self.identity
 
     def check(self, name: str, manifest: bytes, signature: bytes) -> None:
-        """Raise ``BundleError`` unless the Sigstore bundle is of that name, from this issuer, over this manifest."""
+        """Raise ``BundleError`` unless the Sigstore bundle is of that name, this issuer and this manifest."""
         from sigstore.models import Bundle
         from sigstore.verify.policy import Identity
 
         try:
             found = Bundle.from_json(signature)
             self.verifier.verify_artifact(manifest, found, Identity(identity=name, issuer=self.issuer))
-        except Exception as error:  # whatever the library makes of forged bytes, they prove nothing
-            fact = f"the signature of {name!r} proves nothing: {reason_of(error)}"
-            raise BundleError(fact, hint="do not use it; get it anew from where it was made") from error
+        except Exception as error:  # the library may raise anything for forged bytes
+            fact = f"the signature of {name!r} is not valid: {reason_of(error)}"
+            raise BundleError(fact, hint="do not use it; get it again from where it was made") from error
 
 
 def trusted_identity(path: Path, content: bytes) -> TrustedIdentity:
-    """Read who is trusted from the content of a file; raises ``ConfigError`` with what is wrong in it."""
+    """Parse a trusted identity from the content of a file; raise ``ConfigError`` that names the error."""
     try:
         members = json.loads(content)
     except ValueError as error:
-        raise ConfigError(f"{path} is no JSON: {error}", hint=_FORM) from error
+        raise ConfigError(f"{path} is not JSON: {error}", hint=_FORM) from error
     if wrong := (members.keys() ^ _NEEDED) - _OTHER:
-        what = "is missing" if min(wrong) in _NEEDED else "means nothing here"
+        what = "is missing" if min(wrong) in _NEEDED else "is not known"
         raise ConfigError(f"{path}: {min(wrong)!r} {what}", hint=_FORM)
     if wrong := {name for name, value in members.items() if not isinstance(value, str) or not value.strip("* ")}:
         raise ConfigError(f"{path}: {min(wrong)!r} is {members[min(wrong)]!r}", hint=_FORM)
@@ -82,7 +80,7 @@ def trusted_identity(path: Path, content: bytes) -> TrustedIdentity:
 
 
 def trust_config(path: Path | None) -> ClientTrustConfig:
-    """Return the keys and addresses of a Sigstore: of the file, or those of the public one that the library knows."""
+    """Return the keys and addresses of a Sigstore: from the file, or those of the public Sigstore."""
     with _library():
         from sigstore.models import ClientTrustConfig
 
@@ -93,15 +91,15 @@ def trust_config(path: Path | None) -> ClientTrustConfig:
         except OSError as error:
             raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", hint=_FORM) from error
         except ValueError as error:
-            hint = "a ClientTrustConfig is wanted: application/vnd.dev.sigstore.clienttrustconfig.v0.1+json"
+            hint = "use a ClientTrustConfig: application/vnd.dev.sigstore.clienttrustconfig.v0.1+json"
             raise ConfigError(f"{path} holds no keys of a Sigstore: {reason_of(error)}", hint=hint) from error
 
 
 def _public_sigstore() -> ClientTrustConfig:
-    """Return the keys that came with the library, or that its program has fetched since."""
+    """Return the public Sigstore's keys as shipped with the library or updated by its command."""
     from sigstore.models import ClientTrustConfig
 
-    logging.getLogger("sigstore").setLevel(logging.ERROR)  # it warns of doing what it is told: no network
+    logging.getLogger("sigstore").setLevel(logging.ERROR)  # it warns about the offline mode that is requested here
     try:
         return ClientTrustConfig.production(offline=True)
     except (OSError, ValueError) as error:
@@ -119,5 +117,5 @@ def _library() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the first line of what the library says; more of it is what it was given."""
+    """Return the first line of the library's message; the rest repeats the input."""
     return str(error).partition("\n")[0] or type(error).__name__

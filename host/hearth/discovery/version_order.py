@@ -1,9 +1,9 @@
-"""The order of versions: Maven's, because Kafka Connect picks the latest of several by it.
+"""Orders versions as Maven does, because Kafka Connect picks the latest version by Maven's order.
 
-A version is cut at dots, hyphens, underscores and between letters and digits; a hyphen, or a change
-between letters and digits, opens a nested list. Trailing zeros and release words count for nothing, so
+A version is split at dots, hyphens, underscores and between letters and digits; a hyphen, or a change
+between letters and digits, opens a nested list. Trailing zeros and release words are ignored, so
 ``1.0``, ``1.0.0`` and ``1-final`` are equal. One addition for Python: ``dev`` comes before ``alpha``, as
-PEP 440 has it.
+in PEP 440.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _SAME = {"cr": "rc", "c": "rc", "ga": "", "final": "", "release": ""}
 
 
 def compare(left: str, right: str) -> int:
-    """Return a negative number when ``left`` is older, 0 when both are equal, else a positive one."""
+    """Return a negative number if ``left`` is older, 0 if both are equal, else a positive one."""
     return _compare(parse(left), parse(right))
 
 
 version_key: Any = cmp_to_key(compare)
-"""Key for ``sorted`` and ``max``: the latest version last."""
+"""Key for ``sorted`` and ``max`` that puts the latest version last."""
 
 
 @lru_cache(maxsize=4096)
 def parse(version: str) -> list[Item]:
-    """Cut a version into nested lists of numbers and qualifiers, without the tail that counts for nothing."""
+    """Split a version into nested lists of numbers and qualifiers, without the insignificant tail."""
     root: list[Item] = []
     open_lists = [root]
     words = _TOKEN.findall(version.lower())
@@ -52,10 +52,10 @@ def parse(version: str) -> list[Item]:
 
 
 def _opens(word: str, before: str, may_open: bool) -> bool:
-    """Return whether a nested list begins here.
+    """Return whether a nested list starts here.
 
-    One does between letters and digits, and at a qualifier after a dot that ends the version or has a
-    number of its own: ``1.0.rc1`` is ``1.0-rc1``.
+    One starts between letters and digits, and at a qualifier after a dot that ends the version or is followed by a
+    number: ``1.0.rc1`` is ``1.0-rc1``.
     """
     if word == "." or before in "-_+":
         return False
@@ -71,7 +71,7 @@ def _qualifier(word: str, after: str) -> str:
 
 
 def _trim(items: list[Item]) -> None:
-    """Drop what counts for nothing from the end, also right before a nested list (``1.0-rc`` is ``1-rc``)."""
+    """Drop insignificant items from the end, also before a nested list (``1.0-rc`` is ``1-rc``)."""
     position = len(items) - 1
     while position >= 0:
         if items[position] in (0, "", []):
@@ -82,7 +82,7 @@ def _trim(items: list[Item]) -> None:
 
 
 def _compare(left: Item | None, right: Item | None) -> int:
-    """Compare two parts; ``None`` stands for a part that the other version has and this one lacks."""
+    """Compare two items; ``None`` stands for an item that one version lacks."""
     if left is None or right is None:
         return 0 if left is right else (_sign(left) if right is None else -_sign(right))
     if isinstance(left, list) and isinstance(right, list):
@@ -94,7 +94,7 @@ def _compare(left: Item | None, right: Item | None) -> int:
 
 
 def _sign(item: Item | None) -> int:
-    """Compare a part with nothing, which is what a release has there."""
+    """Compare an item with a missing one, which means a release."""
     if isinstance(item, list):
         return next((order for part in item if (order := _sign(part))), 0)
     if isinstance(item, str):
@@ -111,7 +111,7 @@ def _pairs(left: list[Item], right: list[Item]) -> list[tuple[Item | None, Item 
 
 
 def _kind(item: Item) -> int:
-    """Order the kinds: a qualifier is older than a nested list, a nested list older than a number."""
+    """Order the kinds of items: a qualifier is older than a nested list, a nested list older than a number."""
     return 0 if isinstance(item, str) else 1 if isinstance(item, list) else 2
 
 

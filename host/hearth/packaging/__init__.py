@@ -1,10 +1,10 @@
-"""Making bundles, checking them, and putting them into plugin.path.
+"""Creates, verifies and installs bundles.
 
-``scaffold`` begins a project; ``project`` builds its wheel and gathers the wheels it needs, ``pack`` puts them with
-a manifest and a ``bill_of_materials`` into one zip file (``zip_file``), ``sign`` adds who vouches for it. ``verify``
-checks any bundle in an environment of its own, ``wholeness`` whether it is as it was packed; ``description`` asks
-plugins for their versions and configuration definitions in a stage process and remembers the answers.
-``bundle_source`` gets a bundle from wherever it is, a ``bundle_index`` among others; ``installed`` puts it into a
-directory of plugin.path and takes it away again, ``difference`` says what that changes, ``audit`` whether all is still
-as it was. Nothing is loaded here: who lists does not pack.
+``scaffold`` creates a project. ``project`` builds its wheel and gathers the wheels it requires, ``pack`` writes them
+with a manifest and a ``bill_of_materials`` to one zip file (``zip_file``), and ``sign`` adds a signature. ``verify``
+checks a bundle in a separate environment, ``integrity`` checks that it is as packed, and ``description`` caches the
+versions and configuration definitions that plugins return in a stage process. ``bundle_source`` obtains a bundle from
+a file, an address or a ``bundle_index``; ``installed`` puts it into a directory of plugin.path and removes it,
+``difference`` reports what an upgrade changes, and ``audit`` finds altered or revoked bundles. The package imports
+none of its modules, so that listing bundles does not load what packing needs.
 """

@@ -1,4 +1,4 @@
-"""Audit: whether the bundles of plugin.path are what they were, and whether anybody has revoked a part of one."""
+"""Audit: finds bundles on plugin.path that are altered, unreadable or revoked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hearth.packaging.yanked import yanked
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with a bundle: where, of what kind, and what is to be known of it."""
+    """A problem with a bundle: its location, kind and details."""
 
     location: str
     kind: str
@@ -27,9 +27,9 @@ class Finding:
 
 
 def read_yanked(plugin_path: Sequence[Path]) -> list[Revocation]:
-    """Ask the package index which packages in the bundles of plugin.path have been yanked.
+    """Ask the package index which packages in the bundles of plugin.path are yanked.
 
-    Raises ``ConnectError`` where it does not answer.
+    Raises ``ConnectError`` if the index does not answer.
     """
     bundles = (each for each in _outcomes(plugin_path) if isinstance(each, Bundle))
     pins = {f"{part.name}=={part.version}" for each in bundles for part in _readable(each)}
@@ -37,7 +37,7 @@ def read_yanked(plugin_path: Sequence[Path]) -> list[Revocation]:
 
 
 def _readable(bundle: Bundle) -> list[CoreMetadata]:
-    """Return the packages in a bundle, none for one that is damaged: the audit tells that itself."""
+    """Return the packages in a bundle; empty for a damaged one, which the audit reports separately."""
     try:
         return list(distributions(bundle))
     except BundleError:
@@ -45,7 +45,7 @@ def _readable(bundle: Bundle) -> list[CoreMetadata]:
 
 
 def audit(plugin_path: Sequence[Path], revoked: Sequence[Revocation] = ()) -> list[Finding]:
-    """Look through plugin.path: what cannot be read, is not as it was packed, or is on the list."""
+    """Check plugin.path for bundles that are unreadable, altered or revoked."""
     found = []
     for outcome in _outcomes(plugin_path):
         if isinstance(outcome, Rejected):

@@ -1,4 +1,4 @@
-"""The bill of materials of a bundle: CycloneDX 1.6 in JSON, which scanners of licences and weaknesses read."""
+"""The bill of materials of a bundle: CycloneDX 1.6 in JSON, for licence and vulnerability scanners."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from packaging.utils import canonicalize_name
 from hearth.discovery.core_metadata import CoreMetadata
 
 BILL_OF_MATERIALS = "sbom.cdx.json"
-"""Its name in a bundle."""
+"""File name in a bundle."""
 
 
 def bill_of_materials(root: str, parts: Sequence[CoreMetadata], hashes: Mapping[str, str]) -> str:
-    """Return the bill of what a bundle holds; ``root`` is the distribution that declares the plugins.
+    """Return the bill of materials of a bundle; ``root`` is the distribution that declares the plugins.
 
-    ``hashes`` has the SHA-256 of each part by its path. Neither a time nor a number of its own stands in it, so equal
+    ``hashes`` maps the path of each part to its SHA-256. The result has no timestamp or serial number, so equal
     bundles have equal bills.
     """
     references = _references(parts)
@@ -35,7 +35,7 @@ def bill_of_materials(root: str, parts: Sequence[CoreMetadata], hashes: Mapping[
 
 
 def _references(parts: Sequence[CoreMetadata]) -> dict[str, str]:
-    """Return by its path what each part is called: a package URL, with the file where a package has several."""
+    """Map each part's path to its reference: a package URL, with the file name if a package has several files."""
     urls = [f"pkg:pypi/{canonicalize_name(part.name)}@{part.version}" for part in parts]
     files = [part.path.rpartition("/")[2] for part in parts]
     return {
@@ -62,7 +62,7 @@ def _component(part: CoreMetadata, references: Mapping[str, str], hashes: Mappin
 
 
 def _dependency(part: CoreMetadata, parts: Sequence[CoreMetadata], references: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a part needs of what else is there; what the host provides is not."""
+    """Return a part's dependencies within the bundle; packages that the host provides are not in it."""
     needed = {canonicalize_name(each.name) for each in part.requires} - {canonicalize_name(part.name)}
     found = sorted(references[each.path] for each in parts if canonicalize_name(each.name) in needed)
     return {"ref": references[part.path], "dependsOn": found}

@@ -1,4 +1,4 @@
-"""An index of bundles, directories here or addresses: what there is of a name, and which of it this host can take."""
+"""Bundle indexes, local directories or addresses: search them and find the newest version this host supports."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _LISTED = re.compile(rf"\s*(https?://\S+|[^{os.pathsep}]+)")
 
 
 def named_indexes(options: Sequence[str] = ()) -> list[str]:
-    """Return the indexes that somebody named, else those in ``HEARTH_INDEX``.
+    """Return the given indexes, else those in ``HEARTH_INDEX``.
 
-    There directories stand as in ``PATH``, and an address ends with the word.
+    The variable separates directories as ``PATH`` does; an address extends to the next whitespace.
     """
     listed = _LISTED.findall(os.environ.get(VARIABLE, ""))
     return list(options) or [each.strip() for each in listed if each.strip()]
 
 
 def is_address(index: str) -> bool:
-    """Return whether an index is at an address, and not a directory."""
+    """Return whether an index is an address instead of a directory."""
     return "://" in index
 
 
 def bundles_in(folder: Path) -> Iterator[Bundle]:
-    """Yield the bundles of a directory that can be read; raises ``ConfigError`` for a directory that is not there."""
+    """Yield the readable bundles of a directory; raise ``ConfigError`` if the directory does not exist."""
     for candidate in candidates([folder]):
         if isinstance(candidate, Rejected):
             raise ConfigError(
@@ -47,10 +47,10 @@ def bundles_in(folder: Path) -> Iterator[Bundle]:
 
 
 def entries(indexes: Sequence[str]) -> Iterator[IndexEntry]:
-    """Yield all that some indexes have; raises ``ConfigError`` for one that is none."""
+    """Yield all entries of the indexes; raise ``ConfigError`` for an invalid index."""
     for index in indexes:
         if is_address(index):
-            from hearth.packaging.index_file import read_index  # which directories need not
+            from hearth.packaging.index_file import read_index  # not needed for directories
 
             yield from read_index(index)
         else:
@@ -58,17 +58,17 @@ def entries(indexes: Sequence[str]) -> Iterator[IndexEntry]:
 
 
 def search(text: str, indexes: Sequence[str]) -> list[IndexEntry]:
-    """Return the bundles whose name, or the class of one of whose plugins, holds a text; by name and version."""
+    """Return the bundles whose name or a plugin class contains a string, by name and version."""
     wanted = text.lower()
     found = (each for each in entries(indexes) if any(wanted in name.lower() for name in (each.name, *each.plugins)))
     return sorted(found, key=lambda each: (canonicalize_name(each.name), version_key(each.version)))
 
 
 def find(text: str, indexes: Sequence[str]) -> IndexEntry:
-    """Return the newest bundle that a requirement such as ``orders`` or ``orders>=1.2`` names and this host can take.
+    """Return the newest bundle that satisfies a requirement (``orders``, ``orders>=1.2``) and runs on this host.
 
-    Pre-releases count where a requirement names one, or where there is nothing else, as for pip and uv. Raises
-    ``NotFoundError`` with what there is instead, and why it is not taken.
+    Pre-releases count if the requirement names one or nothing else exists, as in pip and uv. Raises ``NotFoundError``
+    that lists the available versions and why they do not fit.
     """
     wanted = requirement(text)
     if wanted.extras:
@@ -91,9 +91,9 @@ def find(text: str, indexes: Sequence[str]) -> IndexEntry:
 
 
 def requirement(text: str) -> Requirement:
-    """Return the name of a bundle, perhaps with versions; raises ``ConfigError`` for what can be none.
+    """Parse the name of a bundle with an optional version specifier; raise ``ConfigError`` if it is not one.
 
-    An address or a condition in it would be passed over in silence.
+    URLs and markers are refused because they would be ignored.
     """
     try:
         found = Requirement(text)

@@ -1,4 +1,4 @@
-"""Where a bundle comes from that is to be installed: a file, an address, a directory of bundles, a package index."""
+"""Obtains a bundle to install from a file, an address, a bundle index or a package index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hearth.packaging.index_entry import IndexEntry
 
 MOST_BYTES = 4 << 30
-"""More than this is not taken from an address."""
+"""Largest download in bytes."""
 _SHA256 = re.compile("[0-9a-f]{64}")
 _BUILT = (".zip", ".whl")
 _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
@@ -34,11 +34,11 @@ _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
 
 @dataclass(frozen=True)
 class BundleSource:
-    """What somebody named, and where names are looked up.
+    """The source that a user named, and the indexes to look names up in.
 
-    Without ``indexes``, directories of bundles or addresses of their lists, a name is that of a package in the package
-    index that uv and pip are configured for, or in the folders of ``find_links``; it is packed with what it needs.
-    What takes its time stands inside ``step``, which may show it.
+    ``indexes`` are directories of bundles or addresses of bundle lists. Without any, a name is a package in the
+    package index that uv and pip are configured for or in the folders of ``find_links``, and is packed with its
+    requirements. Slow steps run inside ``step``, which may show progress.
     """
 
     text: str
@@ -50,10 +50,10 @@ class BundleSource:
 
     @contextlib.contextmanager
     def obtained(self, environments: EnvironmentStore) -> Iterator[Path]:
-        """Yield the file or directory; what was fetched or packed for this is gone afterwards.
+        """Yield the file or directory; downloaded and packed files are deleted afterwards.
 
-        The source of a project, be it a directory or a source distribution, is built and packed.
-        Raises ``ConfigError`` for what can be no bundle, ``BundleError`` for one that is not the one of ``sha256``.
+        A project, either a directory or a source distribution, is built and packed. Raises ``ConfigError`` for a
+        source that cannot be a bundle, ``BundleError`` if ``sha256`` does not match.
         """
         wanted = None if self.sha256 is None else _digits(self.sha256)
         with tempfile.TemporaryDirectory(prefix="hearth-source-") as folder:
@@ -73,25 +73,25 @@ class BundleSource:
             raise ConfigError(f"{self.text} cannot be fetched", hint="name a file, or an address with https")
         if path.parent != Path() or path.suffix in _ENDINGS:
             raise ConfigError(f"{self.text} does not exist", hint="correct the path; a NAME has no / in it")
-        from hearth.packaging.bundle_index import find, requirement  # which most sources are not
+        from hearth.packaging.bundle_index import find, requirement  # most sources need no index
 
         if self.indexes:
             return self._offered(find(self.text, self.indexes), folder)
         return self._packed(requirement(self.text), folder, environments)
 
     def _built(self, found: Path, folder: Path, environments: EnvironmentStore) -> Path:
-        """Return what was found, or a bundle that is made of it where it is the source of a project."""
+        """Return the bundle itself, or pack one if a project was found."""
         from hearth.packaging.project import is_source
 
         return self._packed(found, folder, environments) if is_source(found) else found
 
     def _packed(self, project: Path | Requirement, folder: Path, environments: EnvironmentStore) -> Path:
-        from hearth.packaging.pack import pack  # which bundles need not
+        from hearth.packaging.pack import pack  # not needed for bundles
 
         return pack(project, folder / "packed", environments, self.find_links, self.is_offline, self.step)
 
     def _offered(self, entry: IndexEntry, folder: Path) -> Path:
-        """Return what an index offers, fetched where it is at an address, and compared with what the index says."""
+        """Return an index entry's bundle, downloaded if it has an address, after comparing it with the entry."""
         if entry.sha256 is None:
             return Path(entry.location)
         with self.step(entry.location):
@@ -102,25 +102,25 @@ class BundleSource:
             fact = (
                 f"the index calls {entry.location} {entry.name} {entry.version}, it is {bundle.name} {bundle.version}"
             )
-            raise BundleError(fact, hint="make the list of that index anew: hearth bundle index DIR")
+            raise BundleError(fact, hint="write that index's list again: hearth bundle index DIR")
         return found
 
 
 def _fetched(address: str, folder: Path, is_checked: bool) -> Path:
-    """Fetch a bundle; the name at the end of the address is that of the file, for it tells the form."""
+    """Download a bundle; the file keeps the last name in the address, whose extension determines the format."""
     from hearth.packaging.download import download
 
     target = folder / unquote(Path(urlsplit(address).path).name)
     if target.suffix not in _ENDINGS:
-        raise ConfigError(f"{address} names no bundle", hint=f"it has to end with one of {', '.join(_ENDINGS)}")
+        raise ConfigError(f"{address} names no bundle", hint=f"it must end with one of {', '.join(_ENDINGS)}")
     return download(address, target, is_checked, MOST_BYTES)
 
 
 def _digits(sha256: str) -> str:
-    """Return a SHA-256 as it is compared, of one that is perhaps written as locks write it."""
+    """Normalise a SHA-256, which may have the prefix that lock files use."""
     found = sha256.strip().lower().removeprefix("sha256:")
     if not _SHA256.fullmatch(found):
-        raise ConfigError(f"{sha256!r} is no SHA-256", hint="it has 64 hexadecimal digits, as sha256sum prints them")
+        raise ConfigError(f"{sha256!r} is not a SHA-256", hint="use 64 hexadecimal digits, as sha256sum prints them")
     return found
 
 
@@ -129,5 +129,5 @@ def _check(path: Path, wanted: str) -> None:
         raise ConfigError(f"{path} is a directory, which has no SHA-256", hint="leave --sha256 out, or name a file")
     found = sha256_of(path)
     if found != wanted:
-        fact = f"{path.name} has the SHA-256 {found}, and {wanted} was wanted"
+        fact = f"{path.name} has the SHA-256 {found}, expected {wanted}"
         raise BundleError(fact, hint="do not use it; get it from elsewhere")

@@ -1,4 +1,4 @@
-"""Descriptions: what a plugin says of itself when it is asked, which runs it, in a process of its own."""
+"""Plugin descriptions, obtained by running the plugin in a separate process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Description:
-    """A plugin's version, its configuration keys (``ConfigKeyInfo`` objects), and what loading it did beside that."""
+    """A plugin's version, its configuration keys (``ConfigKeyInfo`` objects) and the side effects of loading it."""
 
     version: str
     config: tuple[Mapping[str, Any], ...]
@@ -29,7 +29,7 @@ class Description:
 
 
 def describe(environment: Environment, reference: str, type_: PluginType, name: str) -> Description:
-    """Describe one plugin in a stage process of its own; raises ``PluginError`` with the plugin's trace."""
+    """Describe a plugin in a separate stage process; raise ``PluginError`` with the plugin's traceback."""
     stage = Stage.start(environment, f"describe {name}")
     try:
         return ask(stage, reference, type_)
@@ -38,7 +38,7 @@ def describe(environment: Environment, reference: str, type_: PluginType, name: 
 
 
 def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
-    """Describe one plugin in a stage that runs already."""
+    """Describe a plugin in a running stage."""
     answer = stage.call(Describe(reference, type_.value), SECONDS)
     return Description(
         UNDEFINED_VERSION if answer.version is None else answer.version, tuple(answer.config), tuple(answer.changes)
@@ -46,13 +46,13 @@ def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
 
 
 class DescriptionStore:
-    """Descriptions that were asked for before, one file for each environment, plugin and type."""
+    """Cached descriptions, one file for each environment, plugin and type."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def of(self, environment: Environment, reference: str, type_: PluginType, name: str) -> Description:
-        """Return the remembered description, else ask for it in a process of its own and remember it."""
+        """Return the cached description, or create and cache it in a separate process."""
         path = self._root / environment.key / f"{type_.value}-{reference.replace(':', '-')}.json"
         found = _read(path)
         if found is None:
@@ -62,7 +62,7 @@ class DescriptionStore:
 
 
 def _read(path: Path) -> Description | None:
-    """Return a remembered description; ``None`` when there is none, or it is damaged."""
+    """Return a cached description; ``None`` if it is missing or damaged."""
     try:
         members = json.loads(path.read_text(encoding="utf-8"))
         return Description(members["version"], tuple(members["config"]))

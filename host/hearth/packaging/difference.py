@@ -1,4 +1,4 @@
-"""What changes for users when one bundle takes the place of another: packages, plugins, configuration keys."""
+"""Compares two bundles for users: packages, plugins and configuration keys."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hearth.discovery import Bundle
 from hearth.discovery.core_metadata import distributions
 
 _TOLD = ("type", "default_value", "required", "importance")
-"""What of a key's definition users depend on."""
+"""The members of a key's definition that users depend on."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that is not the same: its kind, its name, and how it was and is; ``None`` where it is not there."""
+    """One difference: kind, name, old and new value; ``None`` where it does not exist."""
 
     kind: str
     name: str
@@ -26,7 +26,7 @@ class Difference:
 
 
 def differences(old: Bundle, new: Bundle) -> list[Difference]:
-    """Return in which a bundle differs from another one, which comes before it."""
+    """Return the differences between an old and a new bundle."""
     pairs = (
         ("bundle", {old.name: old.version}, {new.name: new.version}),
         ("python", {"Requires-Python": old.requires_python}, {"Requires-Python": new.requires_python}),
@@ -52,7 +52,7 @@ def _plugins(bundle: Bundle) -> dict[str, str]:
 
 
 def _keys(bundle: Bundle) -> dict[str, str]:
-    """Return what is told of each key; a plugin that the bundle does not describe has none here."""
+    """Return the definition of each key as text; empty for plugins without a packed definition."""
     return {
         f"{each.class_name} {key['name']}": _told(key)
         for each in bundle.declarations

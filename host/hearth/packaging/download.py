@@ -1,4 +1,4 @@
-"""Downloads: files from addresses, unharmed on their way or looked at afterwards."""
+"""Downloads files over https, or over any transport if the caller verifies the content."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hearth.foundation.user_file import FULL
 from hearth_api import ConfigError, ConnectError
 
 LONGEST_WAIT = 60.0
-"""Seconds in which nothing comes of a download before it is given up."""
+"""Seconds without data after which a download is aborted."""
 
 
 def download(address: str, target: Path, is_checked: bool, most_bytes: int) -> Path:
-    """Fetch a file; returns where it is.
+    """Download a file and return its path.
 
-    What is not ``is_checked`` afterwards has to come over https, wherever the address leads to and on each step there.
-    Raises ``ConfigError`` where it would not, ``ConnectError`` where nothing comes, ``BundleError`` for too much.
+    Unless the caller verifies the content (``is_checked``), the address and every redirect must use https. Raises
+    ``ConfigError`` if one does not, ``ConnectError`` if the download fails, ``BundleError`` above ``most_bytes``.
     """
     _check_way(address, is_checked)
     opener = urllib.request.build_opener(_Redirects(is_checked))
@@ -30,17 +30,17 @@ def download(address: str, target: Path, is_checked: bool, most_bytes: int) -> P
             for block in iter(lambda: answer.read(1 << 20), b""):
                 file.write(block)
                 if file.tell() > most_bytes:
-                    raise BundleError(f"{address} is longer than {most_bytes} bytes", hint="fetch it in another way")
+                    raise BundleError(f"{address} is longer than {most_bytes} bytes", hint="download it otherwise")
     except (urllib.error.URLError, OSError) as error:
         if error.errno in FULL:
             raise
-        hint = "see whether this machine reaches that address"
+        hint = "check that this machine can reach the address"
         raise ConnectError(f"{address}: {error}", code="environment.download", hint=hint) from error
     return target
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows where an address leads to, as long as nobody on the way could have said so."""
+    """Follows redirects that nobody on the network path can forge."""
 
     def __init__(self, is_checked: bool) -> None:
         self._is_checked = is_checked
@@ -48,12 +48,12 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
-        """Return the next request; raises for one that is not to be made."""
+        """Return the redirected request; raise if it is not allowed."""
         _check_way(newurl, self._is_checked)
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
 
 
 def _check_way(address: str, is_checked: bool) -> None:
     if urlsplit(address).scheme != "https" and not is_checked:
-        hint = "say with --sha256 what has to come, or name an address with https"
-        raise ConfigError(f"anybody on the way may exchange what comes from {address}", hint=hint)
+        hint = "give the expected hash with --sha256, or use an https address"
+        raise ConfigError(f"the download from {address} is not protected against tampering", hint=hint)

@@ -1,4 +1,4 @@
-"""Offers: what an index has, a directory of bundles here or at an address, as far as choosing among them needs it."""
+"""Index entries: the facts about bundles in an index that are needed to choose one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hearth.isolation.lock import API, unmet_api
 
 
 class Needs(Protocol):
-    """Tells what a bundle requires of the author API; asked for the few that are about to be chosen."""
+    """Returns what a bundle requires of the author API; called only for candidates that may be chosen."""
 
     def __call__(self) -> Iterator[Requirement]:
-        """Yield the requirements, those of all its packages."""
+        """Yield the requirements of all its packages."""
 
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """A bundle that can be had: a path, or an address with the SHA-256 of what comes from there."""
+    """An available bundle: a path, or an address with the SHA-256 of the file."""
 
     name: str
     version: str
@@ -35,17 +35,17 @@ class IndexEntry:
 
     @property
     def unmet(self) -> list[str]:
-        """Return what it requires of the author API that this host's does not meet."""
+        """Return the requirements on the author API that this host does not meet."""
         return [str(each) for each in unmet_api(self.needs())]
 
 
 def offer_of(bundle: Bundle) -> IndexEntry:
-    """Return the offer of a bundle that lies here."""
+    """Return the entry of a local bundle."""
     plugins = tuple(each.class_name for each in bundle.declarations)
     return IndexEntry(bundle.name, bundle.version, plugins, str(bundle.location), partial(api_needs, bundle))
 
 
 def api_needs(bundle: Bundle) -> Iterator[Requirement]:
-    """Yield what the packages of a bundle require of the author API."""
+    """Yield the requirements of a bundle's packages on the author API."""
     for part in distributions(bundle):
         yield from (each for each in part.requires if canonicalize_name(each.name) == API)

@@ -1,8 +1,8 @@
-"""The list of a directory of bundles, ``hearth-index.json``, so that a web server can be an index by having files.
+"""The list of bundles in a directory, ``hearth-index.json``, which lets any web server of files be an index.
 
-Format 1 is one JSON object: ``format``, and ``bundles`` of ``name``, ``version``, ``file`` (a path beside the list),
-``sha256``, ``plugins`` (class names) and ``requires`` (what it needs of ``hearth-api``). A reader refuses a format it
-does not know and ignores members it does not know. Who reads the list over https has every bundle in it as it was.
+Format 1 is one JSON object: ``format``, and ``bundles`` with ``name``, ``version``, ``file`` (a path relative to the
+list), ``sha256``, ``plugins`` (class names) and ``requires`` (requirements on ``hearth-api``). A reader refuses a
+format it does not know and ignores members it does not know. A list read over https protects every bundle in it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hearth_api import ConfigError
 INDEX = "hearth-index.json"
 FORMAT = 1
 MOST_BYTES = 64 << 20
-"""More than this is no list of bundles."""
+"""Largest list in bytes."""
 
 
 def write_index(folder: Path, bundles: Iterable[Bundle]) -> Path:
-    """List the bundles of a directory that are files, in a file there; returns its path.
+    """Write the list of a directory's bundle files and return its path.
 
     Equal bundles give equal bytes.
     """
@@ -53,10 +53,7 @@ def _row(folder: Path, bundle: Bundle) -> dict[str, Any]:
 
 
 def read_index(address: str) -> list[IndexEntry]:
-    """Return what the list at an address offers; raises ``ConfigError`` for what is none.
-
-    The address is that of the directory, or of the list itself.
-    """
+    """Read the list at an address, of the directory or of the list itself; raise ``ConfigError`` if it is invalid."""
     base = address if address.endswith(".json") else f"{address.rstrip('/')}/{INDEX}"
     with tempfile.TemporaryDirectory(prefix="hearth-index-") as folder:
         text = download(base, Path(folder, INDEX), False, MOST_BYTES).read_text(encoding="utf-8", errors="replace")
@@ -65,7 +62,7 @@ def read_index(address: str) -> list[IndexEntry]:
         if members["format"] == FORMAT:
             return [_offer(base, each) for each in members["bundles"]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InvalidRequirement) as error:
-        hint = "name the address of a directory for which `hearth bundle index` has made a list"
+        hint = "name the address of a directory with a list written by `hearth bundle index`"
         raise ConfigError(f"{base} is no list of bundles ({type(error).__name__})", hint=hint) from error
     except BundleError as error:
         raise ConfigError(f"{base}: {error}", hint=error.hint) from error
@@ -76,6 +73,6 @@ def _offer(base: str, row: dict[str, Any]) -> IndexEntry:
     name, version, file, sha256 = (row[each] for each in ("name", "version", "file", "sha256"))
     plugins, needs = row["plugins"], [Requirement(each) for each in row["requires"]]
     if not all(isinstance(each, str) for each in (name, version, file, sha256, *plugins)):
-        raise ValueError("a bundle is named by something else than texts")
+        raise ValueError("the fields of a bundle are not strings")
     location = urljoin(base, quote(check_path(file)))
     return IndexEntry(name, version, tuple(plugins), location, lambda: iter(needs), sha256.lower())

@@ -1,9 +1,9 @@
-"""The bundles in a directory of plugin.path, put there, exchanged and taken away in one step each.
+"""Installs, upgrades, removes and rolls back bundles in a directory of plugin.path, atomically.
 
-A bundle that is installed is one zip file, ``NAME.zip``, whatever form it came in: to exchange it is to rename one
-file over another, so whoever looks, a host that runs among them, finds the old bundle or the new one, and a crash at
-any moment leaves one of the two. What was exchanged or taken away lies in ``.installed/NAME/NUMBER``, which is no
-candidate for bundles, the oldest with the lowest number; what was rolled back in ``.installed/NAME/withdrawn``.
+An installed bundle is one zip file, ``NAME.zip``, whatever its original format. An upgrade renames one file over
+another, so a running host and a crash at any time see either the old or the new bundle. Replaced and removed bundles
+are kept in ``.installed/NAME/NUMBER``, the oldest with the lowest number; rolled back ones in
+``.installed/NAME/withdrawn``. ``.installed`` is never a candidate for bundles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConflictError, NotFoundError
 
 KEPT = 5
-"""How many earlier versions of a bundle are kept."""
+"""Number of earlier versions kept for each bundle."""
 
 _HISTORY = ".installed"
 _WITHDRAWN = "withdrawn"
@@ -41,7 +41,7 @@ _NUMBERED = re.compile(r"\d{6}")
 
 @dataclass(frozen=True)
 class Change:
-    """What was done to a directory, or would be: which bundle, from which version to which, and where it is."""
+    """A change, done or simulated: the bundle, its old and new version, and its path."""
 
     action: str
     name: str
@@ -51,10 +51,9 @@ class Change:
 
 
 class InstalledBundles:
-    """A directory of plugin.path; several processes may change it at once.
+    """A directory of plugin.path, which several processes may change concurrently.
 
-    With ``is_dry_run`` everything is looked at, and nothing is changed. What takes its time stands inside ``step``,
-    which may show it.
+    With ``is_dry_run`` all checks run and nothing changes. Slow steps run inside ``step``, which may show progress.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class InstalledBundles:
         self._step = step
 
     def all(self) -> list[Bundle]:
-        """Return the bundles that can be read, by name and version."""
+        """Return the readable bundles, by name and version."""
         if not self.folder.is_dir():
             return []
         found = (read(each, False) for each in candidates([self.folder]) if isinstance(each, Path))
@@ -74,17 +73,17 @@ class InstalledBundles:
         return sorted(bundles, key=lambda each: (plain_name(each.name), version_key(each.version)))
 
     def named(self, name: str) -> list[Bundle]:
-        """Return the versions of a bundle that are installed, the oldest first."""
+        """Return the installed versions of a bundle, the oldest first."""
         return [each for each in self.all() if plain_name(each.name) == plain_name(name)]
 
     def one(self, name: str, version: str | None = None) -> Bundle:
-        """Return the one bundle of a name, or of those of a name the one of a version."""
+        """Return the only installed bundle with a name, or the one with a name and version."""
         found = self.named(name)
         chosen = [each for each in found if version in (None, each.version)]
         if not chosen:
             there = ", ".join(sorted({each.name for each in self.all()})) or "nothing"
             what = name if version is None else f"{name} {version}"
-            raise NotFoundError(f"{what} is not installed in {self.folder}", hint=f"installed is: {there}")
+            raise NotFoundError(f"{what} is not installed in {self.folder}", hint=f"installed: {there}")
         if len(chosen) > 1:
             versions = ", ".join(each.version for each in chosen)
             raise ConflictError(
@@ -93,14 +92,14 @@ class InstalledBundles:
         return chosen[0]
 
     def earlier(self, name: str) -> list[Bundle]:
-        """Return what was exchanged or taken away and can still be read, the latest last."""
+        """Return the replaced or removed versions that are still readable, the latest last."""
         found = (read(path) for folder in self._numbered(name) for path in folder.iterdir())
         return [each for each in found if isinstance(each, Bundle)]
 
     def install(self, source: Path, is_beside: bool = False) -> Change:
-        """Add a bundle, after its environment was built; ``is_beside`` lets other versions of it stay.
+        """Add a bundle after building its environment; ``is_beside`` keeps other installed versions.
 
-        Raises ``ConflictError`` where there is another version and that was not asked for.
+        Raises ``ConflictError`` if another version is installed and ``is_beside`` is not set.
         """
         bundle = usable(source)
         with self._alone():
@@ -110,16 +109,16 @@ class InstalledBundles:
                 return Change("keep", bundle.name, same.version, same.version, same.location)
             if same is not None or (known and not is_beside):
                 there = (same or known[-1]).version
-                hint = f"`hearth bundle upgrade {source}` exchanges it; --beside keeps both versions"
+                hint = f"`hearth bundle upgrade {source}` replaces it; --beside keeps both versions"
                 raise ConflictError(f"{bundle.name} {there} is installed already", hint=hint)
             target = self._slot(bundle.name, bundle.version if known else None)
             self._put(bundle, target)
             return Change("install", bundle.name, None, bundle.version, target)
 
     def upgrade(self, source: Path, version: str | None = None) -> Change:
-        """Exchange a bundle that is installed for another version of it, or add it; a rollback undoes that.
+        """Replace an installed bundle with another version, or add it; a rollback undoes this.
 
-        ``version`` says which one goes, where there are several.
+        ``version`` selects the one to replace if several are installed.
         """
         bundle = usable(source)
         with self._alone():
@@ -131,7 +130,7 @@ class InstalledBundles:
             if old.version == bundle.version and _is_equal(old, bundle):
                 return Change("keep", bundle.name, old.version, old.version, old.location)
             if bundle.version in (each.version for each in self.named(bundle.name) if each != old):
-                hint = f"`hearth bundle remove {bundle.name}=={old.version}` leaves that one"
+                hint = f"`hearth bundle remove {bundle.name}=={old.version}` keeps that version alone"
                 raise ConflictError(f"{bundle.name} {bundle.version} is installed beside it", hint=hint)
             target = self._free_slot(bundle, old)
             self._put(bundle, target, old if target == old.location else None)
@@ -140,23 +139,23 @@ class InstalledBundles:
             return Change("upgrade", bundle.name, old.version, bundle.version, target)
 
     def remove(self, name: str, version: str | None = None) -> Change:
-        """Take a bundle away; a rollback brings it back."""
+        """Remove a bundle; a rollback restores it."""
         with self._alone(is_adding=False):
             old = self.one(name, version)
             self._move(old, self._next(old))
             return Change("remove", old.name, old.version, None, old.location)
 
     def rollback(self, name: str) -> Change:
-        """Let the version that was there before take the place of the one that is, as often as there are earlier ones.
+        """Restore the previous version; repeat to go back through the earlier ones.
 
-        What is rolled back is kept apart, and does not come back by another rollback.
+        The version that is rolled back is kept separately and is not restored by another rollback.
         """
         with self._alone(is_adding=False):
             now = self.one(name) if self.named(name) else None
             kept = (each for each in reversed(self.earlier(name)) if now is None or not _is_equal(now, each))
             before = next(kept, None)
             if before is None:
-                hint = "install the version that is wanted"
+                hint = "install the version you want"
                 raise NotFoundError(f"no earlier version of {name} is kept in {self.folder}", hint=hint)
             target = self._slot(name) if now is None else self._free_slot(before, now)
             if now is not None and now.location == target:
@@ -172,7 +171,7 @@ class InstalledBundles:
         return self.folder / f"{plain_name(name)}{'' if version is None else f'-{version}'}.zip"
 
     def _free_slot(self, bundle: Bundle, old: Bundle) -> Path:
-        """Return where a bundle goes that takes the place of another one; a third version of it stays where it is."""
+        """Return the path of a bundle that replaces another one; other versions keep their paths."""
         own = self._slot(bundle.name)
         is_free = own == old.location or not own.exists()
         return own if is_free else self._slot(bundle.name, bundle.version)
@@ -182,9 +181,10 @@ class InstalledBundles:
         return sorted(each for each in folder.glob("*") if _NUMBERED.fullmatch(each.name))
 
     def _put(self, bundle: Bundle, target: Path, old: Bundle | None = None) -> None:
-        """Build the environment, so that what cannot run here is not put there, then the file, in one step.
+        """Build the environment, so that only a usable bundle is installed, then replace the file atomically.
 
-        What was there is noted as an earlier version when nothing but that step is left that could fail.
+        The old bundle is recorded as an earlier version right before the replacement, the only step left that can
+        fail.
         """
         if self._is_dry_run:
             return
@@ -196,18 +196,18 @@ class InstalledBundles:
             else:
                 zip_bundle(bundle, fresh)
             with fresh.open("rb") as file:
-                os.fsync(file.fileno())  # a power cut leaves the old bundle or the new one, too
+                os.fsync(file.fileno())  # so that a power failure leaves the old or the new bundle
             if old is not None:
                 self._keep(old)
 
     def _keep(self, bundle: Bundle) -> None:
-        """Note a bundle as an earlier version while it stays where it is, unless whoever was killed here has."""
+        """Record a bundle as an earlier version without moving it, unless a killed process already did."""
         latest = [path for folder in self._numbered(bundle.name)[-1:] for path in folder.iterdir()]
         if not any(filecmp.cmp(path, bundle.location, shallow=False) for path in latest):
             _link(bundle.location, self._next(bundle))
 
     def _move(self, bundle: Bundle, target: Path) -> None:
-        """Take a bundle from where it is, in one step; of a link only the link."""
+        """Move a bundle away atomically; for a symbolic link only the link."""
         if self._is_dry_run:
             return
         if bundle.location.is_symlink():
@@ -216,7 +216,7 @@ class InstalledBundles:
             os.replace(bundle.location, target)
 
     def _withdraw(self, bundle: Bundle, move: Callable[[Path, Path], None]) -> None:
-        """Set a bundle aside that is rolled back; of each name the last."""
+        """Keep a rolled back bundle; only the last one of each name is kept."""
         if self._is_dry_run:
             return
         folder = self.folder / _HISTORY / plain_name(bundle.name) / _WITHDRAWN
@@ -225,7 +225,7 @@ class InstalledBundles:
         move(bundle.location, folder / bundle.location.name)
 
     def _next(self, bundle: Bundle) -> Path:
-        """Return where a bundle is kept as an earlier version; of too many the oldest are deleted."""
+        """Return the path for the next earlier version; delete the oldest ones above the limit."""
         known = self._numbered(bundle.name)
         folder = self.folder / _HISTORY / plain_name(bundle.name) / f"{int(known[-1].name) + 1 if known else 1:06}"
         if not self._is_dry_run:
@@ -236,7 +236,7 @@ class InstalledBundles:
 
     @contextlib.contextmanager
     def _alone(self, is_adding: bool = True) -> Iterator[None]:
-        """Let nobody else change the directory meanwhile; it is made for what ``is_adding``."""
+        """Lock the directory against other processes; create it if ``is_adding``."""
         if self._is_dry_run or not (is_adding or self.folder.is_dir()):
             yield
             return
@@ -246,14 +246,14 @@ class InstalledBundles:
 
 
 def _is_equal(one: Bundle, other: Bundle) -> bool:
-    """Return whether two bundles hold the same."""
+    """Return whether two bundles have the same content."""
     if one.location.is_file() and other.location.is_file() and one.location.suffix == other.location.suffix:
         return filecmp.cmp(one.location, other.location, shallow=False)
     return one.digest() == other.digest()
 
 
 def _link(source: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where the file system has no links."""
+    """Hard-link a file, or copy it if the file system has no links."""
     try:
         os.link(source, target)
     except OSError:

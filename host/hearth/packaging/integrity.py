@@ -1,4 +1,4 @@
-"""Whether a bundle is as it was packed: what can be read of it, and every file that its manifest lists."""
+"""Checks that a bundle is as packed: it can be read and every file matches its manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth.discovery.tree import blocks
 
 
 def usable(location: Path) -> Bundle:
-    """Return the bundle at a location, whole and as it was packed; raises ``BundleError`` with the reason."""
+    """Return the bundle at a location; raise ``BundleError`` with the reason if it is not as packed."""
     found = read(location)
     if isinstance(found, Rejected):
         raise BundleError(f"{location}: {found.reason}", hint=found.hint)
@@ -26,7 +26,7 @@ def usable(location: Path) -> Bundle:
 
 
 def altered_files(bundle: Bundle) -> Iterator[str]:
-    """Yield the files that are not what the manifest says; none where there is no manifest."""
+    """Yield the files that do not match the manifest; nothing without a manifest."""
     with bundle.opener() as tree:
         for path, wanted in (bundle.hashes or {}).items():
             digest = hashlib.sha256()

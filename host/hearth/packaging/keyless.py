@@ -1,4 +1,4 @@
-"""Keyless signing: Sigstore vouches for who somebody is, and keeps in its log that he signed."""
+"""Keyless signing: Sigstore certifies the signer's identity and logs the signature."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 TOKEN = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - the name of the variable, as the program sigstore has it
 _ISSUER = "1.3.6.1.4.1.57264.1.1"
-"""Where Fulcio's certificates say who has signed the identity's token."""
+"""The extensions of Fulcio's certificates that name the token's issuer."""
 
 
 def sign_keyless(manifest: bytes, config_file: Path | None) -> str:
-    """Return the Sigstore bundle of a manifest, as JSON, by whoever runs this.
+    """Sign a manifest with the caller's identity and return the Sigstore bundle as JSON.
 
-    Who that is says a token in the environment, or what this machine has (GitHub Actions, ...), else a page in the
-    browser. Raises ``ConnectError`` for what Sigstore or the network refuses.
+    The identity comes from a token in the environment, from the machine (GitHub Actions, ...) or from a login in the
+    browser. Raises ``ConnectError`` for errors of Sigstore and the network.
     """
     config = trust_config(config_file)
     from sigstore.sign import SigningContext
@@ -33,8 +33,8 @@ def sign_keyless(manifest: bytes, config_file: Path | None) -> str:
         with SigningContext.from_trust_config(config).signer(_token(config)) as found:
             return str(found.sign_artifact(manifest).to_json())
     except Exception as error:
-        hint = f"see whether this machine reaches Sigstore, and whether {TOKEN}, if there is one, is still valid"
-        fact = f"Sigstore has not signed: {reason_of(error)}"
+        hint = f"check that this machine can reach Sigstore and that {TOKEN}, if set, is still valid"
+        fact = f"Sigstore did not sign: {reason_of(error)}"
         raise ConnectError(fact, code="environment.sigstore", hint=hint) from error
 
 
@@ -46,9 +46,9 @@ def _token(config: ClientTrustConfig) -> IdentityToken:
 
 
 def checked(sigstore_bundle: str, manifest: bytes, config_file: Path | None) -> tuple[str, str]:
-    """Return who has made a Sigstore bundle, and which issuer says so.
+    """Return the identity in a Sigstore bundle and its issuer.
 
-    Raises ``BundleError`` where it is not one of this manifest, or not of that Sigstore.
+    Raises ``BundleError`` if it is not valid for this manifest or this Sigstore.
     """
     config = trust_config(config_file)
     from sigstore.models import Bundle
@@ -61,8 +61,8 @@ def checked(sigstore_bundle: str, manifest: bytes, config_file: Path | None) -> 
         policy = Identity(identity=identity, issuer=issuer)
         Verifier(trusted_root=config.trusted_root).verify_artifact(manifest, found, policy)
     except Exception as error:
-        hint = "what is to be signed is the file hearth-bundle.json of the bundle, with `sigstore sign` or cosign"
-        fact = f"that is no signature of this bundle: {reason_of(error)}"
+        hint = "sign the file hearth-bundle.json of the bundle with `sigstore sign` or cosign"
+        fact = f"that is not a signature of this bundle: {reason_of(error)}"
         raise BundleError(fact, hint=hint) from error
     return identity, issuer
 

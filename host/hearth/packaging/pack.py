@@ -1,4 +1,4 @@
-"""Packing: a project becomes a bundle, one zip file with all it needs, a manifest and a bill of materials."""
+"""Packs a project as a bundle: one zip file with all its wheels, a manifest and a bill of materials."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def pack(
     step: Step = nullcontext,
     targets: Sequence[WheelTarget] = (),
 ) -> Path:
-    """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
+    """Pack a project and return the bundle's path: a file in ``out``, or ``out`` itself if it ends with .zip.
 
-    The project is a directory, a source distribution, or a package that is fetched from the index. What is written to
-    is made if it is not there. Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the
-    project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell. What is done stands inside
-    ``step``, which may show it. The bundle has wheels for this machine, and for each of ``targets``.
+    The project is a directory, a source distribution, or a package that is downloaded from the index. Missing output
+    directories are created. Equal source and dependencies give equal bytes. The bundle has wheels for this machine and
+    for each of ``targets``. Each step runs inside ``step``, which may show progress. Raises ``BundleError`` if the
+    project does not make a valid bundle, ``EnvironmentRefused`` if this machine cannot check it.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
@@ -75,12 +75,12 @@ def pack(
 
 
 def _is_bundle(out: Path) -> bool:
-    """Return whether a path is that of the bundle and not that of the directory it goes to."""
+    """Return whether a path names the bundle file instead of its directory."""
     return out.suffix == _SUFFIX and not out.is_dir()
 
 
 def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Manifest:
-    """Return the manifest, with what each plugin says of itself in the environment it will run in."""
+    """Return the manifest with each plugin's description, obtained in the environment it will run in."""
     bundle = replace(own, location=folder, opener=partial(DirectoryTree, folder))
     stage = Stage.start(environments.ensure(bundle), f"pack {own.name}")
     try:
@@ -96,7 +96,7 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
 
 
 def _of_plugin(trace: str) -> str:
-    """Return a trace without the frames of the stage, which stand before those of the plugin and say nothing of it."""
+    """Return a traceback without the stage's own frames at its start."""
     kept, is_stage = [], False
     for line in trace.rstrip().splitlines():
         if line.lstrip().startswith("File "):
@@ -126,7 +126,7 @@ def _describe(stage: Stage, declaration: Declaration) -> Declaration:
 
 
 def _write(target: Path, folder: Path, manifest: Manifest) -> None:
-    """Write the zip file: the manifest, then what it lists in its order."""
+    """Write the zip file: the manifest, then the listed files in order."""
     (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
     names = [MANIFEST, *(file.path for file in manifest.files)]
     with replacing(target) as fresh:

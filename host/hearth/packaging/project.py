@@ -1,4 +1,4 @@
-"""From the source of a project to wheels: its own, and those of everything it needs."""
+"""Builds a project's wheel and gathers the wheels of its requirements."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ _REPRODUCIBLE = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "15778
 _SDIST = (".tar.gz", ".tgz")
 _PROJECT = ("pyproject.toml", "setup.py")
 _MADE = ("build", "dist", "*.egg-info", "__pycache__", ".venv", "venv", ".tox", ".nox", ".hearth")
-"""What builds and tools leave in a project, and what a build would take for its source."""
+"""Files that builds and tools leave in a project, which a build could mistake for source."""
 
 
 def build_wheel(project: Path, out: Path, find_links: Sequence[Path] = (), offline: bool = False) -> Path:
-    """Build the wheel of a project, a directory or a source distribution; the same source gives the same bytes.
+    """Build the wheel of a project, a directory or a source distribution; equal source gives equal bytes.
 
-    Any build backend does. Hatchling comes from the host's own packages when they satisfy the project; every other
-    one is asked in an environment of its own what it needs, which uv takes from ``find_links`` and the index. Nothing
-    is written into the project.
+    Any build backend works. The host's own Hatchling is used if it satisfies the project; other backends run in an
+    isolated environment whose requirements uv takes from ``find_links`` and the index. The project is not modified.
     """
     command = ["build", "--wheel", "--out-dir", str(out), "--no-create-gitignore", "--python", host().path]
     command += [*_links(find_links), *(["--offline"] if offline else [])]
@@ -52,7 +51,7 @@ def build_wheel(project: Path, out: Path, find_links: Sequence[Path] = (), offli
 
 
 def fetch_wheel(wanted: Requirement, out: Path, find_links: Sequence[Path] = (), offline: bool = False) -> Path:
-    """Put the wheel of a package into ``out`` that the index, or a folder of ``find_links``, has for this host."""
+    """Download the wheel of a package for this host from the index or ``find_links`` to ``out``."""
     try:
         locked = lock.resolve([str(wanted)], host(), offline=offline, options=_links(find_links))
         name = canonicalize_name(wanted.name)
@@ -64,12 +63,12 @@ def fetch_wheel(wanted: Requirement, out: Path, find_links: Sequence[Path] = (),
             _fetch(missing, host(), out, _links(find_links))
     except UvFailed as error:
         hint = "correct the name, or name directories of bundles with --index, or folders of wheels with --find-links"
-        raise BundleError(f"{wanted} cannot be had: {error}", hint=hint) from error
+        raise BundleError(f"{wanted} cannot be downloaded: {error}", hint=hint) from error
     return next(out.glob("*.whl"))
 
 
 def is_source(path: Path) -> bool:
-    """Return whether a path is the source of a project, a directory or a source distribution, and no bundle."""
+    """Return whether a path is a project, a directory or a source distribution, and not a bundle."""
     try:
         if path.is_dir():
             files = DirectoryTree(path).children()[0]
@@ -86,7 +85,7 @@ def is_source(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _source(project: Path) -> Iterator[Path]:
-    """Yield the directory to build in: the project where its backend writes nothing there, else a passing copy."""
+    """Yield the build directory: the project if its backend writes nothing there, else a temporary copy."""
     if project.is_dir() and _is_built_here(project):
         yield project.absolute()
         return
@@ -105,7 +104,7 @@ def _source(project: Path) -> Iterator[Path]:
 
 
 def _unpacked(sdist: Path, target: Path) -> Path:
-    """Unpack a source distribution and return the one folder it holds, or ``target`` where it holds another number."""
+    """Unpack a source distribution and return its single folder, or ``target`` if it has none or several."""
     with TarTree(sdist) as tree:
         for path in tree.walk():
             (target / path).parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +115,7 @@ def _unpacked(sdist: Path, target: Path) -> Path:
 
 
 def _links(folders: Sequence[Path]) -> list[str]:
-    """Return the options that name folders of wheels."""
+    """Return the options for folders of wheels."""
     return [option for folder in folders for option in ("--find-links", str(folder.absolute()))]
 
 
@@ -128,7 +127,7 @@ def gather_wheels(
     offline: bool = False,
     targets: Sequence[WheelTarget] = (),
 ) -> None:
-    """Put every wheel that ``wheel`` needs, and the host does not provide, into ``out``: for here, and for targets."""
+    """Collect in ``out`` every wheel that ``wheel`` requires and the host lacks, for this machine and the targets."""
     name = wheel.name.split("-")[0]
     for target in (None, *targets):
         try:
@@ -159,7 +158,7 @@ def _gather(
 
 
 def _copy_local(needed: Lock, folders: Sequence[Path], out: Path, target: WheelTarget | None = None) -> Lock:
-    """Copy the pinned wheels that lie in ``folders`` and run on a target; returns what is still missing."""
+    """Copy the pinned wheels in ``folders`` that run on a target; return the pins that are still missing."""
     pins = dict(needed.pins)
     for folder in folders:
         for pin, hashes in list(pins.items()):
@@ -175,7 +174,7 @@ def _copy_local(needed: Lock, folders: Sequence[Path], out: Path, target: WheelT
 def _fetch(
     missing: Lock, interpreter: Interpreter, out: Path, links: Sequence[str], target: WheelTarget | None = None
 ) -> None:
-    """Let pip fetch what uv has pinned: uv installs wheels, it cannot keep them. Each must have its hash."""
+    """Download pinned wheels with pip, since uv cannot keep wheels. Each must match its hash."""
     with tempfile.TemporaryDirectory(prefix="hearth-fetch-") as folder:
         pinned = Path(folder, "requirements.txt")
         pinned.write_text(missing.text, encoding="utf-8")
@@ -190,15 +189,15 @@ def _fetch(
 
 
 def _index() -> dict[str, str]:
-    """Hand uv's index to pip, unless pip has one of its own."""
+    """Return pip's environment variables for uv's index, unless pip is configured itself."""
     index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
     return {"PIP_INDEX_URL": index} if index and "PIP_INDEX_URL" not in os.environ else {}
 
 
 def _is_built_here(project: Path) -> bool:
-    """Return whether the host's own Hatchling builds a project.
+    """Return whether the host's own Hatchling can build a project.
 
-    That one needs nothing but what the project names and leaves nothing behind; other backends may ask for more.
+    Hatchling needs only the requirements that the project names and leaves no files; other backends may need more.
     """
     described = project / "pyproject.toml"
     text = described.read_text(encoding="utf-8") if described.is_file() else ""

@@ -1,4 +1,4 @@
-"""Scaffolds: a new project with one plugin that builds, passes its tests, and runs, for its author to change."""
+"""Scaffolds a new plugin project that builds, passes its tests and runs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 _PACKAGE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 
 _KINDS = {
-    PluginType.SOURCE: ("source", "SourceConnector", "A source connector that writes a number at every tick."),
-    PluginType.SINK: ("sink", "SinkConnector", "A sink connector that writes records to a file, a line of JSON each."),
-    PluginType.TRANSFORMATION: ("transformation", "", "A transformation that puts a prefix before names of topics."),
-    PluginType.CONVERTER: ("converter", "Converter", "A converter of texts in an encoding of one's choice."),
+    PluginType.SOURCE: ("source", "SourceConnector", "A source connector that writes a number at each interval."),
+    PluginType.SINK: ("sink", "SinkConnector", "A sink connector that writes records to a file as lines of JSON."),
+    PluginType.TRANSFORMATION: ("transformation", "", "A transformation that adds a prefix to topic names."),
+    PluginType.CONVERTER: ("converter", "Converter", "A converter for strings in a configurable encoding."),
 }
-"""Type -> its module, what its class is called behind the project's own name, and what it does to begin with."""
+"""Plugin type -> its module, the suffix of its class name, and its summary."""
 _IN_COLUMNS = {
-    PluginType.SOURCE: "A source connector that writes a table of numbers at every tick.",
-    PluginType.SINK: "A sink connector that writes records to files of Parquet, one for each batch.",
+    PluginType.SOURCE: "A source connector that writes a table of numbers at each interval.",
+    PluginType.SINK: "A sink connector that writes records to Parquet files, one for each batch.",
 }
-"""Type -> what its connector does to begin with, where it works on columns."""
+"""Plugin type -> summary of its column-based connector."""
 
 
 def scaffold(target: Path, type_: PluginType, package: str = "com.example", in_columns: bool = False) -> list[Path]:
-    """Write a project called like the last part of ``target`` and return its files.
+    """Create a project named after the last part of ``target`` and return its files.
 
-    ``package`` is what the name begins with that configurations use; ``in_columns`` begins with a connector that reads
-    or writes tables. Raises ``ConfigError`` for a name of which no distribution and module can be made, for a type
-    that has no such beginning, and where something is already.
+    ``package`` is the prefix of the class name in configurations; ``in_columns`` creates a connector that reads or
+    writes tables. Raises ``ConfigError`` for a name that is not valid for a distribution and module, for a type
+    without a column-based template, and if the target exists.
     """
     name = target.name
     module = re.sub(r"[-_]+", "_", name).lower()
@@ -47,7 +47,7 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example", in_c
     template = file
     if in_columns:
         if type_ not in _IN_COLUMNS:
-            raise ConfigError(f"no {type_} begins in columns", hint="use --form columns with --type source or sink")
+            raise ConfigError(f"a {type_} has no column form", hint="use --form columns with --type source or sink")
         template, summary = f"{file}_columns", _IN_COLUMNS[type_]
     class_name = _class_name(name, ending)
     java_name = f"{package}.{class_name}"
@@ -79,7 +79,7 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example", in_c
         files["example.properties"] = f"{template}.properties"
         words["verify_config"] = " --config example.properties"
         words["run_it"] = (
-            "hearth run . --config example.properties            # on a Kafka of its own, again at each edit\n"
+            "hearth run . --config example.properties            # on its own Kafka, restarts on each edit\n"
         )
     texts = {path: _filled(template, words) for path, template in files.items()}
     for path, text in texts.items():
@@ -96,17 +96,17 @@ def _filled(template: str, words: dict[str, str]) -> str:
 def _check(target: Path, module: str, package: str) -> None:
     name = target.name
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"no project can be called {name!r}", hint="use letters, digits and hyphens")
+        raise ConfigError(f"{name!r} is not a valid project name", hint="use letters, digits and hyphens")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or module.startswith("hearth"):
         raise ConfigError(f"{name!r} would hide Python's or Hearth's own module {module}", hint="use another name")
     if not _PACKAGE.fullmatch(package):
-        raise ConfigError(f"{package!r} is no package name", hint="write it as com.example")
+        raise ConfigError(f"{package!r} is not a package name", hint="write it as com.example")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ConfigError(f"there is something in {str(target)!r} already", hint="name a directory that is not there")
 
 
 def _class_name(name: str, ending: str) -> str:
-    """Return the name of a project as that of a class: ``orders-source`` makes ``OrdersSourceConnector``."""
+    """Derive the class name from the project name: ``orders-source`` becomes ``OrdersSourceConnector``."""
     own = "".join(part[0].upper() + part[1:] for part in re.split(r"[-_]+", name))
     for word in (ending, ending.removesuffix("Connector"), "Connector"):
         if word and own != word and own.endswith(word):

@@ -1,4 +1,4 @@
-"""Signing: a key of one's own, or an identity that Sigstore knows, vouches for a bundle."""
+"""Signs bundles with an Ed25519 key or a Sigstore identity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.signature import FORMAT, SIGNATURE, TrustedKey, fingerprint, manifest_of, said_of, signatures_of
+from hearth.discovery.signature import (
+    FORMAT,
+    SIGNATURE,
+    TrustedKey,
+    fingerprint,
+    manifest_of,
+    signatures_of,
+    signed_bytes,
+)
 from hearth.discovery.trusted_identity import TrustedIdentity
 from hearth.foundation.user_file import replacing
 from hearth.packaging.integrity import usable
@@ -22,14 +30,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PUBLIC = ".pub"
-"""What the name of a public key's file ends with, behind that of the private one."""
+"""Suffix that a public key's file adds to the private key's name."""
 
 
 def new_key(path: Path) -> Path:
-    """Make a pair of keys: the private one at ``path``, for its owner alone, the public one beside it.
+    """Create a key pair: the private key at ``path``, readable only by its owner, the public key next to it.
 
-    Returns where the public one is. Raises ``ConflictError`` where there is a file already: nobody could sign as
-    before.
+    Returns the path of the public key. Raises ``ConflictError`` if a file exists, to keep a key that is in use.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -37,7 +44,7 @@ def new_key(path: Path) -> Path:
     public = path.with_name(path.name + PUBLIC)
     for each in (path, public):
         if each.exists():
-            raise ConflictError(f"{each} is there already", hint="name another file")
+            raise ConflictError(f"{each} already exists", hint="name another file")
     key = Ed25519PrivateKey.generate()
     pem = serialization.Encoding.PEM
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -46,7 +53,7 @@ def new_key(path: Path) -> Path:
             file.write(private)
         public.write_bytes(key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
     except BaseException as error:
-        if not isinstance(error, FileExistsError):  # of somebody who was quicker
+        if not isinstance(error, FileExistsError):  # another process created it first
             path.unlink(missing_ok=True)
             public.unlink(missing_ok=True)
         raise
@@ -54,21 +61,21 @@ def new_key(path: Path) -> Path:
 
 
 def sign(location: Path, key_file: Path) -> str:
-    """Sign a packed bundle, a zip file, in its place; signatures of others stay. Returns what the key is called.
+    """Sign a packed bundle (a zip file) in place, keep other signers' signatures, and return the key's fingerprint.
 
-    Raises ``BundleError`` for a bundle that is not as it was packed, ``ConfigError`` for a file without such a key.
+    Raises ``BundleError`` for a bundle that is not as packed, ``ConfigError`` for a file without an Ed25519 key.
     """
     key = _private_key(key_file)
     name = fingerprint(key.public_key())
-    _add(location, lambda manifest: (TrustedKey.algorithm, name, key.sign(said_of(manifest))))
+    _add(location, lambda manifest: (TrustedKey.algorithm, name, key.sign(signed_bytes(manifest))))
     return name
 
 
 def sign_with_sigstore(location: Path, config_file: Path | None = None, made: Path | None = None) -> tuple[str, str]:
-    """Sign a packed bundle likewise, by the identity of whoever runs this; returns it, and which issuer says so.
+    """Sign a packed bundle with the caller's Sigstore identity; return the identity and its issuer.
 
-    ``made`` is the file of a Sigstore bundle that another program has made of the manifest, ``config_file`` that of a
-    Sigstore other than the public one. Raises what ``sign`` does, and ``ConnectError`` where Sigstore refuses.
+    ``made`` is the file of a Sigstore bundle that another program made for the manifest, ``config_file`` the
+    configuration of a private Sigstore. Raises the errors of ``sign``, and ``ConnectError`` if Sigstore refuses.
     """
     from hearth.packaging.keyless import checked, sign_keyless
 
@@ -85,10 +92,10 @@ def sign_with_sigstore(location: Path, config_file: Path | None = None, made: Pa
 
 
 def _add(location: Path, made: Callable[[bytes], tuple[str, str, bytes]]) -> None:
-    """Add what is made of a bundle's manifest, algorithm, name and signature, in place of one of that signer."""
+    """Add the signature that ``made`` computes from the manifest, replacing the same signer's earlier one."""
     bundle = usable(location)
     if location.suffix != ".zip":
-        raise BundleError(f"{location} is no packed bundle", hint="pack it: hearth bundle pack PROJECT")
+        raise BundleError(f"{location} is not a packed bundle", hint="pack it: hearth bundle pack PROJECT")
     algorithm, name, signature = made(manifest_of(bundle))
     others = [each for each in signatures_of(bundle) if (each["algorithm"], each["key"]) != (algorithm, name)]
     own = {"algorithm": algorithm, "key": name, "signature": base64.b64encode(signature).decode()}

@@ -1,4 +1,4 @@
-"""Verifying: everything that can be known of a bundle before a connector depends on it."""
+"""Verifies a bundle before a connector depends on it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 from hearth_stage.plugin_call import TryPlugin
 
 TRY_SECONDS = 600
-"""Longest time in which a plugin has to show that it keeps all rules; each of its calls has a limit there."""
+"""Time limit in seconds for a plugin to pass all rules; each call has its own limit within it."""
 _KIT = "hearth_api.testing.acceptance_tests"
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: what, of which part of the bundle, and how it is."""
+    """The result of one check: its name, the part of the bundle, and the outcome."""
 
     name: str
     subject: str
@@ -48,17 +48,17 @@ class Check:
     detail: str = ""
     hint: str = ""
     is_environment: bool = False
-    """Whether this machine, not the bundle, is what has to change."""
+    """Whether the machine is at fault instead of the bundle."""
 
 
 def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequence[Path] = ()) -> list[Check]:
     """Check structure, hashes, contract, licences, environment, imports, definitions and rules, in that order.
 
-    With the configuration of a connector, that one is run in memory as well, with all that it does to other systems;
-    with files of those who are trusted, one of them has to have signed the bundle and all that it needs.
+    With a connector's configuration, that connector also runs in memory, including its effects on other systems. With
+    files of trusted signers, one of them must have signed the bundle and all its requirements.
 
-    Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
-    environment is built for this call alone and removed after it.
+    Later checks depend on earlier ones and are skipped after a failure. The environment is built for this call and
+    removed afterwards.
     """
     bundle = read(location)
     if isinstance(bundle, Rejected):
@@ -77,14 +77,14 @@ def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequen
 def _structure(bundle: Bundle) -> Iterator[Check]:
     what = f"{bundle.name} {bundle.version}"
     plugins = f"{len(bundle.declarations)} plugin{'s' if len(bundle.declarations) != 1 else ''}"
-    hint = "correct the entry points of the project and pack it anew"
+    hint = "correct the entry points of the project and pack it again"
     yield Check("structure", what, True, f"{bundle.layout.value}, {plugins}")
     for fault in bundle.faults:
         yield Check("structure", what, False, fault, hint)
 
 
 def _hashes(bundle: Bundle) -> Iterator[Check]:
-    """Read every file, and compare it with the manifest where there is one."""
+    """Read every file and compare it with the manifest, if there is one."""
     with tempfile.TemporaryDirectory(prefix="hearth-verify-") as folder:
         try:
             bundle.unpack(Path(folder))
@@ -95,7 +95,7 @@ def _hashes(bundle: Bundle) -> Iterator[Check]:
         yield Check("hashes", str(bundle.location), True, "whole; there is no manifest to compare with")
         return
     for extra in unlisted_files(bundle):
-        yield Check("hashes", extra, False, f"it is not listed in {MANIFEST}", "pack the bundle anew")
+        yield Check("hashes", extra, False, f"it is not listed in {MANIFEST}", "pack the bundle again")
     altered = list(altered_files(bundle))
     for path in altered:
         yield Check("hashes", path, False, f"{path} is not the file that was packed", COPY_AGAIN)
@@ -111,7 +111,7 @@ def _signature(bundle: Bundle, keys: Sequence[Path]) -> Iterator[Check]:
 
 
 def _contents(bundle: Bundle) -> Iterator[Check]:
-    """Look at what the bundle brings: nothing of the host's, made for an API this host has, under which licences."""
+    """Check the bundle's packages: none of the host's, a supported API version, and their licences."""
     parts = list(distributions(bundle))
     for part in parts:
         yield from _contract(part)
@@ -125,7 +125,7 @@ def _contents(bundle: Bundle) -> Iterator[Check]:
 
 
 def _contract(part: CoreMetadata) -> Iterator[Check]:
-    """Check that a distribution leaves to the host what it provides, and was made for an API that it has."""
+    """Check that the host does not provide a distribution and that it supports the host's API version."""
     if canonicalize_name(part.name) in PROVIDED:
         yield Check("contract", part.path, False, "the host provides this package", "leave it out of the bundle")
     for wanted in unmet_api(part.requires):
@@ -135,13 +135,13 @@ def _contract(part: CoreMetadata) -> Iterator[Check]:
 
 
 def _size(size: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a human-readable size."""
     steps = min(int(math.log(max(size, 1), 1024)), len(_UNITS) - 1)
     return f"{size / 1024**steps:.3g} {_UNITS[steps]}"
 
 
 def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str, str]) -> Iterator[Check]:
-    """Build the environment and let every plugin describe and try itself in a stage process of its own there."""
+    """Build the environment and describe and test every plugin in its own stage process."""
     try:
         environment = environments.ensure(bundle)
     except BundleError as error:
@@ -160,7 +160,7 @@ def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str
 
 
 def _chosen(bundle: Bundle, config: Mapping[str, str]) -> Declaration | None:
-    """Return the connector of a bundle that a configuration names, by its class or by an alias."""
+    """Return the connector that a configuration names by class or alias."""
     wanted = config.get(CONNECTOR_CLASS)
     connectors = [each for each in bundle.declarations if each.type in (PluginType.SOURCE, PluginType.SINK)]
     return next((each for each in connectors if wanted in (each.class_name, *alias.candidates(each))), None)
@@ -171,7 +171,7 @@ def _plugin(environment: Environment, declaration: Declaration, config: dict[str
     try:
         stage = Stage.start(environment, f"verify {name}")
     except PluginError as error:  # no code of the bundle has run yet
-        hint = "see whether this Python can start at all"
+        hint = "check that this Python can start"
         yield Check("environment", name, False, _last_line(error), hint, is_environment=True)
         return
     try:
@@ -190,7 +190,7 @@ def _plugin(environment: Environment, declaration: Declaration, config: dict[str
 
 
 def _tried(stage: Stage, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
-    """Let a plugin show in its stage that it keeps the rules for its type; without settings those that need none."""
+    """Test a plugin in its stage against the rules for its type; without a configuration only rules that need none."""
     name = declaration.class_name
     try:
         tried = stage.call(TryPlugin(declaration.reference, declaration.type.value, config), TRY_SECONDS)
@@ -205,24 +205,24 @@ def _tried(stage: Stage, declaration: Declaration, config: dict[str, str] | None
 
 
 def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
-    """Compare what the bundle says of a plugin with what the plugin says of itself."""
+    """Compare a plugin's packed description with what the plugin returns."""
     name = declaration.class_name
     if declaration.definitions is not None and [*declaration.definitions] != [*found.config]:
         detail = f"the definition in {MANIFEST} is not what config() returns"
-        yield Check("configuration", name, False, detail, "pack the bundle anew")
+        yield Check("configuration", name, False, detail, "pack the bundle again")
     else:
         yield Check("configuration", name, True, f"{len(found.config)} keys")
     if found.version not in (declaration.version, UNDEFINED_VERSION):
         detail = f"declared with version {declaration.version!r}, version() returns {found.version!r}"
-        yield Check("version", name, declaration.definitions is None, detail, "pack the bundle anew")
+        yield Check("version", name, declaration.definitions is None, detail, "pack the bundle again")
 
 
 def _fact(error: PluginError) -> str:
-    """Return what became of a stage that ended or hung, else the exception that its plugin raised."""
+    """Return how the stage ended or hung, else the exception that the plugin raised."""
     return str(error) if (error.code or "").startswith("stage.") else _last_line(error)
 
 
 def _last_line(error: ConnectError) -> str:
-    """Return the line of a trace that names the exception."""
+    """Return the line of a traceback that names the exception."""
     trace = getattr(error, "trace", None) or str(error)
     return (str(trace).strip().splitlines() or [type(error).__name__])[-1]

@@ -1,4 +1,4 @@
-"""What a bundle's wheels are for beside this machine: another Python, another platform."""
+"""Wheel targets: other Python versions and platforms that a bundle supports in addition to this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_api import ConfigError
 
 _GLIBC = range(28, 4, -1)
 _ALIASES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
-"""What minor versions of glibc were called before they were called by their numbers."""
+"""Minor glibc versions of the legacy manylinux tags."""
 
 
 def _linux(machine: str) -> tuple[str, ...]:
@@ -40,29 +40,29 @@ PLATFORMS = {
     "macos-x86_64": ("x86_64-apple-darwin", _macos("x86_64", _NEW + _OLD)),
     "windows-amd64": ("x86_64-pc-windows-msvc", ("win_amd64",)),
 }
-"""What users call a platform -> what uv calls it, and the tags of the wheels that run there, the best first."""
+"""Platform name -> uv's name for it, and the tags of compatible wheels, the best first."""
 
 
 @dataclass(frozen=True)
 class WheelTarget:
-    """A Python (``3.12``) on a platform, one of ``PLATFORMS``."""
+    """A Python version (``3.12``) on one of ``PLATFORMS``."""
 
     python: str
     platform: str
 
     @property
     def resolving(self) -> list[str]:
-        """Return the options with which uv resolves for it."""
+        """Return uv's options to resolve for the target."""
         return ["--python-version", self.python, "--python-platform", PLATFORMS[self.platform][0]]
 
     @property
     def fetching(self) -> list[str]:
-        """Return the options with which pip fetches wheels for it."""
+        """Return pip's options to download wheels for the target."""
         platforms = [word for tag in PLATFORMS[self.platform][1] for word in ("--platform", tag)]
         return ["--only-binary", ":all:", "--implementation", "cp", "--python-version", self.python, *platforms]
 
     def takes(self, wheel: Path) -> bool:
-        """Return whether a wheel runs there."""
+        """Return whether a wheel runs on the target."""
         return not parse_wheel_filename(wheel.name)[3].isdisjoint(self._tags())
 
     def _tags(self) -> Iterator[Tag]:
@@ -73,22 +73,22 @@ class WheelTarget:
 
 
 def wheel_targets(pythons: Sequence[str], platforms: Sequence[str]) -> list[WheelTarget]:
-    """Return every Python on every platform; where only one of both is named, with that of this machine.
+    """Return the product of Python versions and platforms; an empty list defaults to this machine's.
 
-    Raises ``ConfigError`` for a version that is none.
+    Raises ``ConfigError`` for an invalid version.
     """
     if not pythons and not platforms:
         return []
     for each in pythons:
         major, _, minor = each.partition(".")
         if major != "3" or not minor.isdecimal():
-            raise ConfigError(f"{each!r} is no version of Python", hint="write it as 3.12")
+            raise ConfigError(f"{each!r} is not a Python version", hint="write it as 3.12")
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return [WheelTarget(*each) for each in product(pythons or [own], platforms or [_own_platform()])]
 
 
 def _own_platform() -> str:
-    """Return this machine's name among the platforms; raises ``ConfigError`` where it has none."""
+    """Return the name of this machine's platform; raise ``ConfigError`` if it has none."""
     from packaging.tags import platform_tags
 
     here = set(platform_tags())

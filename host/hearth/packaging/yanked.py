@@ -1,6 +1,6 @@
-"""Yanked packages (PEP 592): versions that whoever released them wants nobody to install any more.
+"""Yanked packages (PEP 592): releases that their publisher has withdrawn.
 
-The package index is asked by ``uv``, so it is the one that uv is configured for, with its passwords and its cache.
+``uv`` queries the package index with its own configuration, credentials and cache.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from hearth.isolation.environment_refused import UvFailed
 from hearth_api import ConnectError
 
 AT_ONCE = 8
-"""How many packages are asked for at once; each takes a round trip or two."""
+"""Number of concurrent queries; each takes one or two round trips."""
 _YANKED = re.compile(r'^warning: `[^`]*` is yanked(?: \(reason: "(.*)"\))?', re.MULTILINE)
 _UNKNOWN, _NOT_ASKED = "No solution found", "the network was disabled"
 
 
 def yanked(pins: Iterable[str]) -> dict[str, str]:
-    """Return which of the pins (``name==version``) the index says to be yanked, and why.
+    """Map the yanked pins (``name==version``) to the reason that the index gives.
 
-    What it does not have says nothing: bundles bring packages that are in no index. Raises ``ConnectError`` where it
-    does not answer.
+    Packages that the index does not have are ignored, since bundles contain private ones. Raises ``ConnectError`` if
+    the index does not answer.
     """
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
@@ -34,15 +34,15 @@ def yanked(pins: Iterable[str]) -> dict[str, str]:
 
 
 def _reason(pin: str) -> str | None:
-    """Return why a version was yanked, ``None`` for one that was not, or is not there."""
+    """Return why a version was yanked; ``None`` if it was not or does not exist."""
     options = ["--universal", "--no-deps", "--no-header"]
     try:
         _, told = uv.run_and_listen("pip", "compile", "-", *options, text=pin)
     except UvFailed as error:
         if _UNKNOWN in str(error) and _NOT_ASKED not in str(error):
             return None
-        hint = "see whether this machine reaches the package index that uv is configured for, or leave --yanked out"
-        fact = f"whether {pin} was yanked cannot be found out: {error}"
+        hint = "check that this machine can reach the package index that uv is configured for, or leave --yanked out"
+        fact = f"cannot determine whether {pin} is yanked: {error}"
         raise ConnectError(fact, code="environment.index", hint=hint) from error
     found = _YANKED.search(told)
     return None if found is None else found[1] or "no reason is given"

@@ -1,4 +1,4 @@
-"""Zip files that tell nothing of the machine or the day they were written on: equal content gives equal bytes."""
+"""Reproducible zip files: equal content gives equal bytes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.tree import Source, blocks
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The first date a zip file can hold."""
+"""The earliest date that a zip file can store."""
 
 Member = tuple[str, Callable[[], Source]]
-"""A name in the archive, and what opens the content."""
+"""A name in the archive and a function that opens its content."""
 
 
 def write_zip(target: Path, members: Iterable[Member]) -> None:
-    """Write a zip file of these members, in their order."""
+    """Write the members to a zip file in order."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, opened in members:
             entry = zipfile.ZipInfo(name, _EARLIEST)
@@ -32,9 +32,9 @@ def write_zip(target: Path, members: Iterable[Member]) -> None:
 
 
 def zip_bundle(bundle: Bundle, target: Path, more: Mapping[str, Callable[[], Source]] | None = None) -> None:
-    """Write a bundle of whatever form as a zip file: its manifest first, if it has one, then its files by name.
+    """Write a bundle of any format as a zip file: its manifest first, if any, then its files by name.
 
-    ``more`` are files that are added, or take the place of those of their name.
+    ``more`` are files to add or replace.
     """
     with bundle.opener() as tree:
         top = f"{bundle.top}/" if bundle.top else ""

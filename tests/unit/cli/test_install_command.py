@@ -100,7 +100,7 @@ def test_describe_and_diff_print_contents_of_bundles(capsys: pytest.CaptureFixtu
     ("words", "message"),
     [
         (["install", "nowhere/x.zip"], "does not exist"),
-        (["install", "demo", "--offline"], "demo cannot be had"),
+        (["install", "demo", "--offline"], "demo cannot be downloaded"),
         (["remove", "demo"], "demo is not installed in"),
         (["rollback", "demo"], "no earlier version of demo"),
         (["search", "demo"], "no index is given"),

@@ -180,7 +180,7 @@ def test_virtual_environment_is_a_bundle_for_its_python(make: Callable[[Path], P
     assert [each.location for each in discover([location], include_host=False).plugins] == [str(location)]
 
 
-def test_what_is_installed_into_a_virtual_environment_later_is_noticed(tmp_path: Path) -> None:
+def test_a_package_installed_into_a_virtual_environment_later_is_detected(tmp_path: Path) -> None:
     """Its own directory stays as it is meanwhile."""
     location = _venv(tmp_path)
     bundle = read(location)
@@ -250,9 +250,9 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     "truncated tar": (_cut, "truncated or not a tar archive", "again"),
     "empty wheel": (lambda f: _named(f / "a-1.0-py3-none-any.whl"), "truncated or not a zip file", "again"),
     "broken wheel inside": (_bad_zip_in_zip, "x-1.0-py3-none-any.whl: it is truncated", "again"),
-    "path traversal in zip": (build.traversal, "'../outside.py', which leads out", "do not install"),
-    "path traversal with backslash": (_backslash, "which leads out of the archive", "do not install"),
-    "path traversal in tar": (build.traversal_tar, "'/outside.py', which leads out", "do not install"),
+    "path traversal in zip": (build.traversal, "'../outside.py', which points outside", "do not install"),
+    "path traversal with backslash": (_backslash, "which points outside the archive", "do not install"),
+    "path traversal in tar": (build.traversal_tar, "'/outside.py', which points outside", "do not install"),
     "no metadata": (build.without_metadata, "has no METADATA", "pack"),
     "no entry points": (
         lambda f: build.plain_wheel(f, "plain"),
@@ -287,8 +287,8 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     "editable": (_editable, "it is installed as editable, so its code lies elsewhere: install it without -e", ""),
     "packed virtual environment": (
         _tar_of(_venv, "demo"),
-        "it holds the link 'demo/bin/python' to '/usr/bin/python3', which leads out",
-        "a virtual environment is used as the directory that it is",
+        "it holds the link 'demo/bin/python' to '/usr/bin/python3', which points outside",
+        "name a virtual environment by its directory",
     ),
     "empty virtual environment": (_empty_venv, "a virtual environment without packages", "install into it"),
     "unknown file": (lambda f: _named(f / "a.txt"), "no bundle format", "wheel"),
@@ -318,7 +318,7 @@ def test_good_entry_points_survive_a_bad_one(tmp_path: Path) -> None:
     )
 
 
-def test_a_group_that_is_none_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+def test_an_unknown_entry_point_group_is_reported_with_the_nearest_one(tmp_path: Path) -> None:
     """A bundle of nothing else is turned away for it; groups of others are no concern of this host."""
     build.plain_wheel(tmp_path, "demo", "1.0", {"hearth.source_conectors": {"a.B": "a:B"}, "console_scripts": {}})
     rejected = read(tmp_path)
@@ -349,7 +349,7 @@ def test_two_versions_of_a_distribution_in_one_bundle_count_once(tmp_path: Path)
     bundle = read(tmp_path)
     assert isinstance(bundle, Bundle)
     assert bundle.roots == ("demo==1.10",)
-    assert "declared by demo 1.9 and by demo 1.10, the latter counts" in bundle.faults[0]
+    assert "declared by demo 1.9 and by demo 1.10; the latter is used" in bundle.faults[0]
 
 
 def test_packed_bundle_is_read_from_its_manifest(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_plugins_may_state_another_version_than_their_package(site: Path) -> Non
     assert found.find("org.example.Two").version == "2.0-rc1"
 
 
-def test_what_older_installers_left_counts_and_what_is_half_there_does_not(
+def test_egg_info_folders_count_and_incomplete_metadata_does_not(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An ``.egg-info`` folder declares plugins as well; metadata without a version, or a path to nothing, does not."""

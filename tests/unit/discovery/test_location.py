@@ -80,7 +80,7 @@ def test_unreadable_element_is_rejected(tmp_path: Path) -> None:
     assert rejected.reason == "it cannot be read: not a directory"
 
 
-def test_other_files_beside_bundles_are_no_candidates_for_complaint(tmp_path: Path) -> None:
+def test_other_files_next_to_bundles_are_not_rejected(tmp_path: Path) -> None:
     """A README in a plugin directory is passed over; named as an element it is rejected."""
     (tmp_path / "README.md").touch()
     assert discover([tmp_path], include_host=False).rejected == ()

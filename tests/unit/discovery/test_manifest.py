@@ -57,13 +57,13 @@ def test_golden_file_is_read_as_it_was_meant() -> None:
     assert found.plugins[1].definitions is None
 
 
-def test_member_nobody_knows_is_ignored() -> None:
+def test_unknown_member_is_ignored() -> None:
     """A later version may add members without a new format."""
     members = {**json.loads(MANIFEST.to_text()), "colour": "red"}
     assert Manifest.from_text(json.dumps(members)) == MANIFEST
 
 
-def test_format_nobody_knows_is_refused() -> None:
+def test_unknown_format_is_refused() -> None:
     """A format of the future is refused by its number, with a remedy."""
     members = {**json.loads(MANIFEST.to_text()), "format": 2}
     with pytest.raises(BundleError, match="has format 2, this Hearth reads format 1") as raised:

@@ -42,7 +42,7 @@ def bundle_at(location: Path) -> Bundle:
     return found
 
 
-def test_what_is_listed_goes_and_what_is_taken_off_the_list_comes(place: Path, listed: Path) -> None:
+def test_a_bundle_disappears_when_it_is_revoked_and_returns_when_it_is_not(place: Path, listed: Path) -> None:
     """A host looks each second: nobody has to restart it, and the other bundle stays the one that was read."""
     trust = trust_of({"plugin.revoked": str(listed)})
     scanner = PluginScanner([place], include_host=False, admit=trust.admit, rules=lambda: trust.stamp)
@@ -75,7 +75,7 @@ def test_packages_in_a_bundle_and_files_count_as_well(place: Path, listed: Path)
     Trust(revoked=[str(listed)]).admit(bundle)
 
 
-def test_what_an_index_would_add_is_looked_at_too(place: Path, listed: Path) -> None:
+def test_packages_from_the_index_are_checked_for_revocation(place: Path, listed: Path) -> None:
     """It is in no bundle, and runs with one: by its version, and by the hash that a lock says."""
     listed.write_text(f"requests<3  # old\nsha256:{'1' * 64}\n")
     trust, bundle = Trust(revoked=[str(listed)]), bundle_at(place / "source.zip")
@@ -86,7 +86,7 @@ def test_what_an_index_would_add_is_looked_at_too(place: Path, listed: Path) -> 
     trust.admit_packages(bundle, {"requests==3.0": []})
 
 
-def test_what_is_revoked_while_it_runs_gets_no_environment_any_more(place: Path, listed: Path, tmp_path: Path) -> None:
+def test_a_bundle_revoked_while_it_runs_gets_no_new_environment(place: Path, listed: Path, tmp_path: Path) -> None:
     """So what is begun anew is refused, though its bundle was read before."""
     trust, bundle = Trust(revoked=[str(listed)]), bundle_at(place / "source.zip")
     store = EnvironmentStore(tmp_path / "environments", trust)
@@ -97,7 +97,7 @@ def test_what_is_revoked_while_it_runs_gets_no_environment_any_more(place: Path,
 
 
 @pytest.mark.parametrize("harm", ["removed", "nonsense"])
-def test_a_list_that_cannot_be_read_any_more_counts_as_it_was(
+def test_a_list_that_becomes_unreadable_stays_in_force(
     harm: str, place: Path, listed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who takes it away does not have revoked things run by that; the log says so once."""
@@ -112,10 +112,10 @@ def test_a_list_that_cannot_be_read_any_more_counts_as_it_was(
             with pytest.raises(BundleError, match="is revoked"):
                 trust.admit(bundle)
     (record,) = caplog.records
-    assert "what it said before holds" in record.getMessage()
+    assert "its last content stays in force" in record.getMessage()
 
 
-def test_a_list_that_is_not_there_is_told_with_its_key(tmp_path: Path) -> None:
+def test_a_missing_list_is_reported_with_its_key(tmp_path: Path) -> None:
     """A host does not begin without it."""
     with pytest.raises(ConfigError, match=r"plugin\.revoked: .*nowhere\.txt: no such file") as caught:
         trust_of({"plugin.revoked": str(tmp_path / "nowhere.txt")})
@@ -128,5 +128,5 @@ def test_line_that_makes_no_sense_is_named(listed: Path) -> None:
     with pytest.raises(ConfigError, match=r"revoked\.txt, line 3: 'not so' is neither"):
         read_revocations(listed)
     listed.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="is no text in UTF-8"):
+    with pytest.raises(ConfigError, match="is not UTF-8"):
         read_revocations(listed)

@@ -61,7 +61,7 @@ def test_signature_stays_in_the_bundle_whatever_it_is_stored_in(folder: Path, tm
     assert signer(bundle_at(tmp_path / "unpacked"), trusted_signers([folder / "key.pub"]))
 
 
-def test_bundle_that_nobody_known_has_signed_is_refused(folder: Path) -> None:
+def test_bundle_without_a_trusted_signature_is_refused(folder: Path) -> None:
     """Unsigned, signed by somebody else, or of a form that cannot be signed."""
     keys = trusted_signers([folder / "other.pub"])
     for location, words in (
@@ -119,7 +119,7 @@ def _other_format(files: dict[str, bytes]) -> None:
         (_other_format, "has a format"),
     ],
 )
-def test_what_was_changed_is_refused(
+def test_altered_bundle_is_refused(
     change: Callable[[dict[str, bytes]], None], words: str, folder: Path, tmp_path: Path
 ) -> None:
     """The manifest, what it lists, what it does not list, the signature itself."""
@@ -133,7 +133,7 @@ def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_
     shutil.copy(build.packed("greeting_transform"), place)
     before = bundle_at(place)
     shutil.copy(folder / "signed.zip", place)
-    with pytest.raises(BundleError, match="it was exchanged while it was being read"):
+    with pytest.raises(BundleError, match="it was replaced while it was being read"):
         signer(before, trusted_signers([folder / "key.pub"]))
 
 

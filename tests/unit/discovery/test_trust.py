@@ -62,7 +62,7 @@ def test_lock_has_hashes_as_well(folder: Path) -> None:
         Trust(SIGNED, [str(folder / "key.pub")]).admit(locked)
 
 
-def test_what_takes_the_place_of_an_admitted_bundle_is_asked_anew(folder: Path, tmp_path: Path) -> None:
+def test_a_bundle_that_replaces_an_admitted_one_is_checked_again(folder: Path, tmp_path: Path) -> None:
     """By what lies there, not by its name."""
     trust = Trust(SIGNED, [str(folder / "key.pub")])
     place = tmp_path / "bundle.zip"
@@ -88,7 +88,7 @@ def test_trust_that_cannot_be_kept_is_refused(level: str, keys: list[str], words
         Trust(level, keys)
 
 
-def test_settings_of_a_worker_say_what_is_trusted(folder: Path) -> None:
+def test_worker_settings_determine_trust(folder: Path) -> None:
     """Nothing but them; a level there is not is a mistake and no leave."""
     props = {"plugin.trust": "signed", "plugin.trust.keys": f"{folder}/key.pub"}
     trust_of(props).admit(_at(folder / "signed.zip"))
@@ -99,7 +99,7 @@ def test_settings_of_a_worker_say_what_is_trusted(folder: Path) -> None:
         trust_of({"plugin.trust": "none"})
 
 
-def test_what_a_bundle_lacks_is_not_taken_from_the_index(
+def test_a_missing_requirement_is_not_installed_from_the_index(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody has signed that, and it would run beside what was; also where the lock is remembered from before."""

@@ -35,7 +35,7 @@ def test_good_bundles_have_no_findings(place: Path, tmp_path: Path) -> None:
     assert audit([place], listed) == []
 
 
-def test_what_is_altered_or_broken_is_found(place: Path) -> None:
+def test_altered_and_unreadable_bundles_are_found(place: Path) -> None:
     """A changed file, one that was not packed, a bundle that cannot be read."""
     build.truncated(place)
     with zipfile.ZipFile(place / "greeting_source.zip", "a") as archive:

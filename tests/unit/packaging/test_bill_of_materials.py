@@ -15,7 +15,7 @@ LIBRARY = CoreMetadata("w/lib.whl", "lib", "2.1", "", "Public Domain")
 HASHES = {OWN.path: "aa", LIBRARY.path: "bb"}
 
 
-def test_bill_tells_parts_licences_and_what_needs_what() -> None:
+def test_bill_lists_parts_licences_and_dependencies() -> None:
     """The distribution with the plugins is the subject; names in addresses are normalised."""
     bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY], HASHES))
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)

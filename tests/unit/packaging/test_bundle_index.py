@@ -33,7 +33,7 @@ def test_newest_that_fits_is_found(text: str, version: str, index: Path) -> None
     assert find(text, [str(index)]).version == version
 
 
-def test_pre_releases_are_taken_where_they_are_asked_for(index: Path) -> None:
+def test_pre_releases_are_used_only_on_request(index: Path) -> None:
     """Or where there is nothing else; an early version must not get to users because it lies there."""
     for name, version in (("demo", "2.0rc1"), ("early", "1.0b1"), ("early", "1.0b2")):
         build.plain_wheel(index, name, version, POINTS)
@@ -50,7 +50,7 @@ def test_pre_releases_are_taken_where_they_are_asked_for(index: Path) -> None:
         ("demo==2.0", "the newest requires hearth-api>=99", "newer Hearth"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_is(text: str, words: str, hint: str, index: Path) -> None:
+def test_a_missing_bundle_is_reported_with_the_available_ones(text: str, words: str, hint: str, index: Path) -> None:
     """So whoever asks knows what to ask for."""
     with pytest.raises(NotFoundError, match=words) as raised:
         find(text, [str(index)])

@@ -56,7 +56,7 @@ def test_source_distribution_is_built_and_packed(address: str, tmp_path: Path) -
     assert not path.exists()
 
 
-def test_a_project_is_told_from_a_bundle_that_has_its_source_beside_it(tmp_path: Path) -> None:
+def test_a_bundle_that_contains_its_source_is_not_built(tmp_path: Path) -> None:
     """Only the first is built: whoever installs a bundle wants it as it was made."""
     assert is_source(build.SOURCES / "greeting_source")
     beside = tmp_path / "beside"
@@ -67,7 +67,7 @@ def test_a_project_is_told_from_a_bundle_that_has_its_source_beside_it(tmp_path:
     assert not [name for name in ("beside", "nothing.tar.gz", "empty", "nowhere.tgz") if is_source(tmp_path / name)]
 
 
-def test_package_is_packed_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_is_packed_with_its_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if it were a project here, but for that it needs no building."""
     monkeypatch.setenv("UV_OFFLINE", "1")
     links = [build.wheel(name).parent for name in ("greeting_source", *build.LIBRARIES)]
@@ -75,13 +75,13 @@ def test_package_is_packed_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -
         assert path.read_bytes() == build.packed("greeting_source").read_bytes()
 
 
-def test_address_is_fetched_where_its_hash_is_told(address: str, tmp_path: Path) -> None:
+def test_http_address_is_downloaded_only_with_a_hash(address: str, tmp_path: Path) -> None:
     """Without one what comes unprotected may be anybody's."""
     wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert obtained(BundleSource(f"{address}/{wheel.name}", sha256=digest.upper())) == ("demo", "1.0")
     assert obtained(BundleSource(f"{address}/{wheel.name}", sha256=f"sha256:{digest}")) == ("demo", "1.0")
-    with pytest.raises(ConfigError, match="anybody on the way may exchange") as raised:
+    with pytest.raises(ConfigError, match="not protected against tampering") as raised:
         obtained(BundleSource(f"{address}/{wheel.name}"))
     assert "--sha256" in str(raised.value.hint)
 
@@ -89,12 +89,12 @@ def test_address_is_fetched_where_its_hash_is_told(address: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("path", "digest", "kind", "words"),
     [
-        ("demo-1.0-py3-none-any.whl", "0" * 64, BundleError, f"and {'0' * 64} was wanted"),
+        ("demo-1.0-py3-none-any.whl", "0" * 64, BundleError, f"expected {'0' * 64}"),
         ("nothing.zip", "0" * 64, ConnectError, "404"),
         ("page.html", "0" * 64, ConfigError, "names no bundle"),
     ],
 )
-def test_what_is_not_what_was_meant_is_refused(
+def test_unexpected_bundle_is_refused(
     path: str, digest: str, kind: type[ConnectError], words: str, address: str, tmp_path: Path
 ) -> None:
     """With what came instead."""
@@ -109,10 +109,10 @@ def test_what_is_not_what_was_meant_is_refused(
         (BundleSource("nowhere/demo.zip"), r"nowhere/demo\.zip does not exist"),
         (BundleSource("demo.zip"), r"demo\.zip does not exist"),
         (BundleSource("ftp://example.org/demo.zip"), "cannot be fetched"),
-        (BundleSource("http://127.0.0.1:9/demo.zip", sha256="abc"), "'abc' is no SHA-256"),
+        (BundleSource("http://127.0.0.1:9/demo.zip", sha256="abc"), "'abc' is not a SHA-256"),
     ],
 )
-def test_what_can_be_no_bundle_is_told_before_anything_is_done(source: BundleSource, words: str) -> None:
+def test_a_source_that_cannot_be_a_bundle_is_refused_first(source: BundleSource, words: str) -> None:
     """With what would be one."""
     with pytest.raises(ConfigError, match=words) as raised:
         obtained(source)

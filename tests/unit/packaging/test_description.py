@@ -26,7 +26,7 @@ def environment() -> Environment:
 PYTHON = "greeting_source.connector:GreetingSourceConnector"
 
 
-def test_plugin_is_asked_in_its_own_environment(environment: Environment, tmp_path: Path) -> None:
+def test_plugin_is_described_in_its_own_environment(environment: Environment, tmp_path: Path) -> None:
     """Version and keys come from the plugin, in a process that sees the bundle's packages."""
     found = DescriptionStore(tmp_path).of(environment, PYTHON, SOURCE, "greeting")
     assert found.version == "1.1"
@@ -43,7 +43,7 @@ def test_answer_is_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": "1"}'])
-def test_damaged_memory_is_asked_for_anew(damage: str, environment: Environment, tmp_path: Path) -> None:
+def test_damaged_cache_is_replaced(damage: str, environment: Environment, tmp_path: Path) -> None:
     """A file that makes no sense counts as none and is replaced."""
     remembered = DescriptionStore(tmp_path)
     found = remembered.of(environment, PYTHON, SOURCE, "greeting")

@@ -32,7 +32,7 @@ def test_packages_plugins_and_python_are_compared() -> None:
     assert not [each for each in found if each.kind == "python"]
 
 
-def test_what_users_depend_on_of_a_key_is_compared() -> None:
+def test_members_of_a_key_that_users_depend_on_are_compared() -> None:
     """Another default is told, another text is not."""
     old = _read(build.packed("greeting_source"))
     (plugin,) = old.declarations

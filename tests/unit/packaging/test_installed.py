@@ -76,7 +76,7 @@ def test_any_form_becomes_one_zip_file_called_like_the_bundle(tmp_path: Path, bu
         assert archive.namelist() == ["demo-1.0-py3-none-any.whl"]
 
 
-def test_what_takes_its_time_is_shown(tmp_path: Path, store: NoEnvironments) -> None:
+def test_slow_steps_are_shown(tmp_path: Path, store: NoEnvironments) -> None:
     """The environment may need minutes, of an index far away; where nothing is done nothing is shown."""
     shown: list[str] = []
 
@@ -99,7 +99,7 @@ def test_same_bundle_again_changes_nothing(tmp_path: Path, bundles: InstalledBun
     assert bundles.earlier("demo") == []
 
 
-def test_other_version_is_installed_beside_only_when_asked_for(tmp_path: Path, bundles: InstalledBundles) -> None:
+def test_second_version_is_installed_only_on_request(tmp_path: Path, bundles: InstalledBundles) -> None:
     """Connectors may name either."""
     bundles.install(made(tmp_path, "1.0"))
     with pytest.raises(ConflictError, match=r"demo 1\.0 is installed already") as raised:
@@ -141,7 +141,7 @@ def test_earlier_versions_are_kept_in_numbers_that_end(tmp_path: Path, bundles: 
     assert [each.version for each in bundles.earlier("demo")] == ["2.0", "3.0", "4.0", "5.0", "6.0"]
 
 
-def test_what_was_dropped_by_hand_is_exchanged_as_well(tmp_path: Path, bundles: InstalledBundles) -> None:
+def test_a_bundle_copied_by_hand_is_upgraded_as_well(tmp_path: Path, bundles: InstalledBundles) -> None:
     """A wheel, a directory and a link; what a link leads to stays."""
     bundles.folder.mkdir()
     site = build.site(tmp_path / "site", "linked", groups=POINTS)
@@ -198,7 +198,7 @@ def _no_room(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_what_is_not_there_leaves_nothing_behind(tmp_path: Path, bundles: InstalledBundles) -> None:
+def test_a_missing_bundle_leaves_no_files(tmp_path: Path, bundles: InstalledBundles) -> None:
     """Nor is anything put in the place of a version that is not there."""
     acts: list[Act] = [
         lambda: bundles.remove("demo"),

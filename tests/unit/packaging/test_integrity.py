@@ -27,7 +27,7 @@ def test_every_listed_file_is_compared(tmp_path: Path) -> None:
         usable(tmp_path / "unpacked")
 
 
-def test_what_is_no_good_bundle_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_an_invalid_bundle_is_refused_with_the_reason(tmp_path: Path) -> None:
     """With the place it lies at."""
     for location, words in (
         (build.truncated(tmp_path), "truncated"),

@@ -48,7 +48,7 @@ def signed_by(location: Path) -> list[str]:
     return [f"{each['algorithm']} {each['key'][:11]}" for each in signatures_of(found)]
 
 
-def test_command_signs_beside_other_signatures(
+def test_command_keeps_other_signatures(
     bundle: Path,
     config: Path,
     tmp_path: Path,
@@ -74,7 +74,7 @@ def test_command_signs_beside_other_signatures(
     assert line.endswith("by me@shop.com")
 
 
-def test_what_another_program_signed_is_taken_if_it_is_of_this_bundle(
+def test_a_signature_of_another_program_is_added_if_it_matches_the_bundle(
     bundle: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The file that is signed is the manifest, as it lies in the bundle."""
@@ -93,7 +93,7 @@ def test_what_another_program_signed_is_taken_if_it_is_of_this_bundle(
     assert signed_by(bundle)[1:] == ["sigstore me@shop.com"]
 
 
-def test_sigstore_that_refuses_or_is_not_there_is_told(
+def test_sigstore_refusal_and_absence_are_reported(
     bundle: Path,
     authority: SigstoreAuthority,
     tmp_path: Path,
@@ -108,7 +108,7 @@ def test_sigstore_that_refuses_or_is_not_there_is_told(
         monkeypatch.setenv(TOKEN, text)
         assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 3
         err = capsys.readouterr().err
-        assert err.startswith("error: Sigstore has not signed: ")
+        assert err.startswith("error: Sigstore did not sign: ")
         assert "Traceback" not in err
     assert bundle.read_bytes() == before
 

@@ -54,7 +54,7 @@ def test_bundle_holds_the_wheels_and_their_hashes() -> None:
     assert (manifest.name, manifest.version, manifest.requires_python) == ("greeting-transform", "1.2", ">=3.10")
 
 
-def test_manifest_has_what_plugins_say_of_themselves() -> None:
+def test_manifest_contains_the_descriptions_of_plugins() -> None:
     """Version and configuration definition were asked for in a process of their own when packing."""
     with zipfile.ZipFile(build.packed("greeting_source")) as archive:
         (plugin,) = Manifest.from_text(archive.read(MANIFEST).decode()).plugins
@@ -80,7 +80,7 @@ def test_packing_again_gives_the_same_bytes(tmp_path: Path) -> None:
     assert again.read_bytes() == build.packed("greeting_source").read_bytes()
 
 
-def test_steps_are_told_one_after_the_other(tmp_path: Path) -> None:
+def test_steps_are_reported_in_order(tmp_path: Path) -> None:
     """Somebody may look on; one that fails is not told as done."""
     told: list[str] = []
 
@@ -162,7 +162,7 @@ def _project_with_backend(folder: Path) -> Path:
     return folder
 
 
-def test_any_backend_builds_the_wheel_and_is_given_what_it_asks_for(tmp_path: Path) -> None:
+def test_any_backend_builds_the_wheel_with_its_requirements(tmp_path: Path) -> None:
     """A backend may name what it needs when it is asked, as setuptools does; the project stays as it was."""
     project = _project_with_backend(tmp_path / "other")
     before = sorted(project.rglob("*"))
@@ -188,7 +188,7 @@ def test_bill_of_materials_names_all_parts_and_is_part_of_the_bundle() -> None:
     ]
 
 
-def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
+def test_a_missing_output_directory_is_created(tmp_path: Path) -> None:
     """As by pip wheel -w and uv build --out-dir: the first bundle lies beside the second."""
     name = build.packed("greeting_source").name
     project = _project("greeting_source", tmp_path)

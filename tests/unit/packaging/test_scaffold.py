@@ -71,7 +71,7 @@ def test_class_is_called_like_the_project(name: str, type_: PluginType, class_na
 @pytest.mark.parametrize("type_", [PluginType.TRANSFORMATION, PluginType.CONVERTER])
 def test_type_without_a_beginning_in_columns_is_refused(type_: PluginType, tmp_path: Path) -> None:
     """Before anything is written."""
-    with pytest.raises(ConfigError, match=f"no {type_} begins in columns"):
+    with pytest.raises(ConfigError, match=f"a {type_} has no column form"):
         scaffold(tmp_path / "begun", type_, in_columns=True)
     assert not list(tmp_path.iterdir())
 
@@ -79,11 +79,11 @@ def test_type_without_a_beginning_in_columns_is_refused(type_: PluginType, tmp_p
 @pytest.mark.parametrize(
     ("name", "package", "words"),
     [
-        ("1st", "com.example", "no project can be called '1st'"),
-        ("a b", "com.example", "no project can be called"),
+        ("1st", "com.example", "'1st' is not a valid project name"),
+        ("a b", "com.example", "is not a valid project name"),
         ("json", "com.example", "would hide"),
         ("hearth-api", "com.example", "would hide"),
-        ("good", "Com.", "is no package name"),
+        ("good", "Com.", "is not a package name"),
         ("taken", "com.example", "there is something in"),
     ],
 )

@@ -21,19 +21,19 @@ def test_private_key_is_for_its_owner_and_is_never_overwritten(tmp_path: Path) -
     assert public == tmp_path / "key.pub"
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     before = (tmp_path / "key").read_bytes()
-    with pytest.raises(ConflictError, match="is there already"):
+    with pytest.raises(ConflictError, match="already exists"):
         new_key(tmp_path / "key")
     assert (tmp_path / "key").read_bytes() == before
 
 
-def test_pair_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None:
+def test_incomplete_key_pair_is_removed(tmp_path: Path) -> None:
     """Else the next attempt would find a key without its other half; the name of the public one is too long here."""
     with pytest.raises(OSError, match="too long"):
         new_key(tmp_path / ("k" * 253))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_verify_refuses_what_somebody_else_signed(tmp_path: Path) -> None:
+def test_verify_refuses_the_signature_of_an_untrusted_signer(tmp_path: Path) -> None:
     """Before anything of the bundle runs."""
     bundle = tmp_path / "bundle.zip"
     shutil.copy(build.packed("greeting_source"), bundle)
@@ -45,7 +45,7 @@ def test_verify_refuses_what_somebody_else_signed(tmp_path: Path) -> None:
     ]
 
 
-def test_verify_refuses_what_needs_more_than_was_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_refuses_an_unsigned_requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that asks for signatures would; it is well without them."""
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", {build.wheel("greeting_1"): ""}))
     lacking, public = build.lacking(tmp_path), new_key(tmp_path / "key")
@@ -56,7 +56,7 @@ def test_verify_refuses_what_needs_more_than_was_signed(tmp_path: Path, monkeypa
     assert all(check.is_ok for check in verify(lacking))
 
 
-def test_what_is_no_packed_bundle_is_not_signed(tmp_path: Path) -> None:
+def test_an_unpacked_or_damaged_bundle_is_not_signed(tmp_path: Path) -> None:
     """A wheel has no manifest, and a damaged bundle nobody vouches for."""
     new_key(tmp_path / "key")
     for location in (build.truncated(tmp_path), build.wheel("marks_on_import")):

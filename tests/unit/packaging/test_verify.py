@@ -62,7 +62,7 @@ def test_good_wheel_passes_every_check() -> None:
     ("make", "name", "words"),
     [
         (build.truncated, "structure", "truncated"),
-        (build.traversal, "structure", "leads out of the archive"),
+        (build.traversal, "structure", "points outside the archive"),
         (build.without_metadata, "structure", "no METADATA"),
         (lambda _: build.wheel("no_entry_points"), "structure", "no plugin is declared"),
         (lambda _: build.wheel("bad_entry_points"), "structure", "not module:Class"),
@@ -150,7 +150,7 @@ HOSTILE = {
 """Modules that do harm when they are loaded, and what is said of it."""
 
 
-def test_what_does_harm_when_it_is_loaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_side_effects_of_loading_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each such plugin is refused with the reason, and the others of the bundle are looked at all the same."""
     monkeypatch.setattr(description, "SECONDS", 1)
     groups = {"hearth.predicates": {f"a.{name}": f"{name}:Demo" for name in [*HOSTILE, "sound"]}}
@@ -205,7 +205,7 @@ def test_connector_that_a_configuration_names_is_run() -> None:
     assert (rule.name, rule.detail.partition(":")[0]) == ("rules", "records_fit_their_schemas")
 
 
-def test_configuration_of_another_connector_is_told_and_licences_and_size_are(tmp_path: Path) -> None:
+def test_unknown_connector_licences_and_size_are_reported(tmp_path: Path) -> None:
     """Nothing of that name would be run. That no licence is stated is told, not refused."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     wheel = build.plain_wheel(tmp_path, "demo", groups=points)

@@ -41,7 +41,7 @@ def test_every_python_is_combined_with_every_platform() -> None:
     assert len(wheel_targets(["3.11", "3.12"], ["linux-x86_64", "macos-arm64"])) == 4
     (own,) = wheel_targets(["3.12"], [])
     assert own.platform in PLATFORMS
-    with pytest.raises(ConfigError, match=r"'2\.7' is no version of Python"):
+    with pytest.raises(ConfigError, match=r"'2\.7' is not a Python version"):
         wheel_targets(["2.7"], [])
 
 

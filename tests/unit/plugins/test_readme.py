@@ -91,7 +91,7 @@ def shown_default(key: dict[str, Any]) -> str:
     return "none" if key["default_value"] is None else str(key["default_value"])
 
 
-def test_the_size_of_a_batch_is_told_where_one_looks_for_it() -> None:
+def test_the_batch_size_is_documented() -> None:
     """The key's documentation and the README name the figure that the code uses."""
     (key,) = [
         each for each in config_def_to_json(FileStreamSourceConnector().config()) if each["name"] == "batch.size"

@@ -160,7 +160,7 @@ def read_maps(data: st.DataObject) -> Batch:
 @pytest.mark.parametrize("is_compiled", [True, False])
 @THOROUGH
 @given(data=st.data())
-def test_what_is_known_of_maps_changes_nothing(few: int, is_compiled: bool, data: st.DataObject) -> None:
+def test_known_layouts_do_not_change_results(few: int, is_compiled: bool, data: st.DataObject) -> None:
     """It goes from the converter through a chain, and each step does as it would if nobody had told it.
 
     So it is where rows are alike, and where each goes by itself, since what is alike is too few, or nothing could be

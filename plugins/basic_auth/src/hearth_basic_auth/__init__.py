@@ -1,5 +1,5 @@
-"""HTTP basic authentication for a worker's REST API, as Kafka's `connect-basic-auth-extension` has it.
+"""HTTP basic authentication for a worker's REST API, like Kafka's `connect-basic-auth-extension`.
 
-`extension` looks at every request; `jaas` reads the file by which Java's programs are told how users log in, and
-`login` does what it says, with the one login module that there is: users and passwords in a file of properties.
+`extension` filters requests; `jaas` parses Java's login configuration; `login` evaluates it with the only supported
+login module, users and passwords in a properties file.
 """

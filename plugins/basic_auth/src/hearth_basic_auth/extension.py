@@ -1,4 +1,4 @@
-"""The extension: it lets those requests pass that bring a user and his password."""
+"""The REST extension, which admits requests with a valid user and password."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from hearth_basic_auth.login import Login
 log = logging.getLogger(__name__)
 
 APPLICATION = "KafkaConnect"
-"""The entry of the login configuration."""
+"""The entry in the login configuration."""
 _INTERNAL = {"POST": re.compile(r"/connectors/([^/]+)/tasks/?"), "PUT": re.compile(r"/connectors/[^/]+/fence/?")}
-"""What workers ask each other, signed in another way."""
+"""Requests between workers, which are signed differently."""
 REFUSAL = RestResponse(401, b"User cannot access the resource.", {"content-type": "application/json"})
 
 
 class BasicAuthSecurityRestExtension(RestExtension):
-    """Asks for a user and a password as Java's login configuration says, follows Kafka's class of that name."""
+    """Requires a user and a password according to Java's login configuration, like Kafka's class of that name."""
 
     def version(self) -> str:
-        """Return the version of Kafka's extension whose behaviour this one has."""
+        """Return the version of the corresponding Kafka extension."""
         return "4.3.1"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Read the login configuration; `ConfigError` where it cannot be read, or names what cannot be had here."""
+        """Read the login configuration; raise `ConfigError` if it is unreadable or names an unsupported module."""
         entries = login_entries(APPLICATION, os.environ)
         if not entries:
-            log.error("the login configuration (%s) has no entry %s; nobody is let in", FILE_PROPERTY, APPLICATION)
+            log.error("the login configuration (%s) has no entry %s; all logins fail", FILE_PROPERTY, APPLICATION)
         self._login = Login(entries)
         self._login.check_files()
 
     def register(self, context: RestExtensionContext) -> None:
-        """Look at every request from now on."""
+        """Register the request filter."""
         context.add_filter(self.judge)
 
     def judge(self, request: RestRequest) -> RestResponse | None:
-        """Let a request pass, or refuse it; what workers ask each other passes, as in Kafka Connect."""
+        """Admit or refuse a request; requests between workers pass, as in Kafka Connect."""
         internal = _INTERNAL.get(request.method)
         if internal is not None and internal.fullmatch(request.path):
             return None
@@ -51,7 +51,7 @@ class BasicAuthSecurityRestExtension(RestExtension):
 
 
 def credentials(header: str) -> tuple[str | None, str | None]:
-    """Return user and password of an `Authorization` header, nobody where it has none that can be read."""
+    """Return user and password of an `Authorization` header, None if it is missing or unreadable."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return None, None

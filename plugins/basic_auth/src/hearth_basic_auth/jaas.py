@@ -1,7 +1,7 @@
-"""Java's login configuration: where it is, and what it says.
+"""Finds and parses Java's login configuration.
 
-The grammar is that of `javax.security.auth.login.Configuration`: entries of a name and, in braces, login modules, each
-with a flag and options, and with a semicolon behind it and behind the entry.
+The grammar is that of `javax.security.auth.login.Configuration`: an entry has a name and login modules in braces. Each
+module has a flag and options. A semicolon ends each module and each entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hearth_api import ConfigError
 
 FILE_PROPERTY = "java.security.auth.login.config"
 OPTIONS = ("JAVA_TOOL_OPTIONS", "KAFKA_OPTS")
-"""Variables of the environment that hold options of Java's programs; the last wins, as on their command line."""
+"""Environment variables with JVM options; the last one wins, as on Java's command line."""
 FLAGS = ("required", "requisite", "sufficient", "optional")
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/ | (?P<text>"(?:\\.|[^"\\])*") | (?P<sign>[{}=;]) | (?P<word>[^\s{}=;"]+)""",
@@ -30,7 +30,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass(frozen=True)
 class LoginEntry:
-    """A login module, how much its answer weighs, and what it is told."""
+    """A login module with its flag and options."""
 
     module: str
     flag: str
@@ -38,7 +38,7 @@ class LoginEntry:
 
 
 def system_properties(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the system properties of Java that an environment sets, and those every program has."""
+    """Return the Java system properties that the environment sets, and the standard ones."""
     found = {"user.home": str(Path.home()), "file.separator": os.sep, "/": os.sep}
     for name in OPTIONS:
         for option in shlex.split(environment.get(name, "")):
@@ -49,10 +49,10 @@ def system_properties(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def login_entries(name: str, environment: Mapping[str, str]) -> list[LoginEntry]:
-    """Return what the configuration says of an application, or of all others; nothing where it says nothing.
+    """Return the modules of an application's entry, else of the entry `other`; empty without either.
 
-    It is in the file that the system property `java.security.auth.login.config` names, else in `~/.java.login.config`.
-    Raises ConfigError for a file that is named and cannot be read or understood.
+    The file is named by the system property `java.security.auth.login.config`, else it is `~/.java.login.config`.
+    Raises ConfigError if a named file cannot be read or parsed.
     """
     properties = system_properties(environment)
     named = properties.get(FILE_PROPERTY, "").removeprefix("=").removeprefix("file:")
@@ -71,7 +71,7 @@ def login_entries(name: str, environment: Mapping[str, str]) -> list[LoginEntry]
 
 
 def parse(text: str, properties: Mapping[str, str]) -> dict[str, list[LoginEntry]]:
-    """Return the entries of a configuration; raises ValueError with the line where it is none."""
+    """Parse the entries of a configuration; raise ValueError with the line of a syntax error."""
     words = _Words(text, properties)
     found: dict[str, list[LoginEntry]] = {}
     while words.current:
@@ -101,7 +101,7 @@ def _module(words: _Words) -> LoginEntry:
 
 
 class _Words:
-    """The words and signs of a configuration, one after the other; the current one is "" at the end."""
+    """The tokens of a configuration in order; the current token is "" at the end."""
 
     def __init__(self, text: str, properties: Mapping[str, str]) -> None:
         self._properties = properties
@@ -110,7 +110,7 @@ class _Words:
         self._next()
 
     def take(self, what: str, is_expanded: bool = False) -> str:
-        """Return the current word and go on; in values properties of Java are put in."""
+        """Return the current word and advance; expand Java properties in values."""
         if not self.current or self._is_sign:
             raise self.wrong(f"{what} is missing")
         word = self.current
@@ -118,13 +118,13 @@ class _Words:
         return _PROPERTY.sub(self._value, word) if is_expanded else word
 
     def expect(self, sign: str) -> None:
-        """Go on behind a sign."""
+        """Skip a sign; raise if another token is found."""
         if not self._is_sign or self.current != sign:
             raise self.wrong(f"{sign!r} is missing")
         self._next()
 
     def wrong(self, fact: str) -> ValueError:
-        """Return an error with the line."""
+        """Return an error with the current line."""
         return ValueError(f"line {self._line}: {fact}")
 
     def _value(self, found: re.Match[str]) -> str:
@@ -139,7 +139,7 @@ class _Words:
 
 
 def _tokens(text: str) -> Iterator[tuple[int, bool, str]]:
-    """Yield line, whether it is a sign, and text of each token; raises ValueError for what is none."""
+    """Yield the line, whether it is a sign, and the text of each token; raise ValueError for an invalid token."""
     position = 0
     while position < len(text):
         found = _TOKEN.match(text, position)

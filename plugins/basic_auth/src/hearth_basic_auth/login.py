@@ -1,4 +1,4 @@
-"""Logging in: what a configuration's modules, together, make of a user and a password."""
+"""Authenticates a user and password with the modules of a login configuration."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MODULE = "org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginMo
 
 
 class LoginFailed(Exception):
-    """A module cannot tell, which is no answer."""
+    """A login module failed without accepting or rejecting the user."""
 
 
 class PropertyFileLogin:
-    """Knows the users of one file, `name=password` on each line, follows Kafka's `PropertyFileLoginModule`.
+    """Authenticates the users of a file with lines `name=password`, like Kafka's `PropertyFileLoginModule`.
 
-    The file is read once. One without users lets everybody in, as Kafka's does, which the log says.
+    The file is read once. A file without users admits everybody, as in Kafka, with a warning in the log.
     """
 
     def __init__(self, file: str) -> None:
@@ -34,7 +34,7 @@ class PropertyFileLogin:
         self._passwords: dict[str, str] | None = None
 
     def knows(self, user: str | None, password: str | None) -> bool:
-        """Return whether this is a user and his password; raises LoginFailed where the file cannot be read."""
+        """Return whether user and password match; raise LoginFailed if the file cannot be read."""
         passwords = self._read()
         if not passwords:
             return True
@@ -56,7 +56,7 @@ class PropertyFileLogin:
             found = parse_properties(Path(self._file).read_text("latin-1"), self._file)
         except (OSError, ValueError, ConfigError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            log.error("Error loading credentials file %r: %s; nobody is let in", self._file, reason)
+            log.error("Error loading credentials file %r: %s; all logins fail", self._file, reason)
             raise LoginFailed("Error loading Property Credentials file") from error
         if not found:
             log.warning("Credential properties file '%s' is empty; all requests will be permitted", self._file)
@@ -64,21 +64,21 @@ class PropertyFileLogin:
 
 
 class Login:
-    """The modules of one application, each asked in its turn, as Java's `LoginContext` weighs their answers."""
+    """The login modules of an application, combined as in Java's `LoginContext`."""
 
     def __init__(self, entries: Sequence[LoginEntry]) -> None:
         self._modules = [(entry.flag, _module(entry)) for entry in entries]
 
     def check_files(self) -> None:
-        """Read all files, so that the log tells at the start what nobody can log in for."""
+        """Read all files, so that errors are logged at the start."""
         for _, module in self._modules:
-            with contextlib.suppress(LoginFailed):  # which the module has told
+            with contextlib.suppress(LoginFailed):  # the module has logged it
                 module.knows(None, None)
 
     def knows(self, user: str | None, password: str | None) -> bool:
-        """Return whether a user may go on.
+        """Return whether a user is authenticated.
 
-        A module that does not know him is passed over; one that fails ends it where it is required.
+        A module that does not know the user is ignored; a failing module rejects the login if it is required.
         """
         is_known = has_failed = False
         for flag, module in self._modules:
@@ -97,10 +97,10 @@ class Login:
 def _module(entry: LoginEntry) -> PropertyFileLogin:
     if entry.module != MODULE:
         raise ConfigError(
-            f"the login module {entry.module} is a class of Java's, which cannot be had here",
-            hint=f"the one there is: {MODULE}",
+            f"the login module {entry.module} is a Java class, which is not supported",
+            hint=f"use {MODULE}",
         )
     file = entry.options.get("file", "")
     if not file.strip():
-        raise ConfigError("Property Credentials file must be specified", hint='file="/path" behind the login module')
+        raise ConfigError("Property Credentials file must be specified", hint='add file="/path" to the login module')
     return PropertyFileLogin(file)

@@ -1,9 +1,9 @@
-"""Kafka Connect's converters for text, bytes, numbers and booleans, and its converter for headers.
+"""Kafka Connect's converters for strings, bytes, numbers and booleans, and its header converter.
 
-`string` and `byte_array` convert keys, values and headers, single values or whole columns; between binary and text a
-column changes its type and nothing is copied. So do those of `fixed_width`, one for each size of number and one for
-booleans; `big_endian` turns the bytes of their columns round. `simple_header` guesses the type of a header from its
-text. `charset` holds what Java's encodings do differently from Python's.
+`string` and `byte_array` convert keys, values and headers, as single values or columns; between binary and string a
+column changes its type without a copy. `fixed_width` has one converter for each number type and one for booleans, and
+`big_endian` swaps the bytes of their columns. `simple_header` infers the type of a header from its text. `charset`
+reproduces Java's encodings where they differ from Python's.
 """
 
 from hearth_converters.byte_array import ByteArrayConverter

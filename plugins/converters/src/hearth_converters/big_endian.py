@@ -1,4 +1,4 @@
-"""Columns of numbers and booleans as columns of their bytes, the highest first, and back."""
+"""Converts columns of numbers and booleans to and from columns of big-endian bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth_api.batch import arrow_type
 
 
 def to_big_endian(column: Any) -> Any:
-    """Return the bytes of every value of a column of numbers or booleans."""
+    """Return the bytes of each value of a column of numbers or booleans."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     elif pa.types.is_floating(column.type):
@@ -23,7 +23,7 @@ def to_big_endian(column: Any) -> Any:
 
 
 def from_big_endian(data: Any, schema: Schema) -> Any:
-    """Return the values of a column of bytes; `NotImplemented` where a row has not the bytes of one."""
+    """Return the values of a column of bytes; `NotImplemented` if a row has an invalid value."""
     type_ = arrow_type(schema)
     is_boolean = pa.types.is_boolean(type_)
     number = pa.uint8() if is_boolean else type_
@@ -40,7 +40,7 @@ def from_big_endian(data: Any, schema: Schema) -> Any:
 
 
 def _turned(numbers: Any) -> Any:
-    """Return a column of which every value has its bytes in the other order, where that is not this machine's."""
+    """Swap the bytes of each value on a little-endian machine."""
     width = numbers.type.byte_width
     if len(numbers) == 0 or width == 1 or sys.byteorder == "big":
         return numbers

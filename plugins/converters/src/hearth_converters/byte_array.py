@@ -1,4 +1,4 @@
-"""The converter of bytes: passes them on."""
+"""The converter that passes bytes through."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
     """Kafka's `org.apache.kafka.connect.converters.ByteArrayConverter`."""
 
     def version(self) -> str:
-        """Return the version of the Kafka class this one stands for."""
+        """Return the version of the corresponding Kafka class."""
         return "4.3.1"
 
     def config(self) -> ConfigDef:
-        """Return the one key that all converters share."""
+        """Return the key that all converters share."""
         return converter_config_def()
 
     def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
-        """Take no settings."""
+        """Do nothing: there are no settings."""
 
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return bytes as they are; anything else raises a DataError."""
+        """Return bytes unchanged; raise DataError for any other value."""
         if schema is not None and schema.type is not Type.BYTES:
             raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type}")
         if value is None or isinstance(value, bytes):
@@ -61,7 +61,7 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
         return self.to_connect_data(topic, data)
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the column itself when it holds bytes."""
+        """Return the column itself if it holds bytes."""
         holds_bytes = schema is not None and schema.type is Type.BYTES and not is_logical(schema)
         return column if holds_bytes else NotImplemented
 

@@ -1,6 +1,6 @@
-"""Encodings under the names Java gives them, and with the bytes Java writes.
+"""Encodings with Java's names and Java's bytes.
 
-What cannot be encoded becomes a question mark, what cannot be decoded becomes U+FFFD, as often as in Java.
+Characters that cannot be encoded become question marks; bytes that cannot be decoded become U+FFFD exactly as in Java.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from hearth_api import ConfigError
 
 _REPLACE = "hearth_converters.replace"
 _UNPAIRED = "illegal UTF-16 surrogate"
-"""Why Python refuses the first half of a pair behind which no other half stands."""
+"""Python's reason for refusing a high surrogate without a low one."""
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 @dataclass(frozen=True)
 class Charset:
-    """One encoding: how to write it, and how to read it when there is no byte order mark."""
+    """An encoding: how to write it, and how to read it without a byte order mark."""
 
     name: str
     is_utf8: bool
@@ -28,22 +28,22 @@ class Charset:
     mark: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        """Return the bytes of a text; only one in which something is has a byte order mark."""
+        """Encode a string; an empty one gets no byte order mark."""
         return self.mark + text.encode(self.writes, "replace") if text else b""
 
     def decode(self, data: bytes) -> str:
-        """Return the text of bytes."""
+        """Decode bytes."""
         if self.is_utf8:
             return data.decode("utf-8", _REPLACE)
         reads = self.reads
-        # Java takes UTF-16 and UTF-32 without byte order mark for big-endian, Python for what the machine is.
+        # Java reads UTF-16 and UTF-32 without byte order mark as big-endian, Python in the machine's byte order.
         if reads in ("utf-16", "utf-32") and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             reads += "-be"
         return data.decode(reads, _REPLACE if reads.startswith("utf-16") else "replace")
 
 
 def charset(name: str) -> Charset:
-    """Return the encoding of a name; an unknown one raises a ConfigError."""
+    """Return the encoding with a name; raise ConfigError for an unknown one."""
     try:
         known = codecs.lookup(name)
         is_text = "a".encode(name).decode(name) == "a"
@@ -59,10 +59,10 @@ def charset(name: str) -> Charset:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Replace what cannot be read by one mark.
+    """Replace an undecodable sequence by one U+FFFD.
 
-    For Java a surrogate in UTF-8 is one error and not three, and in UTF-16 the first half of a pair takes along what
-    stands in the place of the other.
+    In Java an encoded surrogate in UTF-8 is one error instead of three, and in UTF-16 an unpaired high surrogate
+    consumes the code unit after it.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error

@@ -1,4 +1,4 @@
-"""The converters of single numbers and booleans: bytes of a fixed number, the highest first."""
+"""Converters for numbers and booleans, as big-endian bytes of a fixed width."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ _SIZED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOA
 
 
 class FixedWidthConverter(BatchConverter, HeaderConverter):
-    """What the converters of numbers and booleans share: nulls stay nulls, and what is read has an optional schema."""
+    """Base of the number and boolean converters: nulls stay nulls, and read values have an optional schema."""
 
     schema: ClassVar[Schema]
     layout: ClassVar[struct.Struct]
     name: ClassVar[str]
-    """What Kafka's messages call the type."""
+    """The name of the type in Kafka's messages."""
     deserializer: ClassVar[str]
-    """What they call the class that reads the bytes."""
+    """The name of the deserializer in Kafka's messages."""
 
     def version(self) -> str:
-        """Return the version of the Kafka class this one stands for."""
+        """Return the version of the corresponding Kafka class."""
         return "4.3.1"
 
     def config(self) -> ConfigDef:
-        """Return the one key that all converters share."""
+        """Return the key that all converters share."""
         return converter_config_def()
 
     def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
-        """Check the settings; as a header converter there is no `is_key`, and the type is in the settings."""
+        """Validate the settings; a header converter has no `is_key`, its type is in the settings."""
         if is_key is not None:
             kind = ConverterType.KEY if is_key else ConverterType.VALUE
             configs = {**configs, CONVERTER_TYPE_CONFIG: str(kind)}
@@ -62,10 +62,10 @@ class FixedWidthConverter(BatchConverter, HeaderConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the bytes of a value; one that Java has in another class raises a DataError."""
+        """Return the bytes of a value; raise DataError for a value of another Java class."""
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return the value of bytes; where their number is another, a DataError."""
+        """Return the value of bytes; raise DataError for another length."""
         if data is None:
             return SchemaAndValue(self.schema, None)
         try:
@@ -85,12 +85,12 @@ class FixedWidthConverter(BatchConverter, HeaderConverter):
         """Return the bytes of a column of the converter's type."""
         if schema is None or schema.type is not self.schema.type or is_logical(schema):
             return NotImplemented
-        from hearth_converters.big_endian import to_big_endian  # Arrow only where there are columns
+        from hearth_converters.big_endian import to_big_endian  # loads Arrow only for columns
 
         return to_big_endian(column)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
-        """Return the values of a column of bytes; the plain form finds the rows that are no values."""
+        """Return the values of a column of bytes; the plain form finds the invalid rows."""
         from hearth_converters.big_endian import from_big_endian
 
         column = from_big_endian(data, self.schema)
@@ -103,10 +103,10 @@ class FixedWidthConverter(BatchConverter, HeaderConverter):
 
 
 class NumberConverter(FixedWidthConverter):
-    """What the converters of numbers share.
+    """Base of the number converters.
 
-    A number whose schema is of another size is refused, since Java has it in another class. Python tells no sizes, so
-    where the schema tells none either, a number is written if it comes back as it was.
+    A number whose schema has another size is refused, since Java has another class for it. Python numbers have no
+    size, so without a schema a number is written if it survives the round trip.
     """
 
     kind: ClassVar[type]
@@ -114,7 +114,7 @@ class NumberConverter(FixedWidthConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the bytes of a number; anything else raises a DataError."""
+        """Return the bytes of a number; raise DataError for any other value."""
         if value is None:
             return None
         data = self._packed(schema, value)
@@ -129,7 +129,7 @@ class NumberConverter(FixedWidthConverter):
         if is_sized and schema is not None and schema.type is not self.schema.type:
             return None
         if value != value:
-            return self.layout.pack(math.nan)  # of the many there are, Java writes one
+            return self.layout.pack(math.nan)  # Java writes one canonical NaN
         try:
             data = self.layout.pack(value)
         except (struct.error, OverflowError):
@@ -173,7 +173,7 @@ class DoubleConverter(NumberConverter):
 
 
 class BooleanConverter(FixedWidthConverter):
-    """Kafka's `org.apache.kafka.connect.converters.BooleanConverter`, which unlike the others looks at the schema."""
+    """Kafka's `org.apache.kafka.connect.converters.BooleanConverter`, which unlike the others checks the schema."""
 
     name, deserializer = "boolean", "BooleanDeserializer"
     schema, layout = OPTIONAL_BOOLEAN_SCHEMA, struct.Struct(">b")
@@ -181,7 +181,7 @@ class BooleanConverter(FixedWidthConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the byte of a boolean; anything else, and any other schema, raises a DataError."""
+        """Return the byte of a boolean; raise DataError for any other value or schema."""
         if schema is not None and schema.type is not Type.BOOLEAN:
             raise DataError(f"Invalid schema type for BooleanConverter: {schema.type}")
         if value is None:

@@ -1,4 +1,4 @@
-"""The converter of headers that finds the type in the text."""
+"""The header converter that infers the type from the text."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ class SimpleHeaderConverter(BatchHeaderConverter):
     reads_any_bytes = True
 
     def version(self) -> str:
-        """Return the version of the Kafka class this one stands for."""
+        """Return the version of the corresponding Kafka class."""
         return "4.3.1"
 
     def config(self) -> ConfigDef:
-        """Return no keys."""
+        """Return a definition without keys."""
         return ConfigDef()
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take no settings."""
+        """Do nothing: there are no settings."""
 
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
-        """Return the value as text in UTF-8; None stays None."""
+        """Return the value's text in UTF-8; None stays None."""
         text = convert_to_string(schema, value)
         return None if text is None else _UTF8.encode(text)
 
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return the value the text stands for: the narrowest number, a boolean, an array, a map, or the text.
+        """Return the value that the text denotes: the narrowest number, a boolean, an array, a map, or a string.
 
-        Text that makes the parser fail is given as bytes, with a warning.
+        Text that the parser fails on is returned as bytes, with a warning.
         """
         if data is None:
             return SchemaAndValue(None, None)
         try:
             return parse_string(_UTF8.decode(data))
         except _UNREADABLE as error:
-            log.warning("header %r on topic %r is given as bytes: %s", header_key, topic, error)
+            log.warning("header %r on topic %r is returned as bytes: %s", header_key, topic, error)
             return SchemaAndValue(BYTES_SCHEMA, data)
 
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
-        """Return texts as they are, and the digits of whole numbers."""
+        """Return strings unchanged and integers as digits."""
         if schema is None or schema.type not in _AS_THEY_ARE or is_logical(schema):
             return NotImplemented
         return column.cast("string").view("binary")
 
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | HeaderColumns | Declined:
-        """Return a column of texts where none stands for anything else, as most often their first letters tell."""
+        """Return a column of strings if every text denotes a string, which mostly shows in the first letters."""
         from hearth_converters.plain import are_words
 
         try:
@@ -72,4 +72,4 @@ class SimpleHeaderConverter(BatchHeaderConverter):
         try:
             return parse_headers(column)
         except _UNREADABLE:
-            return NotImplemented  # the form for one header warns of it
+            return NotImplemented  # `to_connect_header` logs the warning

@@ -1,4 +1,4 @@
-"""The converter of texts: writes what Java's `toString()` gives, reads texts."""
+"""The string converter, which writes the result of Java's `toString()`."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
     is_blind_to_names = True
 
     def version(self) -> str:
-        """Return the version of the Kafka class this one stands for."""
+        """Return the version of the corresponding Kafka class."""
         return "4.3.1"
 
     def config(self) -> ConfigDef:
-        """Return the keys of the converter."""
+        """Return the converter's keys."""
         return StringConverterSettings.definition()
 
     def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
-        """Take the settings; as a header converter there is no `is_key`, and the type is in the settings."""
+        """Apply the settings; a header converter has no `is_key`, its type is in the settings."""
         if is_key is not None:
             kind = ConverterType.KEY if is_key else ConverterType.VALUE
             configs = {**configs, CONVERTER_TYPE_CONFIG: str(kind)}
@@ -73,11 +73,11 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the text of any value, whatever the schema says; None stays None."""
+        """Return the text of any value regardless of its schema; None stays None."""
         return None if value is None else self._charset.encode(java_text(value, schema))
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return the bytes as an optional text."""
+        """Return the bytes as an optional string."""
         return SchemaAndValue(OPTIONAL_STRING_SCHEMA, None if data is None else self._charset.decode(data))
 
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -89,8 +89,8 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
         return self.to_connect_data(topic, data)
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the texts of a column; a column of texts only changes its type, and nulls stay nulls."""
-        if column.null_count == len(column):  # as the keys of most topics
+        """Return the texts of a column; nulls stay nulls, and a string column only changes its type."""
+        if column.null_count == len(column):  # like the keys of most topics
             return pa.nulls(len(column), pa.binary())
         if self._charset.is_utf8 and schema is not None and not is_logical(schema):
             if schema.type is Type.STRING:
@@ -104,26 +104,26 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
         return NotImplemented
 
     def row_writer(self, topic: str, schema: Schema | None) -> Any:
-        """Return what writes the texts of values that are texts or digits one by one."""
+        """Return the writer of single values that are strings or integers."""
         kind = "NOTHING" if schema is None else _WRITTEN.get(schema.type)
         if kind is None or not self._charset.is_utf8 or (schema is not None and is_logical(schema)):
             return None
         return _writer(kind)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
-        """Return a column of optional texts; bytes that are UTF-8 are not copied."""
+        """Return a column of optional strings; valid UTF-8 is not copied."""
         if not self._charset.is_utf8:
             return NotImplemented
         try:
             return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast("string"))]
         except ValueError:
-            return NotImplemented  # some row is not UTF-8, and gets marks in the places of its errors
+            return NotImplemented  # a row is not UTF-8, so the plain form replaces its errors
 
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
-        """Return what `from_connect_batch` returns."""
+        """Return the result of `from_connect_batch`."""
         return self.from_connect_batch(topic, schema, column)
 
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
-        """Return what `to_connect_batch` returns, which is one run."""
+        """Return the result of `to_connect_batch`, which is one run."""
         runs = self.to_connect_batch(topic, data)
         return NotImplemented if runs is NotImplemented else runs[0]

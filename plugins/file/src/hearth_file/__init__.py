@@ -1,10 +1,13 @@
-"""The FileStream connectors: the lines of a file become records, records become the lines of a file.
+"""The FileStream connectors, which read the lines of a file as records and write records as lines.
 
-`source` and `sink` hold the connectors and their settings, `source_task` and `sink_task` what moves the
-records. Below the source task, `stream` reads bytes and notices when a file is cut short or replaced,
-`line` cuts them into lines one by one and decodes as Java does (the plain form), `line_column` cuts them thousands at
-a time (the batch form). Nothing but `hearth_api` is used, and Arrow for the batch form.
+`source` and `sink` contain the connectors and their settings, `source_task` and `sink_task` the tasks. For the source
+task, `stream` reads bytes and detects truncated and replaced files, `line` splits and decodes lines one by one as
+Java does (the plain form), and `line_column` splits thousands at a time (the batch form). The plugin uses only
+`hearth_api`, and Arrow for the batch form.
+
+`source` and `source_task`, and `sink` and `sink_task`, import each other: a task parses its connector's settings, and
+`task_class` imports the task when it is called, so that describing the connector does not load Arrow.
 """
 
 VERSION = "4.3.1"
-"""The version of Kafka Connect whose classes these are, which is the version users see."""
+"""The Kafka Connect version of the corresponding classes, shown to users as the plugin version."""

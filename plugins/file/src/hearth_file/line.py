@@ -1,4 +1,4 @@
-"""Lines, cut one by one and decoded as Java does: the plain form of `line_column`."""
+"""Splits lines one by one and decodes them as Java does: the plain form of `line_column`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 
 from hearth_file.window import Window
 
-# A carriage return ends a line only once the next byte is there, since a line feed would belong to it.
+# A carriage return ends a line only once the next byte is known, because it may be a line feed of the same line end.
 _LINE = re.compile(rb"([^\r\n]*)(?:\n|\r\n|\r(?=[^\n]))")
 
 _ERRORS = "hearth_file.java"
-# A surrogate that was encoded like any other character: Java replaces it as a whole, Python byte by byte.
+# An encoded surrogate: Java replaces it as a whole, Python byte by byte.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def take_lines(window: Window, limit: int) -> list[tuple[bytes, int | None]]:
-    """Take up to `limit` lines, each without its end and with the position of the next one."""
+    """Take up to `limit` lines, each without its line end and with the position of the next line."""
     lines = cut_lines(window, limit)
     if len(lines) < limit:
         window.refill()
@@ -27,7 +27,7 @@ def take_lines(window: Window, limit: int) -> list[tuple[bytes, int | None]]:
 
 
 def cut_lines(window: Window, limit: int) -> list[tuple[bytes, int]]:
-    """Return up to `limit` complete lines, each without its end and with the place where the next one starts.
+    """Return up to `limit` complete lines, each without its line end and with the index of the next line.
 
     Lines end with LF, CR LF or CR.
     """
@@ -40,7 +40,7 @@ def cut_lines(window: Window, limit: int) -> list[tuple[bytes, int]]:
 
 
 def decode(data: bytes) -> str:
-    """Return the text, with U+FFFD where and as often as Java puts it for bytes that are no UTF-8."""
+    """Decode UTF-8; replace invalid bytes with U+FFFD exactly as Java does."""
     return data.decode("utf-8", _ERRORS)
 
 

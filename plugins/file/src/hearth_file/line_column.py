@@ -1,4 +1,4 @@
-"""Lines, cut thousands at a time into Arrow columns and put together from them: the fast form of `line`."""
+"""Splits lines into Arrow columns, thousands at a time, and joins columns to lines: the fast form of `line`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _RETURN = ord("\r")
 _BEFORE = b'{"position":'
 _AFTER = b"}"
 _LONG = 1 << 14
-"""Texts of so many bytes are longer copied than the system takes to look for them."""
+"""Length in bytes from which writing a text in place is faster than copying it."""
 _MOST_APART = 512
-"""As many texts are written with one call, with their ends (half of Linux's ``IOV_MAX``)."""
+"""Texts written with one call, each with a line end (half of Linux's ``IOV_MAX``)."""
 
 Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class LineColumns:
-    """Lines as an Arrow string array, and the positions after them, None where positions mean nothing."""
+    """Lines as an Arrow string array, and the positions after them; None for a stream without positions."""
 
     texts: Any
     positions: Places | None
@@ -37,7 +37,7 @@ class LineColumns:
 
 @dataclass(frozen=True)
 class LineIndex:
-    """Where the text of each complete line in a window ends, and where the next line starts."""
+    """The end of each complete line's text in a window, and the start of the next line."""
 
     ends: Places
     nexts: Places
@@ -48,12 +48,12 @@ class LineIndex:
         return len(self.ends)
 
     def start(self, line: int) -> int:
-        """Return where a line starts; one past the last is where the incomplete rest starts."""
+        """Return the start of a line; for the index after the last line, the start of the incomplete rest."""
         return int(self.nexts[line - 1]) if line else 0
 
 
 class LineColumnReader:
-    """Takes lines from a window as columns; several times from what was read and searched once."""
+    """Takes lines from a window as columns; reuses one read and search for several calls."""
 
     def __init__(self, window: Window) -> None:
         """Start with an empty window."""
@@ -63,7 +63,7 @@ class LineColumnReader:
         self._line = 0
 
     def take(self, limit: int) -> LineColumns | None:
-        """Return up to `limit` lines, None when there is not one."""
+        """Return up to `limit` lines, None if there are none."""
         window = self._window
         left = len(self._index) - self._line
         if not left or (left < limit and window.end - window.at < window.chunk // 2):
@@ -78,7 +78,7 @@ class LineColumnReader:
         return LineColumns(self._texts(first, last), positions)
 
     def _find_lines(self) -> LineIndex:
-        # A carriage return at the very end waits for the next byte, since a line feed would belong to it.
+        # A carriage return at the very end waits for the next byte, which may be a line feed of the same line end.
         window = self._window
         octets: Any = np.frombuffer(window.data, np.uint8, window.end)
         is_ascii = bool(octets.max(initial=0) < 0x80)
@@ -122,7 +122,7 @@ def _decoded(lines: Any, is_ascii: bool) -> Any:
 
 
 def line_record_batch(lines: LineColumns) -> Any:
-    """Return lines and the offsets after them as a RecordBatch; offsets say null where positions mean nothing."""
+    """Return lines and the offsets after them as a RecordBatch; offsets are null for a stream without positions."""
     count = len(lines.texts)
     nowhere = _BEFORE.decode() + "null" + _AFTER.decode()
     offsets = pa.repeat(nowhere, count) if lines.positions is None else offset_column(lines.positions)
@@ -130,13 +130,13 @@ def line_record_batch(lines: LineColumns) -> Any:
 
 
 def offset_column(positions: Places) -> Any:
-    """Return the source offsets that stand for positions, `{"position":28}`, as an Arrow string array."""
+    """Return positions as source offsets (`{"position":28}`) in an Arrow string array."""
     digits = pc.cast(pa.array(positions), pa.string())
     bounds = np.frombuffer(digits.buffers()[1], np.int32)[: len(digits) + 1]
     width = int(bounds[1])
     if int(bounds[-1]) != width * len(digits):
         return pc.binary_join_element_wise(_BEFORE.decode(), digits, _AFTER.decode(), "")
-    # Numbers of one width, which is nearly always: a table of bytes is filled, at half the cost.
+    # Numbers of one width, the usual case: filling a table of bytes costs half as much.
     table = np.empty((len(digits), len(_BEFORE) + width + len(_AFTER)), np.uint8)
     table[:, : len(_BEFORE)] = np.frombuffer(_BEFORE, np.uint8)
     octets = np.frombuffer(digits.buffers()[2], np.uint8, bounds[-1])
@@ -148,7 +148,7 @@ def offset_column(positions: Places) -> Any:
 
 
 def line_parts(column: Any) -> list[Any]:
-    """Return the texts of a column in lines, `null` for a null: long ones from where they lie, others as one piece."""
+    """Return a column's texts as lines, `null` for a null: long ones as views, the others copied to one buffer."""
     texts = column.cast(pa.string()).fill_null(constant("null"))
     count = len(texts)
     if 0 < count <= _MOST_APART and texts.nbytes >= _LONG * count:
@@ -165,12 +165,12 @@ def text_column(texts: Sequence[str | None]) -> Any:
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError:
-        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        # An unpaired surrogate has no UTF-8; Java writes a question mark as well.
         cells = [None if text is None else text.encode("utf-8", "replace") for text in texts]
         return pa.array(cells, pa.binary()).cast(pa.string())
 
 
 def woven(columns: Sequence[Any], numbers: Sequence[Any]) -> Any:
-    """Return columns of texts as one, in the order of the numbers that each text has."""
+    """Merge columns of texts in the order of their row numbers."""
     order = pc.sort_indices(pa.concat_arrays(numbers))
     return pa.concat_arrays([column.cast(pa.string()) for column in columns]).take(order)

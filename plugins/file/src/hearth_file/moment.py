@@ -1,7 +1,7 @@
-"""Moments as Java prints them, many at a time: `Thu Jan 01 00:16:07 UTC 1970`, in the time zone of the machine.
+"""Formats many timestamps as Java does: `Thu Jan 01 00:16:07 UTC 1970`, in the machine's time zone.
 
-Zones differ by quarters of an hour, so within each of these but minutes and seconds differ. Where that does not hold,
-as long ago, when each town had a time of its own, moments are printed one by one.
+Zone offsets are multiples of a quarter of an hour, so within a quarter only minutes and seconds change. Where that is
+not true, such as for historical local times, timestamps are formatted one by one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SECOND = 1000
 _QUARTER = 900
 _HOUR = 3600
 _CLOCK = slice(14, 19)
-"""Where minutes and seconds stand in a text."""
+"""The position of minutes and seconds in a text."""
 _CLOCKS = np.frombuffer(b"".join(f"{second // 60:02}:{second % 60:02}".encode() for second in range(_HOUR)), np.uint8)
 _WIDTH = 5
 
 
 def moments(millis: Any) -> list[Any]:
-    """Return the pieces that texts of milliseconds since 1970 are joined of (`hearth_api.layout.join`)."""
+    """Return the parts that `hearth_api.layout.join` joins to the texts of milliseconds since 1970."""
     seconds = millis // _SECOND
     quarters = seconds // _QUARTER
     known, places = _different(quarters)
@@ -41,16 +41,16 @@ def moments(millis: Any) -> list[Any]:
 
 
 def _different(numbers: Any) -> tuple[list[int], Any]:
-    """Return the numbers without repetitions, and for each which of these it is."""
+    """Return the distinct numbers, and the index of each number among them."""
     encoded = pa.array(numbers).dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 @lru_cache(maxsize=1024)
 def _quarter(number: int) -> tuple[bytes, int, bytes] | None:
-    """Return what stands before minutes and seconds in a quarter of an hour, its first second, and what is behind.
+    """Return the text before minutes and seconds in a quarter of an hour, its first second, and the text after them.
 
-    None where zones differ by less.
+    None if the zone offset changes within the quarter.
     """
     first, last = (_text(second) for second in (number * _QUARTER, (number + 1) * _QUARTER - 1))
     minute, second = int(first[14:16]), int(first[17:19])

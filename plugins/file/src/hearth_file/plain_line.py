@@ -1,7 +1,7 @@
-"""The lines of values without schema, made of the JSON of all of them in one loop.
+"""Converts values without schema from their JSON to lines, in one compiled loop.
 
-Values that JSON has no word for, such as times, are looked at more closely, as all are where the loop is not compiled:
-many at a time where they are laid out alike.
+Values without a JSON form, such as times, are converted separately, as are all values if the loop is not compiled;
+values with the same layout are converted together.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hearth_file.moment import moments
 
 
 class PlainLines:
-    """Makes lines of columns without schema, and knows how values with times were laid out so far."""
+    """Converts columns without schema to lines, and remembers the layouts of values with times."""
 
     def __init__(self) -> None:
-        """Know no layout yet."""
+        """Start without layouts."""
         self._layouts = Layouts()
 
     def of(self, column: Any) -> Any:
-        """Return the texts Java has for the values of a column; one that Python cannot hold raises a DataError."""
+        """Return Java's text of each value of a column; raise DataError for a value that Python cannot hold."""
         texts = column.fill_null(constant("null"))
         lines, written = java_lines(texts)
         rows = np.flatnonzero(~written)
@@ -37,7 +37,7 @@ class PlainLines:
         return in_rows(len(texts), [(np.flatnonzero(written), lines), *parts])
 
     def _looked_at(self, texts: Any) -> Iterator[tuple[Any, Any]]:
-        """Return the lines of values that are no plain JSON, and their rows."""
+        """Return the lines and row numbers of values that are not plain JSON."""
         left = np.ones(len(texts), bool)
         for group in self._layouts.groups(texts):
             try:
@@ -48,7 +48,7 @@ class PlainLines:
             yield group.rows, lines
         rows = np.flatnonzero(left)
         values = column_to_values(None, _rows(texts, rows))
-        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        # An unpaired surrogate has no UTF-8; Java writes a question mark as well.
         yield rows, as_string(pa.array([java_text(each).encode("utf-8", "replace") for each in values], pa.binary()))
 
 
@@ -77,7 +77,7 @@ def _printed(many: ScalarColumn) -> list[Any]:
 
 
 def _times(schema: Schema, column: Any) -> list[Any]:
-    """Return the pieces of times as Java prints them, whose texts tell no more than the second."""
+    """Return the parts of times as Java prints them, to the second."""
     if not is_logical(schema):
         raise UnlikeError("not printed as JSON has it")
     if schema is Timestamp.SCHEMA and not column.null_count:

@@ -1,4 +1,4 @@
-"""The task that writes records as the lines of a file."""
+"""The task that appends records to a file as lines."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ if TYPE_CHECKING:
     from hearth_file.plain_line import PlainLines
 
 _STANDARD_OUTPUT = 1
-# Arrow gives these the text that Java gives them.
+# Arrow formats these as Java does.
 _CASTS = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
 
 
 class FileStreamSinkTask(BatchSinkTask):
-    """Appends one line per record: the text Java has for the value, or `null`.
+    """Appends one line per record: Java's text of the value, or `null`.
 
-    Every call of `put` or batch goes to the operating system at once and in one piece, so that the lines of
-    several tasks do not mix, and `flush` has nothing left to do. As with Kafka's task nothing is forced
-    onto the disk.
+    Each `put` or batch is written to the operating system immediately and contiguously, so that the lines of several
+    tasks do not mix and `flush` has nothing to do. Like Kafka's task it does not sync the file to disk.
     """
 
     columns = frozenset({"value"})
     takes_interleaved = True
 
     def version(self) -> str:
-        """Return the version of the Kafka Connect class this stands for."""
+        """Return the version of the corresponding Kafka Connect class."""
         return VERSION
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Open the file, made when it is missing."""
+        """Open the file; create it if it does not exist."""
         self._descriptor = _STANDARD_OUTPUT
         self._file = FileStreamSinkConfig(props).file or None
         if self._file is not None:
@@ -46,18 +45,18 @@ class FileStreamSinkTask(BatchSinkTask):
     def put(self, records: Collection[SinkRecord]) -> None:
         """Write the records."""
         lines = [f"{java_text(record.value, record.value_schema)}\n" for record in records]
-        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        # An unpaired surrogate has no UTF-8; Java writes a question mark as well.
         self._write("".join(lines).encode("utf-8", "replace"))
 
     def put_batch(self, batches: list[Batch]) -> Declined | None:
-        """Write the batches: as columns where Arrow has the texts, else value by value."""
+        """Write the batches: as columns where Arrow has Java's texts, else value by value."""
         from hearth_file.line_column import line_parts, woven
 
         batches = [batch for batch in batches if batch.num_rows]
         try:
             texts = [self._texts(batch) for batch in batches]
         except DataError:
-            return NotImplemented  # a value that Python cannot hold: whose it is, the form for records finds out
+            return NotImplemented  # a value that Python cannot hold: `put` finds the record
         if len(texts) > 1 and all(batch.column("row") is not None for batch in batches):
             texts = [woven(texts, [batch.column("row") for batch in batches])]
         for each in texts:
@@ -71,7 +70,7 @@ class FileStreamSinkTask(BatchSinkTask):
             os.close(descriptor)
 
     def _texts(self, batch: Batch) -> Any:
-        """Return the text of each value, or null, as a column."""
+        """Return the text or null of each value as a column."""
         from hearth_file.line_column import text_column
 
         schema, column = batch.value_schema, batch.column("value")
@@ -85,7 +84,7 @@ class FileStreamSinkTask(BatchSinkTask):
 
     @cached_property
     def _plain(self) -> PlainLines:
-        from hearth_file.plain_line import PlainLines  # with Arrow, which the connector itself has no use for
+        from hearth_file.plain_line import PlainLines  # loads Arrow, which the connector does not need
 
         return PlainLines()
 

@@ -1,4 +1,4 @@
-"""The connector that reads the lines of a file."""
+"""The file source connector and its settings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hearth_api import (
 from hearth_file import VERSION
 
 FILENAME = "filename"
-"""The one key of a source partition."""
+"""The only key of a source partition."""
 POSITION = "position"
-"""The one key of a source offset: the bytes before the next line."""
+"""The only key of a source offset: the number of bytes before the next line."""
 LARGE_BATCH = 10_000
-"""Most lines of a batch where `batch.size` is not set."""
+"""Maximum lines of a batch if `batch.size` is not set."""
 
 
 class FileStreamSourceConfig(Settings):
@@ -44,10 +44,10 @@ class FileStreamSourceConfig(Settings):
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """Reads the lines of one file, or of the standard input, with one task."""
+    """Reads the lines of a file or of the standard input with one task."""
 
     def version(self) -> str:
-        """Return the version of the Kafka Connect class this stands for."""
+        """Return the version of the corresponding Kafka Connect class."""
         return VERSION
 
     def config(self) -> ConfigDef:
@@ -55,12 +55,12 @@ class FileStreamSourceConnector(SourceConnector):
         return FileStreamSourceConfig.definition()
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Check the settings; there is nothing to watch."""
+        """Validate the settings."""
         FileStreamSourceConfig(props)
         self._props = dict(props)
 
     def task_class(self) -> type[Task]:
-        """Return the task that reads; imported here, so that describing the connector loads no Arrow."""
+        """Return the task class; imported here so that describing the connector does not load Arrow."""
         from hearth_file.source_task import FileStreamSourceTask
 
         return FileStreamSourceTask
@@ -70,10 +70,10 @@ class FileStreamSourceConnector(SourceConnector):
         return [dict(self._props)]
 
     def stop(self) -> None:
-        """Do nothing, since `start` began nothing."""
+        """Do nothing, since `start` acquires nothing."""
 
     def exactly_once_support(self, connector_config: Mapping[str, str]) -> ExactlyOnceSupport:
-        """Support it for a file that is only appended to; the standard input cannot be read again."""
+        """Return support for a file that is only appended to; the standard input cannot be read again."""
         has_file = bool(FileStreamSourceConfig(connector_config).file)
         return ExactlyOnceSupport.SUPPORTED if has_file else ExactlyOnceSupport.UNSUPPORTED
 
@@ -82,7 +82,7 @@ class FileStreamSourceConnector(SourceConnector):
         connector_config: Mapping[str, str],
         offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]],
     ) -> bool:
-        """Accept positions that are whole numbers from 0 on, and the removal of anything."""
+        """Accept non-negative integer positions, and the removal of any offset."""
         if not FileStreamSourceConfig(connector_config).file:
             raise ConnectError(
                 "Offsets cannot be modified if the 'file' configuration is unspecified. "

@@ -18,33 +18,33 @@ from hearth_file.source import FILENAME, LARGE_BATCH, POSITION, FileStreamSource
 from hearth_file.stream import FollowedFile, StandardInput
 from hearth_file.window import Window
 
-if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
+if TYPE_CHECKING:  # the first poll loads Arrow: the connector's process imports this class and never polls
     from hearth_file.line_column import LineColumnReader, LineColumns
 
 LONGEST_PAUSE = 1.0
-"""Seconds between two looks at a file that has been quiet for 20 seconds, or missing; as in Kafka Connect."""
+"""Seconds between checks of a file that is missing or unchanged for 20 seconds, as in Kafka Connect."""
 QUIET_AT_FIRST = 3.0
-"""For so many seconds a file counts as quiet that has nothing for a task which begins."""
+"""Seconds for which a file without data counts as quiet when a task starts."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class FileStreamSourceTask(BatchSourceTask):
-    """Follows one file and returns its complete lines.
+    """Follows a file and returns its complete lines.
 
-    A poll that finds nothing waits before it returns: a sixteenth of the time in which nothing came, at least 1 ms
-    and at most 20 ms; where nothing came for seconds a twentieth of that time, and at most a second, which is what
-    Kafka Connect always waits. So a busy file is followed closely and an idle one costs next to nothing. The two forms
-    of polling must not be mixed on one instance.
+    A poll that finds nothing waits before it returns: for a sixteenth of the idle time, at least 1 ms and at most
+    20 ms; after several idle seconds for a twentieth of that time, at most a second, which Kafka Connect always waits.
+    So a busy file has low latency and an idle one costs almost nothing. Do not call both `poll` and `poll_batch` on
+    one instance.
     """
 
     def version(self) -> str:
-        """Return the version of the Kafka Connect class this stands for."""
+        """Return the version of the corresponding Kafka Connect class."""
         return VERSION
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Parse the settings; the file is opened by the first poll that finds it."""
+        """Parse the settings; the first poll that finds the file opens it."""
         config = FileStreamSourceConfig(props)
         self._file = config.file or None
         self._topic = config.topic
@@ -61,18 +61,18 @@ class FileStreamSourceTask(BatchSourceTask):
         self._is_at_end = False
 
     def poll(self) -> list[SourceRecord] | None:
-        """Return the next lines as records, None when there are none at present."""
+        """Return the next lines as records, None if there are none yet."""
         lines = self._take(lambda window: take_lines(window, self._limit))
         return self._records(lines) if lines else None
 
     def poll_batch(self) -> list[Batch] | None:
-        """Return the next lines as one batch, None when there are none at present."""
+        """Return the next lines as one batch, None if there are none yet."""
         lines = self._take(self._take_columns)
         return [self._batch(lines)] if lines else None
 
     def is_exhausted(self) -> bool:
-        """Return whether the file was read to its end; of a pipe or the standard input nobody knows."""
-        with self._reading, contextlib.suppress(OSError):  # the next poll tells of it
+        """Return whether the file was read to its end; False for a pipe and the standard input."""
+        with self._reading, contextlib.suppress(OSError):  # the next poll reports it
             return self._is_at_end and self._window is not None and not self._window.has_news()
         return False
 
@@ -112,7 +112,7 @@ class FileStreamSourceTask(BatchSourceTask):
             raise ConnectError(f"cannot read file {self._file!r}: {error.strerror or error}") from error
 
     def _wait(self, seconds: float) -> None:
-        """Wait, at most until the task is stopped; waiting for an event would cost as much as the look itself."""
+        """Sleep, or return early when the task stops; waiting for an event would cost as much as the check itself."""
         if self._running.acquire(timeout=seconds):
             self._running.release()
 
@@ -120,13 +120,13 @@ class FileStreamSourceTask(BatchSourceTask):
         now = time.monotonic()
         idle = now - self._last_line
         pause = max(0.001, min(idle / 16, max(0.02, (idle - 1) / 20), LONGEST_PAUSE))
-        # Who waits that long looks when a second begins, as all others do: what one needs is in caches for the next.
+        # Long waits end at a full second for all tasks, so that one task's check warms the caches for the next.
         return pause if pause < LONGEST_PAUSE else LONGEST_PAUSE - now % LONGEST_PAUSE
 
     def _open(self) -> Window:
         if self._file is None:
             return Window(StandardInput())
-        os.stat(self._file)  # a file that is missing needs no question to the store of offsets
+        os.stat(self._file)  # if the file is missing, the stored offset is not needed
         position = self._stored_position({FILENAME: self._file})
         file = FollowedFile(self._file)
         if not file.resume(position):
@@ -165,7 +165,7 @@ class FileStreamSourceTask(BatchSourceTask):
 
         data = line_record_batch(lines)
         partition = {FILENAME: self._file}
-        # Without timestamps of its own a batch of this type was made just now, which is what a line's time is.
+        # A batch without timestamps gets the current time, which is the time of its lines.
         return Batch(self._topic, None, STRING_SCHEMA, data, partition, TimestampType.CREATE_TIME)
 
 

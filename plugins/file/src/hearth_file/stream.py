@@ -1,4 +1,4 @@
-"""What lines are read from: a file that is followed while it grows, or the standard input."""
+"""Streams that lines are read from: a file that is followed while it grows, or the standard input."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from abc import ABC, abstractmethod
 
 
 class Stream(ABC):
-    """Bytes that arrive over time; `position` counts those already read, None where that means nothing."""
+    """Bytes that arrive over time; `position` counts the bytes already read, None for a stream without positions."""
 
     position: int | None
 
     def has_news(self) -> bool:
-        """Return whether a stream that was read to its end may bring more, now or by a successor."""
+        """Return whether a stream that was read to its end may have more data, in itself or in a successor."""
         return True
 
     @abstractmethod
     def read_into(self, buffer: memoryview) -> int:
-        """Fill the buffer from its start and return how many bytes came; never waits for them."""
+        """Fill the buffer from its start without blocking and return the number of bytes read."""
 
     @abstractmethod
     def successor(self) -> Stream | None:
-        """Return the stream to go on with when this one, read to its end, will bring nothing more."""
+        """Return the stream to continue with, if this one was read to its end and will not grow."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what the stream holds."""
+        """Release the stream's resources."""
 
 
 class FollowedFile(Stream):
-    """A file that others append to.
+    """A file that other programs append to.
 
-    It has a successor when it was cut short (the same file from its start) or when another file stands at
-    its path (that file). It goes on as long as its path is empty, as in the middle of a rotation.
+    Its successor is the same file from its start after a truncation, or the file that replaced it at its path. While
+    its path does not exist, as during a rotation, it stays open.
     """
 
     position: int
@@ -50,7 +50,7 @@ class FollowedFile(Stream):
         self.position = 0
 
     def resume(self, position: int) -> bool:
-        """Go to the position of an earlier run; stays at the start and returns False if there is none."""
+        """Seek to the position of an earlier run; stay at the start and return False if the file is shorter."""
         if self._is_regular:
             if self._size() < position:
                 return False
@@ -59,7 +59,7 @@ class FollowedFile(Stream):
         return True
 
     def has_news(self) -> bool:
-        """Return whether the path shows anything but this file, read to its end; that costs one question."""
+        """Return whether the path shows anything but this file at this size; costs one system call."""
         try:
             there = os.stat(self._path)
         except FileNotFoundError:
@@ -68,13 +68,13 @@ class FollowedFile(Stream):
         return not (self._is_regular and is_same and there.st_size == self.position)
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read what was appended, as far as it fits."""
+        """Read appended bytes that fit the buffer."""
         count = self._file.readinto(buffer) or 0
         self.position += count
         return count
 
     def successor(self) -> FollowedFile | None:
-        """Return the file to go on with, from its start; None while this one may still grow."""
+        """Return the file to continue with, from its start; None while this one may still grow."""
         try:
             return FollowedFile(self._path) if self._is_regular and self._is_over() else None
         except FileNotFoundError:
@@ -88,7 +88,7 @@ class FollowedFile(Stream):
         return os.fstat(self._file.fileno()).st_size
 
     def _is_over(self) -> bool:
-        # The path before the size: what was written up to the replacement is then part of the size.
+        # Check the path before the size, so that the size includes everything written before the replacement.
         there = os.stat(self._path)
         size = self._size()
         is_replaced = (there.st_dev, there.st_ino) != self._identity
@@ -96,23 +96,23 @@ class FollowedFile(Stream):
 
 
 def _open(path: str, flags: int) -> int:
-    # Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+    # Without O_NONBLOCK, opening a named pipe would block until it has a writer.
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 class StandardInput(Stream):
-    """The standard input of the process, whose positions mean nothing to a later process."""
+    """The standard input of the process, whose positions are meaningless to a later process."""
 
     position = None
     _DESCRIPTOR = 0
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read what is there, as far as it fits."""
+        """Read available bytes that fit the buffer."""
         ready, _, _ = select.select([self._DESCRIPTOR], [], [], 0)
         return os.readv(self._DESCRIPTOR, [buffer]) if ready else 0
 
     def successor(self) -> None:
-        """Return None, since there is but one standard input."""
+        """Return None, since there is only one standard input."""
 
     def close(self) -> None:
-        """Leave it open, since it belongs to the process."""
+        """Do nothing: the standard input belongs to the process."""

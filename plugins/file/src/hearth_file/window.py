@@ -1,29 +1,27 @@
-"""The part of a stream that was read and not yet handed out."""
+"""The buffered part of a stream that was read and not yet consumed."""
 
 from __future__ import annotations
 
 from hearth_file.stream import Stream
 
 CHUNK = 1 << 20
-"""Bytes a window holds; more only where a single line needs it."""
+"""Capacity of a window in bytes; it grows beyond this only for a longer line."""
 LEAST = 4 << 10
-"""... as long as no more comes at a time: most files are quiet mostly, and there may be hundreds."""
+"""Initial capacity: most files are idle, and a worker may follow hundreds."""
 _GROWTH = 16
-"""What it grows by with a read that fills it: its first lines do not wait for memory that only more of them need."""
+"""Growth factor after a read that fills the window, so that the first lines do not wait for a large allocation."""
 
 
 class Window:
-    """Bytes `at` to `end` of `data`: read from a stream, not yet handed out.
+    """Bytes `at` to `end` of `data`, read from a stream and not yet consumed.
 
-    The memory is used again and again, since fresh memory for every read would cost more than the reading. It is
-    given back at the end of the stream.
-    It moves on to the stream's successor by itself, and only when the last line of the stream was handed
-    out: so every place in the window has one position. Where a stream has a successor its end also ends its
-    last line.
+    The buffer is reused, because allocating memory for each read would cost more than the read, and is released at the
+    end of the stream. The window continues with the stream's successor only after the last line was consumed, so that
+    every index in it has one position. The end of a stream with a successor also ends its last line.
     """
 
     def __init__(self, stream: Stream, chunk: int = CHUNK) -> None:
-        """Start empty, where the stream stands."""
+        """Start empty at the stream's position."""
         self.chunk = chunk
         self.data = bytearray(min(chunk, LEAST))
         self.at = 0
@@ -33,15 +31,15 @@ class Window:
         self._start = stream.position
 
     def position(self, place: int) -> int | None:
-        """Return the position in the stream of a place in `data`; None where positions mean nothing."""
+        """Return the stream position of an index in `data`; None for a stream without positions."""
         return None if self._start is None else self._start + place
 
     def has_news(self) -> bool:
-        """Return whether there may be more than what was taken when nothing could be taken any more."""
+        """Return whether the stream may have more data since it was last exhausted."""
         return self._next is not None or self._stream.has_news()
 
     def refill(self) -> None:
-        """Drop what was handed out and read once more; what is left starts at 0 afterwards."""
+        """Drop consumed bytes and read once; the remaining bytes then start at index 0."""
         self._drop()
         if self._next is not None and not self._move_on():
             return

@@ -1,4 +1,4 @@
-"""Payloads of one schema to a column: by templates as far as they fit, then one by one but strictly."""
+"""Reads payloads of one schema into a column: by layouts where they fit, otherwise strictly one by one."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from hearth_json.strict_reader import StrictReader
 from hearth_json.value_reader import ValueReader
 
 Part = tuple[Any, Any]
-"""The numbers of some rows, ascending, and the column of their values."""
+"""Ascending row numbers, and the column of their values."""
 
 
 _FEWEST = 400
-"""Fewer payloads of one schema are read strictly: a template takes as long for each field of a few rows."""
+"""Fewer payloads of one schema are read strictly, since a layout has a fixed cost for each field."""
 
 
 class ColumnReader:
-    """Reads payloads into columns; rows it is not sure of it leaves to the plain form."""
+    """Reads payloads into columns; leaves ambiguous rows to the plain form."""
 
     def __init__(self, settings: JsonConverterSettings, values: ValueReader) -> None:
-        """Read what is rare with the reader of the plain form."""
+        """Use the plain form's reader for rare cases."""
         self._replaces = settings.replace_null_with_default
         self._values = values
         self._size = max(settings.schemas_cache_size, 1)
@@ -39,7 +39,7 @@ class ColumnReader:
         self._strict = StrictReader(settings.replace_null_with_default, settings.schemas_cache_size)
 
     def parts(self, schema: Schema, payloads: Any) -> list[Part]:
-        """Return the payloads, a binary column without nulls, as columns; some rows may be in none of them."""
+        """Return the payloads, a binary column without nulls, as columns; ambiguous rows are in none of them."""
         left = np.ones(len(payloads), bool)
         parts: list[Part] = []
         if len(payloads) >= _FEWEST:
@@ -67,12 +67,12 @@ class ColumnReader:
             yield self._columns(schema, layout, Fitting(part, found, found.fits))
 
     def _learned(self, schema: Schema, column: Any, left: Any) -> Layout | None:
-        """Return the layout of a row that is left, if it tells the value of every field."""
+        """Learn the layout of a remaining row, if it determines the value of every field."""
         new = learn(schema, column[int(np.argmax(left))].as_py())
         return new if new is not None and self._is_complete(schema, new, "") else None
 
     def _is_complete(self, schema: Schema, layout: Layout, path: str) -> bool:
-        """Tell whether every field that a layout lacks may be null or has a default that takes its place."""
+        """Return whether every field that a layout lacks is optional or has a default."""
         if schema.type is Type.STRUCT and path in layout.structs:
             return all(self._is_complete(field.schema, layout, f"{path}.{field.index}") for field in schema.fields)
         is_there = any(slot.path == path for slot in layout.slots)
@@ -105,7 +105,7 @@ class ColumnReader:
         return leaf, sure & is_exact
 
     def _without_null(self, schema: Schema, leaf: Any) -> tuple[Any, Any]:
-        """Put the default in the place of nulls; where a null may not be, the plain form has to say so."""
+        """Replace nulls by the default; the plain form raises the error for a null that is not allowed."""
         if leaf.null_count == 0:
             return leaf, None
         if schema.default is not None and self._replaces:
@@ -126,7 +126,7 @@ class ColumnReader:
         return pa.StructArray.from_arrays(children, fields=list(arrow_type(schema)))
 
     def _strictly(self, schema: Schema, payloads: Any, rows: Any) -> Part:
-        """Read rows field by field, or one by one where one of them is not sure."""
+        """Read rows field by field, or one by one if any of them is ambiguous."""
         texts = (payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))).to_pylist()
         try:
             return rows, self._strict.column(schema, texts)
@@ -141,12 +141,12 @@ class ColumnReader:
                 values.append(self._strict.physical(schema, payload))
                 read.append(row)
             except (ValueError, RecursionError):
-                continue  # for the plain form
+                continue  # left to the plain form
         return np.array(read, np.int64), pa.array(values, arrow_type(schema))
 
 
 def clean_rows(column: Any, content: Any, offsets: Any) -> Any:
-    """Tell which rows are UTF-8 without control characters; None when all are."""
+    """Return which rows are UTF-8 without control characters; None if all are."""
     clean = None
     if len(content) and content.min() < 0x20:
         clean = np.ones(len(column), bool)

@@ -1,7 +1,7 @@
-"""Columns as JSON texts: the form that never looks at single values while they are regular.
+"""Writes columns as JSON texts without access to single values while they are regular.
 
-What stands around the values is the same in every row, so a struct of any depth becomes one join of constant texts and
-columns. Rows with nulls, and values that JSON writes in an unusual way, are the exceptions and cost more.
+The text around the values is the same in every row, so a struct of any depth is one join of constant texts and
+columns. Rows with nulls and values with an unusual JSON form are exceptions and cost more.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 class ColumnWriter:
-    """Writes columns of values as columns of JSON texts, equal to what `ValueWriter` writes value by value."""
+    """Writes columns of values as columns of JSON texts, equal to the texts of `ValueWriter`."""
 
     def __init__(self, settings: JsonConverterSettings, values: ValueWriter, schemas: SchemaWriter) -> None:
-        """Write nulls, and what is rare, with the writers of the plain form."""
+        """Use the plain form's writers for nulls and rare cases."""
         self._settings = settings
         self._values = values
         self._schemas = schemas
         self._rows = RowWriter(settings, values, schemas, self._texts)
 
     def row_writer(self, schema: Schema | None) -> Any:
-        """Return what writes values of a schema one by one, None where nothing does."""
+        """Return the writer of single values of a schema, None if there is none."""
         return self._rows.writer(schema)
 
     def messages(self, schema: Schema | None, column: Any) -> Any:
-        """Return the bytes of one Kafka record per row; without schema a null stays one."""
+        """Return the bytes of one Kafka record per row; without schema a null stays null."""
         length = len(column)
-        if length == 0 or (schema is None and column.null_count == length):  # as the keys of most topics
+        if length == 0 or (schema is None and column.null_count == length):  # like the keys of most topics
             return pa.nulls(length, pa.binary())
         if schema is None:
             pieces: list[Any] = [plain_texts(self._values, column)]
@@ -62,12 +62,12 @@ class ColumnWriter:
         return join(pieces, length)
 
     def refuse_too_deep(self, schema: Schema | None, messages: Any) -> None:
-        """Raise a DataError where a message is nested deeper than Jackson writes; most schemas do not let it be."""
+        """Raise DataError for a message nested deeper than Jackson writes; most schemas exclude that."""
         if _is_open(schema) and any(is_too_deep(messages[row].as_py().decode()) for row in deep_rows(messages)):
             raise DataError(NOT_WRITTEN) from too_deep("Write")
 
     def pieces(self, schema: Schema | None, column: Any) -> list[Any]:
-        """Return the constants and columns that, joined, are the JSON text of every row; none of them has nulls."""
+        """Return the constants and null-free columns whose join is the JSON text of every row."""
         if column.null_count:
             return [self._with_nulls(schema, column)]
         if schema is None:
@@ -140,7 +140,7 @@ class ColumnWriter:
 
 @lru_cache(maxsize=1000)
 def _is_open(schema: Schema | None) -> bool:
-    """Tell whether there are values without schema in those of a schema, so that it says not how deep they are."""
+    """Return whether a schema contains values without schema, so that it does not bound their depth."""
     if schema is None:
         return True
     if schema.type is Type.STRUCT:
@@ -155,7 +155,7 @@ def _each(values: list[Any], text: Callable[[Any], str]) -> Any:
 
 
 def _spread(column: Any, *children: Any) -> tuple[Any, list[Any]]:
-    """Return the offsets of a list or map column without nulls, from 0 on, and the parts of the children it uses."""
+    """Return the offsets, starting at 0, of a list or map column without nulls, and the used parts of its children."""
     offsets = column.offsets.to_numpy()
     first, last = int(offsets[0]), int(offsets[-1])
     return pa.array(offsets - first), [child.slice(first, last - first) for child in children]
@@ -166,7 +166,7 @@ def _joined_lists(offsets: Any, texts: Any) -> Any:
 
 
 def _float_texts(column: Any, literal: Callable[[float], str]) -> Any:
-    """Return floats as Java prints them; Arrow has the same digits, and the same layout but for a missing `.0`."""
+    """Return floats as Java prints them; Arrow prints the same digits and layout except for a missing `.0`."""
     texts = column.cast(pa.string())
     numbers = np.abs(pc.fill_null(column, 1.0).to_numpy(zero_copy_only=False).astype(np.float64))
     is_plain = ((numbers >= 1e-3) & (numbers < 1e7)) | (numbers == 0.0)
@@ -175,7 +175,7 @@ def _float_texts(column: Any, literal: Callable[[float], str]) -> Any:
         texts = pc.if_else(pa.array(is_whole), pc.binary_join_element_wise(texts, constant(""), constant(".0")), texts)
     if is_plain.all():
         return texts
-    # Arrow's own text of the others is replaced by Java's, made from the value.
+    # For the others Java's text, computed from the value, replaces Arrow's.
     rows = np.flatnonzero(~is_plain)
     unusual = pa.array([literal(value) for value in column.take(pa.array(rows)).to_pylist()], pa.string())
     return pc.replace_with_mask(texts, pa.array(~is_plain), unusual)

@@ -1,4 +1,4 @@
-"""The converter itself: settings, caches, envelopes, and the way to both forms."""
+"""The converter: settings, caches, envelopes, and the dispatch to the plain form and the column form."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class JsonConverter(BatchConverter, HeaderConverter):
     _schema: Schema | None = None
 
     def version(self) -> str:
-        """Return the version of the Kafka class this one stands for."""
+        """Return the version of the corresponding Kafka class."""
         return "4.3.1"
 
     def config(self) -> ConfigDef:
-        """Return the keys of the converter."""
+        """Return the converter's keys."""
         return JsonConverterSettings.definition()
 
     def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
-        """Take the settings; as a header converter there is no `is_key`, and the type is in the settings."""
+        """Apply the settings; a header converter has no `is_key`, its type is in the settings."""
         if is_key is not None:
             kind = ConverterType.KEY if is_key else ConverterType.VALUE
             configs = {**configs, CONVERTER_TYPE_CONFIG: str(kind)}
@@ -66,7 +66,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the JSON of a value, in an envelope when schemas are enabled; nothing at all gives None."""
+        """Return the JSON of a value, in an envelope if schemas are enabled; None without schema and value."""
         if schema is None and value is None:
             return None
         try:
@@ -80,7 +80,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
         return text.encode()
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return schema and value of JSON bytes."""
+        """Return the schema and value of JSON bytes."""
         if data is None:
             return SchemaAndValue(None, None)
         try:
@@ -89,15 +89,15 @@ class JsonConverter(BatchConverter, HeaderConverter):
             raise DataError(MALFORMED) from error
 
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
-        """Return what `from_connect_data` returns."""
+        """Return the result of `from_connect_data`."""
         return self.from_connect_data(topic, schema, value)
 
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return what `to_connect_data` returns."""
+        """Return the result of `to_connect_data`."""
         return self.to_connect_data(topic, data)
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the JSON of every value of a column."""
+        """Return the JSON of each value of a column."""
         writer = self._columns()
         try:
             messages = writer.messages(schema, column)
@@ -108,17 +108,17 @@ class JsonConverter(BatchConverter, HeaderConverter):
 
     def _columns(self) -> ColumnWriter:
         if self._column_writer is None:
-            from hearth_json.column_writer import ColumnWriter  # Arrow only where there are columns
+            from hearth_json.column_writer import ColumnWriter  # loads Arrow only for columns
 
             self._column_writer = ColumnWriter(self._settings, self._values, self._schemas)
         return self._column_writer
 
     def row_writer(self, topic: str, schema: Schema | None) -> Any:
-        """Return what writes the JSON of values of a schema one by one, None where only columns are written so."""
+        """Return the writer of single values of a schema, None if only columns are supported."""
         return self._columns().row_writer(schema)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | PartlyFailed:
-        """Return the values of a column of JSON, split where the schema changes."""
+        """Return the values of a column of JSON, one run for each schema."""
         if self._batch_reader is None:
             from hearth_json.envelope import BatchReader
 
@@ -131,7 +131,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
             raise DataError(MALFORMED) from error
 
     def _plain_form(self, data: bytes) -> SchemaAndValue | DataError:
-        """Return schema and value, or what is wrong with bytes that are no JSON; raises what else is wrong."""
+        """Return schema and value, or the error for bytes that are not JSON; raise any other error."""
         try:
             tree = tree_or_error(data)
             return tree if isinstance(tree, DataError) else self._read(tree)
@@ -139,7 +139,7 @@ class JsonConverter(BatchConverter, HeaderConverter):
             raise DataError(MALFORMED) from error
 
     def close(self) -> None:
-        """Hold nothing, so do nothing."""
+        """Do nothing: there are no resources."""
 
     def _read(self, tree: Any) -> SchemaAndValue:
         if not self._settings.schemas_enable:

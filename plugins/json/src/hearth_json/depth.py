@@ -1,4 +1,4 @@
-"""How deep JSON is nested: Jackson neither reads nor writes more than a thousand levels."""
+"""Checks the nesting depth of JSON: Jackson neither reads nor writes more than a thousand levels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{\]}]', re.DOTALL)
 
 
 def is_too_deep(text: str, start: int = 0) -> bool:
-    """Tell whether the array or object that begins there has more levels than Jackson allows."""
+    """Return whether the array or object at `start` has more levels than Jackson allows."""
     if len(text) - start <= MOST_LEVELS or text[start] not in "[{":
         return False
     if text.count("[", start) + text.count("{", start) <= MOST_LEVELS:
@@ -30,7 +30,7 @@ def is_too_deep(text: str, start: int = 0) -> bool:
 
 
 def too_deep(act: str) -> ValueError:
-    """Return what Jackson says of JSON that is nested too deep for it to `Read` or `Write`."""
+    """Return Jackson's error for JSON that is nested too deep to `Read` or `Write`."""
     return ValueError(
         f"Document nesting depth ({MOST_LEVELS + 1}) exceeds the maximum allowed ({MOST_LEVELS}, from "
         f"`Stream{act}Constraints.getMaxNestingDepth()`)"

@@ -1,8 +1,8 @@
-"""Envelopes: which rows carry the same schema, and where their payloads are.
+"""Envelopes: groups rows with the same schema and locates their payloads.
 
-A writer puts the same bytes before every payload of one schema. So the schema is read once, from the first row that
-has it, and the other rows are found by comparing these bytes. Rows for which this does not work out, or whose payload
-no fast step is sure of, are read by the plain form, which also raises the errors.
+A writer puts the same bytes before every payload of one schema. So the schema is parsed once, from its first row, and
+the other rows are found by comparing these bytes. The plain form reads rows that match no envelope and ambiguous
+payloads, and raises the errors.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _HEAD = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*"schema"[ \t\n\r]*:[ \t\n\r]*')
 _PAYLOAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload"[ \t\n\r]*:[ \t\n\r]*')
 _TAIL = re.compile(r"[ \t\n\r]*\}[ \t\n\r]*")
 _KINDS_AT_MOST = 128
-"""So many different envelopes are looked for in one batch; rows of any others are read one by one."""
+"""Maximum envelopes in one batch; rows with other envelopes are read one by one."""
 _MISSES_AT_MOST = 8
-"""After so many rows without an envelope all that are left are read one by one."""
+"""Number of rows without an envelope after which all remaining rows are read one by one."""
 
 PlainForm = Callable[[bytes], SchemaAndValue | DataError]
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """What stands before and after the payloads of one schema."""
+    """The bytes before and after the payloads of one schema."""
 
     schema: Schema | None
     head: bytes
@@ -49,14 +49,14 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Branch:
-    """The place at which texts first differ, and what follows for each byte there."""
+    """The position at which texts first differ, and the subtree for each byte there."""
 
     place: int
     ways: Mapping[int, Branch | None]
 
 
 class BatchReader:
-    """Reads the bytes of many records into columns, split where the schema changes."""
+    """Reads the bytes of many records into columns, one run for each schema."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class BatchReader:
         fixed: Schema | None,
         plain_form: PlainForm,
     ) -> None:
-        """Read single rows with the plain form, which also knows what to do about envelopes."""
+        """Use the plain form for single rows; it also parses envelopes."""
         self._schemas = schemas
         self._plain_form = plain_form
         self._columns = ColumnReader(settings, values)
@@ -74,13 +74,13 @@ class BatchReader:
         self._size = max(settings.schemas_cache_size, 1)
         self._known: OrderedDict[bytes, Envelope] = OrderedDict()
         self._branch: Branch | None = None
-        """Where the known envelopes differ."""
+        """The tree of positions at which the known envelopes differ."""
         self._bare: Envelope | None = None
         if not settings.schemas_enable or fixed is not None:
             self._bare = Envelope(fixed if settings.schemas_enable else None, b"", b"")
 
     def runs(self, data: Any) -> list[ColumnRun] | PartlyFailed:
-        """Return the values of a binary column as runs of one schema, and what is wrong with some rows."""
+        """Return the values of a binary column as runs of one schema, and the errors of failed rows."""
         if len(data) == 0:
             return []
         data = data.cast(pa.binary())
@@ -110,7 +110,7 @@ class BatchReader:
         return PartlyFailed(parts.runs(), errors)
 
     def _envelopes(self, data: Any, parts: _Parts) -> Iterator[tuple[Envelope, Any, Any]]:
-        """Return each envelope with the numbers of the rows that start and end like it, and these rows."""
+        """Yield each envelope with the row numbers that match it, and these rows."""
         rows = np.flatnonzero(parts.left)
         data = data if len(rows) == len(data) else data.take(pa.array(rows))
         if self._bare is not None and len(rows):
@@ -142,7 +142,7 @@ class BatchReader:
                 groups.append((rows[~mine], data.filter(pc.invert(alike))))
 
     def _divided(self, rows: Any, data: Any) -> list[tuple[Any, Any]]:
-        """Return groups of rows of one known envelope each, and of rows of others; the largest comes last."""
+        """Group rows by known envelope, with a group for the others; the largest group comes last."""
         if self._branch is None:
             self._branch = branch([*self._known][-_KINDS_AT_MOST:])
         groups = sorted(_told_apart(self._branch, data), key=len)
@@ -150,7 +150,7 @@ class BatchReader:
         return [(rows[group], data.slice(end - len(group), len(group))) for group, end in zip(groups, ends.tolist())]
 
     def _envelope(self, message: bytes) -> Envelope | None:
-        """Return what stands around the payload of a message, None when only the plain form can tell."""
+        """Return the envelope of a message, None if only the plain form can parse it."""
         for envelope in reversed(self._known.values()):
             if message.startswith(envelope.head) and message.endswith(envelope.tail):
                 self._known.move_to_end(envelope.head)
@@ -180,9 +180,9 @@ class BatchReader:
         return Envelope(self._schemas.schema(tree), text[: payload.end()].encode(), text[end:].encode())
 
     def _read(self, envelope: Envelope, data: Any, rows: Any, found: _Parts) -> None:
-        """Read the rows of one envelope, which have these numbers in the batch."""
+        """Read the rows of one envelope, given with their row numbers in the batch."""
         if needs_records(envelope.schema):
-            return  # to the plain form
+            return  # left to the plain form
         payloads = data
         if envelope.head:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
@@ -197,37 +197,37 @@ class BatchReader:
 
 
 def _error_of(message: bytes) -> DataError:
-    """Return what is wrong with a message that is no JSON."""
+    """Return the error for a message that is not JSON."""
     found = tree_or_error(message)
     assert isinstance(found, DataError), f"{message!r} is JSON"
     return found
 
 
 class _Parts:
-    """Columns of rows here and there in a batch, by schema."""
+    """Collects columns for arbitrary rows of a batch, by schema."""
 
     def __init__(self, length: int) -> None:
         self.left, self.broken = np.ones(length, bool), np.zeros(length, bool)
         self.groups: list[UniformRows] = []
-        """Rows without schema of which it is known what they hold."""
+        """Rows without schema whose layout is known."""
         self._parts: dict[Schema | None, list[Part]] = {}
         self._values: dict[Schema | None, tuple[list[int], list[Any]]] = {}
 
     def add(self, schema: Schema | None, part: Part) -> None:
-        """Take the column of some rows."""
+        """Add the column of some rows."""
         rows, _ = part
         if len(rows):
             self._parts.setdefault(schema, []).append(part)
             self.left[rows] = False
 
     def add_value(self, schema: Schema | None, row: int, value: Any) -> None:
-        """Take the value of one row."""
+        """Add the value of one row."""
         rows, values = self._values.setdefault(schema, ([], []))
         rows.append(row)
         values.append(value)
 
     def add_failed(self, rows: list[int]) -> None:
-        """Take nulls for rows that failed, in the run of a schema that others have."""
+        """Add nulls for failed rows to the run of an existing schema."""
         schema = next(iter({**self._parts, **self._values}), None)
         self.add(schema, (np.array(rows), pa.nulls(len(rows), arrow_type(schema))))
 
@@ -249,7 +249,7 @@ class _Parts:
 
 
 def branch(heads: Sequence[bytes]) -> Branch | None:
-    """Return where texts that begin with one of these differ first; None of a single one."""
+    """Return the branch at which texts with these prefixes first differ; None for a single prefix."""
     if len(heads) < 2:
         return None
     first, last = min(heads), max(heads)
@@ -261,7 +261,7 @@ def branch(heads: Sequence[bytes]) -> Branch | None:
 
 
 def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
-    """Yield the places of rows that go the same way through branches, and of those that leave it."""
+    """Yield the indexes of rows that take the same path through the branches, and of those that match none."""
     content, offsets = memory(data)
     begins, last = offsets[:-1], len(content) - 1
     todo = [(start, np.arange(len(data)))]

@@ -1,4 +1,4 @@
-"""Learns from one payload of a schema how it is laid out: what is constant in it, and which fields the values are."""
+"""Learns the layout of a schema's payloads from one of them: its constant texts and the fields of its values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hearth_api.layout import NoTemplateError, Template, Walker
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a value: where it belongs and the schema it has."""
+    """A value in a layout: its field and its schema."""
 
     path: str
     schema: Schema
@@ -18,16 +18,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Layout:
-    """The constant texts of a payload, and what belongs into the places between them."""
+    """The constant texts of a payload and the slots between them."""
 
     template: Template
     slots: tuple[Slot, ...]
     structs: frozenset[str]
-    """The paths of the structs that are there, which is all a missing or empty one is told apart by."""
+    """The paths of the structs present, which distinguish an empty struct from a missing one."""
 
 
 def learn(schema: Schema, payload: bytes) -> Layout | None:
-    """Return the layout of one payload, None when others could not share it, or its schema is not made for that."""
+    """Return the layout of a payload, None if other payloads cannot share it or its schema is not supported."""
     learner = _Learner(payload)
     try:
         learner.value(schema, "")
@@ -38,7 +38,7 @@ def learn(schema: Schema, payload: bytes) -> Layout | None:
 
 
 class _Learner(Walker):
-    """Walks along a payload and its schema."""
+    """Walks a payload and its schema together."""
 
     def __init__(self, payload: bytes) -> None:
         super().__init__(payload)
@@ -46,7 +46,7 @@ class _Learner(Walker):
         self.structs: set[str] = set()
 
     def value(self, schema: Schema, path: str) -> None:
-        """Walk along one value."""
+        """Walk one value."""
         if schema.type is Type.STRUCT:
             self._struct(schema, path)
         elif schema.type is Type.ARRAY or schema.type is Type.MAP:

@@ -1,7 +1,7 @@
-"""The values of one slot, as they stand in the JSON of many rows, to a column; what is not proved exact is marked.
+"""Converts the JSON texts of one slot in many rows to a column, and marks the ambiguous rows.
 
-Every function takes the texts of a slot and returns the column and a boolean array that tells which rows are sure to
-have the value the plain form gives them, or None when all are. Entries of rows that are not sure mean nothing.
+Each function takes the texts of a slot and returns the column and a boolean array of the rows whose values surely
+equal those of the plain form, or None if all do. The values of other rows are undefined.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Sure = tuple[Any, Any]
 
 
 def leaf_column(reader: ValueReader, schema: Schema, texts: Any, is_quoted: bool) -> Sure:
-    """Return the column of the texts of a slot.
+    """Return the column of a slot's texts.
 
-    Quoted texts come without quotes and escapes, and nulls among them are nulls. Unquoted ones come as they are.
+    Quoted texts are passed without quotes and escapes, and their nulls as nulls. Unquoted texts are passed unchanged.
     """
     if schema.name == Decimal.LOGICAL_NAME:
         return _decimals(reader, schema, texts, is_quoted)
@@ -51,7 +51,7 @@ def leaf_column(reader: ValueReader, schema: Schema, texts: Any, is_quoted: bool
 
 
 def unescape(texts: Any, rows: Any) -> Sure:
-    """Return quoted texts without their escapes, of which only some rows have any."""
+    """Unescape quoted texts, of which only the given rows contain escapes."""
     column = as_string(texts)
     mask = np.zeros(len(texts), bool)
     mask[rows] = True
@@ -65,7 +65,7 @@ def unescape(texts: Any, rows: Any) -> Sure:
 
 
 def without_null(texts: Any) -> Any:
-    """Return JSON texts with nulls in the place of those that are JSON's null."""
+    """Replace the JSON literal null by a null."""
     content, offsets = memory(texts)
     if not (content.take(offsets[:-1], mode="clip") == _N).any():
         return texts
@@ -118,7 +118,7 @@ def _floats(schema: Schema, texts: Any) -> Sure:
         texts = nulled(texts, ~sure)
     values = texts.cast(arrow_type(schema))
     numbers = pc.fill_null(values, 1).to_numpy(zero_copy_only=False)
-    # Java's big decimals have no negative zero, but a tiny negative number rounds to one.
+    # Java's BigDecimal has no negative zero, but a tiny negative number rounds to one.
     sure &= ~((numbers == 0) & np.signbit(numbers))
     if texts.nbytes > _LONGEST_NUMBER:
         sure &= pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False) <= _LONGEST_NUMBER
@@ -130,7 +130,7 @@ def _integers(type_: Any, texts: Any) -> Sure:
         values = texts.cast(type_)
     except pa.ArrowInvalid:
         return _checked_integers(type_, texts)
-    # Arrow reads leading zeros as well, and hexadecimal numbers, which begin with a zero, too.
+    # Arrow also accepts leading zeros and hexadecimal numbers, which start with a zero.
     content, offsets = memory(texts)
     if len(content) == 0:
         return values, None

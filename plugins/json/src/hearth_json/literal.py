@@ -1,8 +1,8 @@
-"""Scalars as JSON text, letter by letter as Jackson writes them for Kafka Connect, and base64 as it reads it.
+"""Writes scalars as JSON text exactly as Jackson does for Kafka Connect, and reads base64 as it does.
 
-Of a text only quotes, backslashes and control characters are escaped, and characters beyond the Basic Multilingual
-Plane, which Jackson writes as two escaped surrogates. Numbers are Java's `toString()`. Base64 needs its padding; white
-space may stand between its groups of four characters.
+In strings only quotes, backslashes, control characters and characters beyond the Basic Multilingual Plane are escaped,
+the latter as two surrogates. Numbers are Java's `toString()`. Base64 requires padding; white space is allowed between
+groups of four characters.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _GROUPS = re.compile(_GROUP)
 
 
 def string_literal(text: str) -> str:
-    """Return a text as a JSON string."""
+    """Return a string as a JSON string."""
     return f'"{escape(text)}"'
 
 
 def escape(text: str) -> str:
-    """Return a text as it stands between the quotes of a JSON string."""
+    """Escape a string for use between the quotes of a JSON string."""
     return ESCAPED.sub(_escape, text)
 
 
 def double_literal(value: float) -> str:
-    """Return a FLOAT64 as a JSON number, or as a JSON string when it is not finite."""
+    """Return a FLOAT64 as a JSON number, or as a JSON string if it is not finite."""
     return double_text(value) if math.isfinite(value) else f'"{double_text(value)}"'
 
 
 def float_literal(value: float) -> str:
-    """Return a FLOAT32 as a JSON number, or as a JSON string when it is not finite in 32 bits."""
+    """Return a FLOAT32 as a JSON number, or as a JSON string if it is not finite in 32 bits."""
     text = float_text(value)
     return f'"{text}"' if text[-1] in "yN" else text
 
@@ -50,7 +50,7 @@ def base64_literal(value: bytes) -> str:
 
 
 def from_base64(text: str) -> bytes:
-    """Return the bytes of a base64 text; a ValueError when it is none."""
+    """Decode base64; raise ValueError if it is invalid."""
     if _USUAL.fullmatch(text):
         return binascii.a2b_base64(text)
     if not _LENIENT.fullmatch(text):
@@ -59,7 +59,7 @@ def from_base64(text: str) -> bytes:
 
 
 def decimal_literal(value: decimal.Decimal) -> str:
-    """Return a decimal as a JSON number with all its digits; Java knows no negative zero."""
+    """Return a decimal as a JSON number with all its digits; Java has no negative zero."""
     if not value.is_finite():
         raise DataError(f"Decimal value is not a number: {value}")
     return str(value if value else value.copy_abs())

@@ -1,15 +1,14 @@
-"""JSON without schema to a column: the JSON text of every value, as the API keeps it.
+"""Reads JSON without schema into a column of JSON texts in the API's form.
 
-Objects get the order of Java's hash tables, in which Kafka Connect would write them again. Most rows are written so in
-one loop (`hearth_api.layout.Rewriting`).
+Objects get the order of Java's hash tables, in which Kafka Connect writes them. One loop rewrites most rows
+(`hearth_api.layout.Rewriting`).
 
-Of those that it leaves out, or all where it is not compiled, most differ from others in their scalars alone. They are
-read as one value (`hearth_api.layout`); where its objects are in order, and there is no space between the members, the
-row is its own text.
+Most of the remaining rows, or of all rows if the loop is not compiled, share a layout and differ only in scalars. They
+are read as one value (`hearth_api.layout`); if its objects are in order and without white space, the row needs no
+change.
 
-Of the others many are parsed at once, with a mark between them that occurs in no row, so that a mark which the parser
-finds between two values stands between two rows. The parsed values are written again: where the bytes are the same,
-the row was its own text.
+The other rows are parsed together, with a separator that occurs in no row, so that a separator between two parsed
+values separates two rows. The values are serialised again: if the bytes are equal, the row needs no change.
 """
 
 from __future__ import annotations
@@ -30,31 +29,31 @@ from hearth_json.scan import deep_rows, may_hold_odd_number
 
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
-# In a text written anew: a number with an exponent or a tiny one, which orjson and Python print differently, an
+# In a serialised text: a number with an exponent or a tiny one, which orjson and Python print differently, an
 # integer that may not fit, a negative zero, or a tag.
 _ODD = (
     r"(?:^|[:,\[])(?:-?(?:[0-9]+(?:\.[0-9]+)?[eE]|0\.0000|[0-9]{19})|-0\.0(?:$|[,\]}]))"
     r'|\{"@'
 )
-# In the bytes that were read: an exponent, or so many digits that Jackson may have refused them. To be ready for these
-# takes 0.3 ms, so a pattern of their own is for columns that have room for them.
+# In the input bytes: an exponent, or so many digits that Jackson may refuse them. Compiling this takes 0.3 ms, so a
+# separate pattern is used for columns that are long enough.
 _ODD_INPUT = r"[eE][-+]?[0-9]{3}"
 _LONG = 500
 _ODD_LONG_INPUT = rf"{_ODD_INPUT}|[0-9.]{{{_LONG}}}"
-# So many rows and their values stay in the processor's cache.
+# This many rows and their values fit the processor's cache.
 _ROWS_AT_ONCE = 2000
 
 
 class PlainReader:
-    """Reads payloads without schema; rows it is not sure of it leaves to the plain form."""
+    """Reads payloads without schema; leaves ambiguous rows to the plain form."""
 
     def __init__(self) -> None:
-        """Know no layout yet."""
+        """Start without layouts."""
         self._rewriting = Rewriting()
         self._layouts = Layouts(are_foreign=True)
 
     def parts(self, payloads: Any) -> tuple[list[Part], list[UniformRows], Any]:
-        """Return the texts of the rows it is sure of, of some what they hold, and which rows are no JSON."""
+        """Return the texts of the unambiguous rows, the known layouts of some rows, and which rows are not JSON."""
         texts, written, broken = self._rewriting.written(payloads)
         parts: list[Part] = [(np.flatnonzero(written), without_null(texts))]
         groups: list[UniformRows] = []
@@ -80,7 +79,7 @@ class PlainReader:
         return parts, groups, np.flatnonzero(broken)
 
     def broken(self, payloads: Any) -> Any:
-        """Return a mask of rows that are no JSON, whatever else may be."""
+        """Return a mask of the rows that are not JSON."""
         return self._rewriting.written(payloads).is_broken
 
 
@@ -107,14 +106,14 @@ def _part(payloads: Any) -> Part:
 
 
 def _joined(payloads: Any) -> bytes:
-    """Return all rows as one JSON array, with the mark between any two."""
+    """Return all rows as one JSON array, with the separator between any two."""
     rows = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
     whole: bytes = join([b"[", pc.binary_join(rows, pa.scalar(_BETWEEN, pa.binary())), b"]"], 1)[0].as_py()
     return whole
 
 
 def _parse_all(payloads: Any, joined: bytes) -> list[Any] | None:
-    """Return the values of all rows with the marks between them, None when a row is not exactly one value."""
+    """Return the values of all rows with the separators between them, None if a row is not exactly one value."""
     count = len(payloads)
     content, _ = memory(payloads)
     raw = content.tobytes()
@@ -136,7 +135,7 @@ def _one_by_one(payloads: Any) -> Part:
             texts.append(orjson.dumps(json_ordered(orjson.loads(payload))))
             rows.append(row)
         except (ValueError, orjson.JSONEncodeError, RecursionError):
-            continue  # for the plain form
+            continue  # left to the plain form
     read = np.array(rows, np.int64)
     column = pa.array(texts, pa.binary())
     numbers, texts_left = _sure_part(payloads.take(pa.array(read)), column, odd[read] | _matches(column, _ODD))
@@ -154,7 +153,7 @@ def _sure_part(payloads: Any, texts: Any, odd: Any) -> Part:
 
 
 def _deep_rows(payloads: Any) -> Any:
-    """Tell which rows may be nested deeper than Jackson reads; None when none is."""
+    """Return which rows may be nested deeper than Jackson reads; None if none is."""
     deep = deep_rows(payloads)
     if not deep:
         return None

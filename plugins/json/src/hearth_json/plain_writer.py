@@ -1,7 +1,7 @@
-"""Columns without schema: their JSON text, as the API keeps it, to the JSON text Kafka Connect writes.
+"""Converts the API's JSON texts of columns without schema to the JSON that Kafka Connect writes.
 
-The two differ only where a value is tagged, where a float has an exponent or many digits, and where a text holds
-control characters or characters beyond the Basic Multilingual Plane. All other texts are passed on as they are.
+The two differ only for tagged values, floats with an exponent or many digits, and strings with control characters or
+characters beyond the Basic Multilingual Plane. All other texts are passed through.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hearth_api.layout import memory, replaced
 from hearth_json.scan import may_hold_odd_number
 from hearth_json.value_writer import ValueWriter
 
-# A number that Java may lay out in another way, an integer that may not fit 64 bits, a tag, an escaped control
-# character, a character of four bytes. A match inside of a text costs time and does no harm.
+# A number that Java may format differently, an integer that may not fit 64 bits, a tag, an escaped control
+# character, a character of four bytes. A match inside a string only costs time.
 _ODD = (
     r"(?:^|[:,\[])-?(?:[0-9]+(?:\.[0-9]+)?[eE]|[0-9]{8,}\.|0\.000|[0-9]{19})"
     r'|\{"@|\\u|[\x{10000}-\x{10FFFF}]'
@@ -25,7 +25,7 @@ _ODD = (
 
 
 def plain_texts(values: ValueWriter, column: Any) -> Any:
-    """Return the JSON texts Kafka Connect writes for a column without schema; nulls stay."""
+    """Return Kafka Connect's JSON texts for a column without schema; nulls stay null."""
     content, _ = memory(column)
     if len(content) == 0 or not (_may_be_escaped(content) or may_hold_odd_number(content)):
         return column

@@ -1,7 +1,7 @@
-"""Columns as JSON texts by a loop over rows that could be compiled.
+"""Writes columns as JSON texts with a compiled loop over rows.
 
-A call of Arrow takes as long as this loop for a hundred values, and a column needs several for each of its parts. So
-batches of few rows, as there are where records of many schemas come in turn, cost no more than large ones.
+An Arrow call takes as long as this loop for a hundred values, and a column needs several calls for each part. So rows
+of small batches, which alternating schemas cause, cost no more than those of large ones.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _PLAIN = (*_INTEGERS, Type.BOOLEAN, Type.STRING, Type.FLOAT64)
 _rows: Any = RowTexts
 _NULLS: Any = None if RowTexts is None else RowTexts(b"", ("NOTHING", b"", ()), b"")
 _REMEMBERED = 1000
-"""Schemas that are remembered."""
+"""Number of cached schemas."""
 
 
 class _UnknownError(Exception):
-    """The loop does not write a part of a list or map."""
+    """The loop does not support a part of a list or map."""
 
 
 @dataclass(frozen=True)
 class _Form:
-    """How values of a schema are written: by a loop, which is given the texts of some of their parts."""
+    """The writer of a schema's values: a loop that takes the texts of unsupported parts as input."""
 
     type: Any
     rows: Any
     texts: list[tuple[tuple[int, ...], Schema | None]]
-    """Where these parts are, by the numbers of fields, and their schemas."""
+    """The paths of these parts by field index, and their schemas."""
 
 
 class RowWriter:
-    """Writes columns as `ColumnWriter` does, where that could be compiled."""
+    """Writes columns like `ColumnWriter`, if the loop is compiled."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RowWriter:
         schemas: SchemaWriter,
         texts: Callable[[Schema | None, Any], Any],
     ) -> None:
-        """Have `texts` write the parts that the loop does not know: it is given a schema and a column."""
+        """Use `texts(schema, column)` to write the parts that the loop does not support."""
         self._settings = settings
         self._values = values
         self._schemas = schemas
@@ -62,7 +62,7 @@ class RowWriter:
         self._form = lru_cache(maxsize=_REMEMBERED)(self._new_form)
 
     def writer(self, schema: Schema | None) -> Any:
-        """Return the loop that writes values of a schema alone, None where it would need texts of parts."""
+        """Return the loop for single values of a schema, None if it needs texts of parts."""
         if _rows is None:
             return None
         if schema is None:
@@ -71,7 +71,7 @@ class RowWriter:
         return None if form.texts else form.rows
 
     def messages(self, schema: Schema, column: Any) -> Any:
-        """Return the bytes of one Kafka record per row, or None where the columns have to be written otherwise."""
+        """Return the bytes of one Kafka record per row, or None if the loop cannot write the columns."""
         if _rows is None:
             return None
         form = self._form(schema)
@@ -81,7 +81,7 @@ class RowWriter:
         for path, own in form.texts:
             part = column
             for number in path:
-                if part.null_count:  # what stands in a null was never given, and need not fit its schema
+                if part.null_count:  # the children of a null are undefined and need not fit their schema
                     return None
                 part = part.field(number)
             texts.append(self._texts(own, part))
@@ -99,7 +99,7 @@ class RowWriter:
         return _Form(arrow_type(schema), _rows(opening.encode(), part, closing.encode()), texts)
 
     def _part(self, schema: Schema | None, path: tuple[int, ...] | None, texts: list[Any]) -> tuple[Any, ...]:
-        """Return a part of the loop's values; in a list or map there is no path to it."""
+        """Return the loop's instruction for a part; parts of a list or map have no path."""
         null = self._null(schema)
         if schema is not None and not schema.is_reference:
             if schema.type is Type.STRUCT:
@@ -141,5 +141,5 @@ class RowWriter:
 
 
 def _is_plain(schema: Schema) -> bool:
-    """Tell whether a value of a type without parts is written by that alone."""
+    """Return whether the type alone determines how a value is written."""
     return schema.name not in _LOGICAL or (schema.type in _INTEGERS and schema.name != Decimal.LOGICAL_NAME)

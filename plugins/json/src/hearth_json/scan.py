@@ -1,6 +1,6 @@
-"""Quick looks through the bytes of many JSON texts, to know what they cannot hold before anything slow is done.
+"""Fast scans of the bytes of many JSON texts, which rule out cases that need slow checks.
 
-All answers err on one side: a True says that a slower and exact check is needed.
+False positives are possible: True means that a slower, exact check is needed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 from hearth_api.layout import memory
 from hearth_json.depth import MOST_LEVELS
 
-# Pieces of this size stay in the processor's cache with the arrays made from them.
+# Chunks of this size and the arrays computed from them fit the processor's cache.
 _PIECE = 1 << 16
 _LONGEST_RUN = 19
 MAY_BE_DEEP = MOST_LEVELS - 1
-"""A shorter JSON text than this is not nested too deep for Jackson, also as a payload, nor has too long a number."""
+"""A JSON text shorter than this cannot exceed Jackson's nesting depth, even as a payload, or its number length."""
 
 
 def may_hold_odd_number(content: Any) -> bool:
-    """Tell whether there may be a tagged value or a number that two writers of JSON print in different ways.
+    """Return whether there may be a tagged value or a number that two JSON writers print differently.
 
-    That is one with an exponent, with eight digits before the point or three zeros behind it, a negative zero, or an
+    Such a number has an exponent, eight digits before the point or three zeros after it, is a negative zero, or is an
     integer of 19 digits, which may not fit 64 bits.
     """
     pieces = range(0, len(content), _PIECE)
@@ -30,7 +30,7 @@ def may_hold_odd_number(content: Any) -> bool:
 
 
 def may_be_deep(payload: bytes) -> bool:
-    """Tell whether a JSON text may be nested deeper than Jackson reads."""
+    """Return whether a JSON text may be nested deeper than Jackson reads."""
     return payload.count(b"[") + payload.count(b"{") > MAY_BE_DEEP
 
 
@@ -43,7 +43,7 @@ def deep_rows(texts: Any) -> list[int]:
 
 def _piece_may_hold(content: Any) -> bool:
     raw = content.tobytes()
-    # One byte is found much faster than several.
+    # Searching for one byte is much faster than for several.
     if b"@" in raw and b'{"@' in raw:
         return True
     is_digit = (content - 0x30) < 10
@@ -53,7 +53,7 @@ def _piece_may_hold(content: Any) -> bool:
 
 
 def _has_run(marks: Any, count: int) -> bool:
-    """Tell whether a boolean array holds so many true in a row, by the bits of one large number."""
+    """Return whether a boolean array has `count` consecutive true values, using the bits of one large integer."""
     bits, length = int.from_bytes(np.packbits(marks).tobytes(), "big"), 1
     while length < count:
         step = min(length, count - length)

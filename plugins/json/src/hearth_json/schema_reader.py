@@ -1,4 +1,4 @@
-"""Schemas from their JSON form, with Kafka Connect's leniency and messages."""
+"""Reads schemas from JSON with Kafka Connect's leniency and error messages."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class SchemaReader:
     """Turns JSON trees into schemas."""
 
     def __init__(self, values: ValueReader) -> None:
-        """Read defaults with the given reader."""
+        """Use the given reader for defaults."""
         self._values = values
 
     def schema(self, tree: Any) -> Schema | None:
-        """Return the schema of a tree, None for JSON's null; what is no schema raises a DataError.
+        """Return the schema of a tree, None for JSON null; raise DataError for an invalid schema.
 
-        Members of the wrong type, other than the type and its parts, are passed over.
+        Members of the wrong type, other than the type and its parts, are ignored.
         """
         if tree is None:
             return None
@@ -45,7 +45,7 @@ class SchemaReader:
     def _default(self, schema: Schema, tree: Any) -> Any:
         default = self._values.value(schema, tree)
         if schema.type is Type.STRUCT and default is not None:
-            # Kafka Connect can neither read nor write one: its struct never has the very schema it is the default of.
+            # Kafka Connect can neither read nor write one: the struct never has the schema with the default.
             raise SchemaBuilderError("Invalid default value")
         return default
 
@@ -75,7 +75,7 @@ class SchemaReader:
             raise DataError("Map schema did not specify the key type")
         if "values" not in tree:
             raise DataError("Map schema did not specify the value type")
-        # A null in either place is refused by the builder.
+        # The builder refuses a null for either.
         return SchemaBuilder.map(self.schema(tree["keys"]), self.schema(tree["values"]))  # type: ignore[arg-type]
 
     def _struct(self, tree: dict[str, Any]) -> SchemaBuilder:

@@ -1,4 +1,4 @@
-"""Schemas as JSON text, members in Kafka Connect's order."""
+"""Writes schemas as JSON text with members in Kafka Connect's order."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ NAME_OF_TYPE: dict[Type, str] = {type_: schema_to_json(Schema(type_))["type"] fo
 
 
 class SchemaWriter:
-    """Writes schemas as JSON text and remembers the last so many."""
+    """Writes schemas as JSON text and caches the most recent ones."""
 
     def __init__(self, values: ValueWriter, cache_size: int) -> None:
-        """Write defaults with the given writer."""
+        """Use the given writer for defaults."""
         self._values = values
         self.text = lru_cache(maxsize=max(cache_size, 0))(self._text)
 
     def _text(self, schema: Schema | None) -> str:
-        """Return a schema as a JSON object, no schema as JSON's null."""
+        """Return a schema as a JSON object, None as JSON null."""
         return "null" if schema is None else f"{{{','.join(self._members(schema))}}}"
 
     def _members(self, schema: Schema) -> list[str]:
@@ -43,7 +43,7 @@ class SchemaWriter:
     def _parts(self, schema: Schema) -> list[str]:
         if schema.is_reference:
             raise DataError(
-                f"a schema that holds itself has no form in JSON: {schema.name}",
+                f"a recursive schema has no JSON form: {schema.name}",
                 hint="schemas.enable=false leaves schemas out",
             )
         if schema.type is Type.STRUCT:

@@ -53,5 +53,5 @@ class JsonConverterSettings(Settings):
 
     @property
     def is_numeric(self) -> bool:
-        """Tell whether decimals are written as JSON numbers."""
+        """Return whether decimals are written as JSON numbers."""
         return self.decimal_format.upper() == NUMERIC

@@ -1,7 +1,7 @@
-"""JSON values that are just what their schema asks for, to the physical values of a column, one or some at a time.
+"""Reads JSON values that match their schema exactly into the physical values of a column.
 
-Stands between the templates and the plain form: it reads arrays, maps and members in any order several times faster
-than the plain form, and gives up wherever leniency or a limit of Jackson's could make a difference.
+Between layouts and the plain form: it reads arrays, maps and members in any order several times faster than the plain
+form, and gives up wherever leniency or a limit of Jackson could make a difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hearth_json.value_writer import LIMITS
 _Read = Callable[[Any], Any]
 _NULL = type(None)
 _KINDS: dict[Type, type] = {Type.STRING: str, Type.BOOLEAN: bool}
-# Python's dates and times hold less than the integers they are written as.
+# Python's dates and times have a smaller range than the integers that encode them.
 RANGES: dict[str | None, tuple[int, int]] = {
     Date.LOGICAL_NAME: (-719_162, 2_932_896),
     Time.LOGICAL_NAME: (0, 86_399_999),
@@ -36,25 +36,25 @@ _LONG = re.compile(rb"[0-9.]{500}")
 
 
 class UnsureError(ValueError):
-    """The value may mean something else to the plain form."""
+    """The plain form may read the value differently."""
 
 
 class StrictReader:
-    """Reads payloads of any layout by their schema."""
+    """Reads payloads of any layout by schema."""
 
     def __init__(self, replaces: bool, cache_size: int) -> None:
-        """Tell whether defaults replace nulls, and how many schemas to remember."""
+        """Set whether defaults replace nulls, and the number of schemas to cache."""
         self._replaces = replaces
         self._size = max(cache_size, 1)
         self._readers: dict[Schema, _Read] = {}
         self._fields: dict[Schema, list[_Read]] = {}
 
     def physical(self, schema: Schema, payload: bytes) -> Any:
-        """Return the physical value of a payload; whatever is not sure raises a ValueError."""
+        """Return the physical value of a payload; raise ValueError if it is ambiguous."""
         return self._reader(schema)(_tree(payload))
 
     def column(self, schema: Schema, payloads: Sequence[bytes]) -> Any:
-        """Return structs as a column, made field by field; where a payload is not sure raises a ValueError."""
+        """Return structs as a column, built field by field; raise ValueError if a payload is ambiguous."""
         trees = _trees(payloads)
         if schema.type is not Type.STRUCT or not schema.fields or not _are_all(dict, trees):
             raise UnsureError("no structs, or not all")
@@ -96,7 +96,7 @@ def _tree(payload: bytes) -> Any:
 
 
 def _trees(payloads: Sequence[bytes]) -> list[Any]:
-    """Return what `_tree` does of each; to ask all together whether one is near a limit takes half the time."""
+    """Apply `_tree` to each payload; checking the limits for all of them together takes half the time."""
     whole = b",".join(payloads)
     is_near = max(map(len, payloads), default=0) > MAY_BE_DEEP
     is_near = is_near or (b"-" in whole and (b"e-" in whole or b"E-" in whole))
@@ -108,7 +108,7 @@ def _are_all(kind: type, values: list[Any]) -> bool:
 
 
 def _are_sure(schema: Schema, values: list[Any], replaces: bool) -> bool:
-    """Tell whether values are surely of a type, or null where that stays null, by one look at all of them."""
+    """Return whether all values surely have a type, or are null where null stays null, in one pass."""
     kinds = {*map(type, values)}
     if _NULL in kinds:
         if not schema.optional or (schema.default is not None and replaces):
@@ -121,7 +121,7 @@ def _are_sure(schema: Schema, values: list[Any], replaces: bool) -> bool:
         low, high = _range(schema)
         return kinds == {int} and low <= min(values) and max(values) <= high
     if schema.type is Type.FLOAT64:
-        return kinds == {float} and 0.0 not in values  # a negative one is equal to it
+        return kinds == {float} and 0.0 not in values  # -0.0 equals 0.0
     return schema.name not in RANGES and kinds == {_KINDS.get(schema.type)}
 
 
@@ -272,7 +272,7 @@ def _double(tree: Any) -> float:
 
 
 def _float(tree: Any) -> float:
-    """Return a number that has one nearest 32-bit float, however its digits go on."""
+    """Return a number whose nearest 32-bit float does not depend on its further digits."""
     wide = _double(tree)
     (bits,) = struct.unpack(">q", struct.pack(">d", wide))
     is_half_way = bits & 0x1FFF_FFFF == 0x1000_0000

@@ -1,10 +1,9 @@
-"""JSON bytes to plain Python values, with the leniency of Jackson as Kafka Connect sets it up.
+"""Parses JSON bytes to plain Python values, as leniently as Jackson in Kafka Connect's configuration.
 
-Integers become int, other numbers Decimal with every digit they had. Only the first value of the bytes is read,
-leading zeros are accepted, the last of several equal members wins, and UTF-16 and UTF-32 are recognised. Numbers of
-more than 1000 digits are refused, as are more than 1000 levels. A process whose calls may not nest as deep as in a
-stage refuses fewer levels.
-Unlike Jackson it refuses UTF-8 that is not in its shortest form, and sets no limit to the length of texts.
+Integers become int, other numbers Decimal with all their digits. Only the first value of the bytes is read, leading
+zeros are accepted, the last of duplicate members wins, and UTF-16 and UTF-32 are recognised. Numbers of more than
+1000 digits and more than 1000 levels are refused. A process with a lower recursion limit than a stage refuses fewer
+levels. Unlike Jackson it refuses overlong UTF-8, and does not limit the length of strings.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""What bytes without any JSON value hold."""
+"""The value of bytes without any JSON value."""
 
 MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _DIGIT_LIMIT = 1000
@@ -33,16 +32,16 @@ _EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
 _FIRSTS = frozenset('{["-0123456789tfnNI')
-"""With what a value begins, or one of the numbers that JavaScript has and JSON lacks."""
+"""The start of a value, or a JavaScript number literal that JSON lacks."""
 _ZERO = re.compile(r"(?<![0-9])0[0-9]")
 _LEADING_ZEROS = re.compile(r"^(-?)0+(?=[0-9])")
 _QUAD = 4
-"""How many bytes Jackson wants to see before it believes a byte order mark."""
+"""The number of bytes that Jackson requires to detect a byte order mark."""
 _BOM = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
 def read_tree(data: bytes) -> Any:
-    """Return the first JSON value of the bytes, MISSING when there is none; malformed bytes raise a DataError."""
+    """Return the first JSON value of the bytes, MISSING if there is none; raise DataError for malformed bytes."""
     found = tree_or_error(data)
     if isinstance(found, DataError):
         raise found
@@ -50,7 +49,7 @@ def read_tree(data: bytes) -> Any:
 
 
 def tree_or_error(data: bytes) -> Any:
-    """Return what `read_tree` does, or the DataError that it raises: to raise it costs more than to make it."""
+    """Return the result of `read_tree`, or its DataError without raising it, which saves time."""
     text = _text(data)
     start = space_end(text, 0)
     if start == len(text):
@@ -71,7 +70,7 @@ def tree_or_error(data: bytes) -> Any:
 
 
 def read_member(text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value at a position inside of other JSON, and where it ends; a ValueError when there is none."""
+    """Return the JSON value at a position inside other JSON, and its end; raise ValueError if there is none."""
     scan = _scan if len(text) <= _DIGIT_LIMIT else _counting_scan
     try:
         return scan(text, start)
@@ -95,7 +94,7 @@ def _first_value(text: str, start: int) -> Any:
     try:
         return _read_strictly(text, start)
     except ValueError:
-        # Python's parser knows no leading zeros.
+        # Python's parser refuses leading zeros.
         if _ZERO.search(text, start) is None:
             raise
         return _read_strictly(_TOKEN.sub(_strip_zeros, text[start:]), 0)
@@ -114,16 +113,16 @@ def _read_strictly(text: str, start: int) -> Any:
 
 def _text(data: bytes) -> str:
     encoding = "utf-8"
-    if len(data) < _QUAD:  # in so few no mark is looked for
+    if len(data) < _QUAD:  # too short for a byte order mark
         encoding = json.detect_encoding(data[:2]) if 0 in data[:2] else encoding
     elif 0 in data[:_QUAD] or data.startswith(_BOM):
         encoding = json.detect_encoding(data)
-    if encoding == "utf-8-sig":  # whose errors count from behind the mark
+    if encoding == "utf-8-sig":  # error positions of this codec exclude the mark
         data, encoding = data[len(_BOM[0]) :], "utf-8"
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        # What follows the first value is never looked at; a mark keeps a number from ending at the error.
+        # Text after the first value is ignored; a marker prevents a number from ending at the error.
         return data[: error.start].decode(encoding) + "\ufffd"
 
 

@@ -1,8 +1,8 @@
-"""JSON values to Connect values, one at a time, with Kafka Connect's leniency: the plain form.
+"""Converts JSON values to Connect values one at a time with Kafka Connect's leniency: the plain form.
 
-A JSON value of another kind than the schema asks for becomes what Jackson's accessors make of it: a number of a text
-is 0, a text of a number is null, an integer out of range wraps. Only logical types, maps and structs are strict.
-Maps have the order of Java's hash tables, because that is the order in which they are written and printed.
+A JSON value of another kind than the schema requires is converted by Jackson's accessors: a string as a number is 0, a
+number as a string is null, an integer out of range wraps. Only logical types, maps and structs are strict. Maps have
+the order of Java's hash tables, in which they are written and printed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 class ValueReader:
-    """Turns JSON trees, as `read_tree` makes them, into values of a schema."""
+    """Converts JSON trees from `read_tree` to values of a schema."""
 
     def __init__(self, settings: JsonConverterSettings) -> None:
         """Keep the settings."""
         self._replaces = settings.replace_null_with_default
 
     def value(self, schema: Schema | None, tree: Any) -> Any:
-        """Return the value of a tree; what even leniency cannot read raises a DataError."""
+        """Return the value of a tree; raise DataError if it cannot be converted."""
         if schema is None:
             return self._schemaless(tree)
         if tree is None:
@@ -50,7 +50,7 @@ class ValueReader:
         return _primitive(schema.type, tree)
 
     def null(self, schema: Schema) -> Any:
-        """Return what a null stands for: the default, None, or a DataError where neither may be."""
+        """Return the value of a null: the default or None; raise DataError if neither is allowed."""
         if schema.default is not None and self._replaces:
             return schema.default
         if schema.optional:
@@ -140,10 +140,10 @@ def _decimal(schema: Schema, tree: Any) -> decimal.Decimal:
 
 
 def _scaled(schema: Schema, number: decimal.Decimal) -> decimal.Decimal:
-    """Give a number the scale of its schema.
+    """Rescale a number to the scale of its schema.
 
-    Kafka Connect keeps the scale the JSON number has, and no converter can write such a value later. A column
-    of decimals has one scale, so digits are added here, and a number with too many raises a DataError.
+    Kafka Connect keeps the scale of the JSON number, and no converter can write such a value later. A column of
+    decimals has one scale, so zeros are added here, and a number with too many digits raises DataError.
     """
     scale = Decimal.scale(schema)
     if number and number.adjusted() + scale > _DIGITS_AT_MOST:
@@ -195,7 +195,7 @@ def _is_int(tree: Any) -> bool:
 
 
 def _double(number: int | decimal.Decimal) -> float:
-    # Java's big decimals have no negative zero.
+    # Java's BigDecimal has no negative zero.
     return float(decimal.Decimal(number)) if number else 0.0
 
 
@@ -204,7 +204,7 @@ def _float(number: int | decimal.Decimal) -> float:
 
 
 def text_of(text: str) -> str:
-    """Return a text that UTF-8 can hold: a surrogate without its other half becomes what Java writes for it."""
+    """Return a string that can be encoded as UTF-8: replace unpaired surrogates as Java does."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -215,7 +215,7 @@ def _items(tree: Any) -> list[Any]:
 
 
 def kind_of(tree: Any) -> str:
-    """Return what Jackson calls the kind of a JSON value."""
+    """Return Jackson's name for the kind of a JSON value."""
     if tree is None:
         return "NULL"
     return next((name for kind, name in _KINDS if isinstance(tree, kind)), "MISSING")

@@ -1,4 +1,4 @@
-"""Values as JSON text, one at a time: the plain form, and the measure of the form with columns."""
+"""Writes values as JSON text one at a time: the plain form, which the column form must match."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hearth_json.literal import (
 from hearth_json.setting import JsonConverterSettings
 
 LIMITS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
-"""The integer types, and the smallest number that is too large for each."""
+"""The integer types, and the smallest number above the range of each."""
 _BYTES = (bytes, bytearray, memoryview)
 
 
 class ValueWriter:
-    """Writes values as JSON text by their schema; None as schema stands for a value that tells its own type."""
+    """Writes values as JSON text by schema; without a schema, the value determines the type."""
 
     def __init__(self, settings: JsonConverterSettings) -> None:
         """Keep the settings."""
@@ -37,7 +37,7 @@ class ValueWriter:
         }
 
     def text(self, schema: Schema | None, value: Any) -> str:
-        """Return a value as JSON text; one that does not fit the schema raises a DataError."""
+        """Return a value as JSON text; raise DataError if it does not fit the schema."""
         if value is None:
             return self.null(schema)
         if schema is None:
@@ -47,7 +47,7 @@ class ValueWriter:
         return self._by_type(schema, value)
 
     def null(self, schema: Schema | None) -> str:
-        """Return what stands for a null: the default, a JSON null, or a DataError where neither may."""
+        """Return the text of a null: the default or JSON null; raise DataError if neither is allowed."""
         if schema is None:
             return "null"
         if schema.default is not None and self._settings.replace_null_with_default:
@@ -57,7 +57,7 @@ class ValueWriter:
         raise DataError("Conversion error: null value for field that is required and has no default value")
 
     def key(self, schema: Schema | None, value: Any) -> str:
-        """Return the key of a map as the name of a JSON member, quotes included."""
+        """Return a map key as the quoted name of a JSON member."""
         text = self.text(schema, value)
         return text if text.startswith('"') else string_literal(text)
 
@@ -95,7 +95,7 @@ class ValueWriter:
         return self._object(keys, items, value) if is_object else self._pairs(keys, items, value)
 
     def _object(self, keys: Schema | None, items: Schema | None, value: Mapping[Any, Any]) -> str:
-        # Two keys may get the same name (a null and its default); the last one wins, in the place of the first.
+        # Two keys may get the same name (a null and its default); the last value wins at the position of the first.
         members = {self.key(keys, key): self.text(items, item) for key, item in value.items()}
         return f"{{{','.join([f'{name}:{text}' for name, text in members.items()])}}}"
 

@@ -1,8 +1,8 @@
-"""Kafka's config providers: what `${NAME:PATH:KEY}` stands for in a configuration.
+"""Kafka's config providers, which resolve `${NAME:PATH:KEY}` in configurations.
 
-`property_file` looks a key up in a file of properties, `directory_of_files` in a directory that holds a file for each
-key, as containers are given their secrets, `environment_variable` among the variables of the host's environment.
-`allowed_path` keeps the first two to some paths.
+`property_file` looks up keys in a properties file, `directory_of_files` in a directory with one file for each key (the
+form of container secrets), and `environment_variable` in the host's environment. `allowed_path` restricts the first
+two to certain paths.
 """
 
 from hearth_providers.directory_of_files import DirectoryConfigProvider

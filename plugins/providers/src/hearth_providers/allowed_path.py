@@ -1,4 +1,4 @@
-"""Which paths a provider may read, follows Kafka's `AllowedPaths`."""
+"""Restricts the paths that a provider may read, like Kafka's `AllowedPaths`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ DOC = "Absolute paths, with commas and no blanks in between: nothing else is rea
 
 
 def definition() -> ConfigDef:
-    """Return the definition of a provider with this key and no other."""
+    """Return the definition of a provider that has only this key."""
     return ConfigDef().define(KEY, ConfigType.STRING, None, doc=DOC)
 
 
 class AllowedPaths:
-    """The paths a provider may read, and what is below them; the names count, links are followed."""
+    """The paths a provider may read, including everything below them; names are compared, links are followed."""
 
     def __init__(self, configs: Mapping[str, Any]) -> None:
-        """Read `allowed.paths`; raises `ConfigError` for one that is not absolute or not there."""
+        """Parse `allowed.paths`; raise `ConfigError` for a path that is not absolute or does not exist."""
         given = str(configs.get(KEY) or "")
         self._paths = [_checked(each) for each in given.rstrip(",").split(",")] if given else None
 
     def allowed(self, path: str) -> str | None:
-        """Return a path as it may be read, `None` where it may not."""
+        """Return the normalised path, or `None` if it is not allowed."""
         if self._paths is None:
             return path
         normal = PurePath(os.path.normpath(path))

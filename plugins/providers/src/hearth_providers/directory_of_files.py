@@ -1,4 +1,4 @@
-"""Values from a directory that holds a file for each key, follows Kafka's `DirectoryConfigProvider`."""
+"""Values from a directory with one file for each key, like Kafka's `DirectoryConfigProvider`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ log = logging.getLogger(__name__)
 
 
 class DirectoryConfigProvider(ConfigProvider):
-    """Finds `${NAME:/path/of/a/directory:file}`: the content of the file, UTF-8, with the line end if it has one."""
+    """Resolves `${NAME:/path/of/a/directory:file}` to the file's UTF-8 content, including a trailing line end."""
 
     def config(self) -> ConfigDef:
         """Return the definition of `allowed.paths`."""
         return definition()
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take `allowed.paths`."""
+        """Configure `allowed.paths`."""
         self._paths = AllowedPaths(configs)
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return the contents of the files of these names; nothing where the path is no directory or not allowed."""
+        """Return the contents of the named files; nothing if the path is not a directory or not allowed."""
         directory = self._paths.allowed(path) if path else ""
         if directory is None:
             log.warning("The path %s is not allowed to be accessed", path)

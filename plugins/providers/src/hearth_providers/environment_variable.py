@@ -1,4 +1,4 @@
-"""Values from the environment of the host, follows Kafka's `EnvVarConfigProvider`."""
+"""Values from the host's environment, like Kafka's `EnvVarConfigProvider`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ DOC = "A regular expression: only variables whose whole name it matches are read
 
 
 class EnvVarConfigProvider(ConfigProvider):
-    """Finds `${NAME:VARIABLE}`, as the variables were when the host started."""
+    """Resolves `${NAME:VARIABLE}` to the variable's value at the start of the host."""
 
     def config(self) -> ConfigDef:
         """Return the definition of `allowlist.pattern`."""
         return ConfigDef().define(KEY, ConfigType.STRING, ".*", doc=DOC)
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Keep the variables whose names match."""
+        """Keep the variables whose names match the pattern."""
         pattern = compile_pattern(str(configs.get(KEY, ".*")))
         self._variables = {name: value for name, value in os.environ.items() if pattern.fullmatch(name)}
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return the values of variables; raises `ConfigError` where there is a path, which nothing here has."""
+        """Return the values of variables; raise `ConfigError` for a path, which this provider does not support."""
         if path:
             raise ConfigError(f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'")
         found = self._variables.items()

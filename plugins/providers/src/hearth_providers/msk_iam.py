@@ -1,4 +1,4 @@
-"""Tokens by which clients log in to Amazon MSK with identities of AWS."""
+"""Tokens that log clients in to Amazon MSK with AWS identities."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _KNOWN = (
     "awsProfileName", "awsRoleArn", "awsRoleSessionName", "awsRoleExternalId", "awsStsRegion", "awsRegion",
 )  # fmt: skip
 _IDLE = ("awsDebugCreds", "awsMaxRetries", "awsMaxBackOffTimeMs")
-"""Options of Java's module that change nothing of a token."""
+"""Options of Java's login module that do not affect the token."""
 
 _TALKATIVE = ("auth", "credentials", "endpoint", "httpsession", "parsers")
-"""Modules of botocore that log signatures, requests and answers at DEBUG."""
+"""Modules of botocore that log signatures, requests and responses at DEBUG."""
 
 
 class MskIamTokenProvider(TokenProvider):
-    """Signs a request to connect with the credentials of AWS that are found, follows Amazon's `aws-msk-iam-auth`.
+    """Signs a connect request with AWS credentials, like Amazon's `aws-msk-iam-auth`.
 
-    Its options are those of `IAMLoginModule`: a profile, or a role that is taken on with what is found without one.
-    The region is that of the brokers' names, else the one that AWS's settings name, or `awsRegion`.
+    Its options are those of `IAMLoginModule`: a profile, or a role that is assumed with the default credentials. The
+    region comes from the brokers' names, else from the AWS configuration or `awsRegion`.
     """
 
     def configure(self, configs: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Take the brokers and the options of the login module; raises ConfigError for what cannot be honoured."""
+        """Read the brokers and the login module's options; raise ConfigError for an unsupported option."""
         for name in options.keys() - {*_KNOWN, *_IDLE}:
-            raise ConfigError(f"the option {name} of IAMLoginModule is not known", hint=f"use {', '.join(_KNOWN)}")
+            raise ConfigError(f"unknown option {name} of IAMLoginModule", hint=f"use {', '.join(_KNOWN)}")
         if "awsRoleArn" not in options:
             for name in ("awsRoleSessionName", "awsRoleExternalId", "awsStsRegion"):
                 if name in options:
-                    raise ConfigError(f"{name} is for a role, and no role is named", hint="set awsRoleArn")
+                    raise ConfigError(f"{name} requires a role", hint="set awsRoleArn")
         self._sign = _signer()
         self._options = dict(options)
         self._servers = str(configs.get("bootstrap.servers", ""))
 
     def token(self) -> OAuthBearerToken:
-        """Return a token of fifteen minutes."""
+        """Return a token that is valid for fifteen minutes."""
         region = self._region()
         value, lifetime_ms = self._sign(region, self._credentials(region))
         return OAuthBearerToken(value, lifetime_ms)
@@ -75,7 +75,7 @@ class MskIamTokenProvider(TokenProvider):
         found: Credentials | None = session.get_credentials()
         if found is None:
             raise ConfigError(
-                "there are no credentials of AWS",
+                "no AWS credentials found",
                 hint="give the host a role, a profile, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
             )
         return found
@@ -96,7 +96,7 @@ def _is_no_detail(record: logging.LogRecord) -> bool:
 
 
 def _signer() -> Callable[[str, Credentials], tuple[str, int]]:
-    """Return what signs for a region with credentials; raises ConfigError where its package is missing."""
+    """Return the function that signs for a region; raise ConfigError if its package is not installed."""
     try:
         from aws_msk_iam_sasl_signer.MSKAuthTokenProvider import generate_auth_token_from_credentials_provider
         from botocore.credentials import CredentialProvider
@@ -109,14 +109,14 @@ def _signer() -> Callable[[str, Credentials], tuple[str, int]]:
         logging.getLogger(f"botocore.{name}").addFilter(_is_no_detail)
 
     class Given(CredentialProvider):  # type: ignore[misc]
-        """Hands over credentials that were found."""
+        """Provides the given credentials."""
 
         def __init__(self, credentials: Credentials) -> None:
             super().__init__()
             self._credentials = credentials
 
         def load(self) -> Credentials:
-            """Return them."""
+            """Return the credentials."""
             return self._credentials
 
     def sign(region: str, credentials: Credentials) -> tuple[str, int]:

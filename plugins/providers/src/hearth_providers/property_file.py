@@ -1,4 +1,4 @@
-"""Values from a file of properties, follows Kafka's `FileConfigProvider`."""
+"""Values from a properties file, like Kafka's `FileConfigProvider`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ log = logging.getLogger(__name__)
 
 
 class FileConfigProvider(ConfigProvider):
-    """Finds `${NAME:/path/of/a.properties:key}`; the file is UTF-8, and is read anew each time."""
+    """Resolves `${NAME:/path/of/a.properties:key}`; the file is UTF-8 and is read on each call."""
 
     def config(self) -> ConfigDef:
         """Return the definition of `allowed.paths`."""
         return definition()
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take `allowed.paths`."""
+        """Configure `allowed.paths`."""
         self._paths = AllowedPaths(configs)
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Return what the file says of the keys; nothing without a path, or where the path is not allowed."""
+        """Return the values of the keys in the file; nothing if the path is empty or not allowed."""
         if not path:
             return ConfigData({})
         allowed = self._paths.allowed(path)

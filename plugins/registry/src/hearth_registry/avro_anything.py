@@ -1,4 +1,4 @@
-"""Data without schema in Avro: a record with a field for each type, of which one is set, or none for a null."""
+"""Data without schema in Avro: a record with one field per type, of which one is set, or none for a null."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGS = range(-(1 << 63), 1 << 63)
 
 
 def anything() -> AvroType:
-    """Return the record in which data without schema stands: of its fields one has the value, or none for a null."""
+    """Return the record type for data without schema: one field holds the value, or none for a null."""
     made = AvroType("record", an.ANYTHING)
     scalars = ("boolean", "bytes", "double", "float", "int", "long", "string")
     made.add(*[_nullable_field(kind, AvroType(kind)) for kind in scalars])
@@ -44,7 +44,7 @@ def _nullable_field(name: str, type_: AvroType) -> AvroField:
 
 
 def put_anything(out: bytearray, value: Any) -> None:
-    """Append a value without schema: a record with a field for each type, of which one is set, or none for null."""
+    """Append a value without schema as a record with one field per type."""
     if value is None:
         out += bytes(_ANYTHING_FIELDS)
         return
@@ -89,7 +89,7 @@ def _put_dict(out: bytearray, value: Any) -> None:
 
 
 def anything_at(cursor: Cursor) -> Any:
-    """Read data without schema: the one of nine fields that is set."""
+    """Read data without schema: return the one of nine fields that is set."""
     found = [_field_at(cursor, part) for part in _ANYTHING]
     return next((value for value in found if value is not None), None)
 
@@ -123,7 +123,7 @@ _ANYTHING: tuple[Read, ...] = (
 
 
 def as_key(value: Any) -> Any:
-    """Return a value as the key of a dict: an array is a tuple there, and a map raises a DataError."""
+    """Return a value as a dict key: an array becomes a tuple; raise DataError for a map."""
     if isinstance(value, list):
         return tuple(map(as_key, value))
     if isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""Avro's binary form as columns: all rows at once, with the values that the plain form reads row by row.
+"""Decodes Avro payloads to columns, all rows at once, with the same values as the plain form.
 
-Every row has a cursor of its own, and each part of the schema is read in all rows before the next: numbers by a few
-operations on whole arrays, texts by noting where they stand and copying them together. Rows that lack a part, nulls
-say, sit out. What this form has no way for, and bytes that the plain form would refuse or read in an unusual way, it
-leaves to that; a payload that ends too early is found by the cursor that has come too far.
+Each row has a cursor, and each part of the schema is read in all rows before the next part: numbers with a few array
+operations, strings by locating and copying them together. Rows without a part, such as nulls, are skipped. Unsupported
+types, and bytes that the plain form would refuse or read unusually, are left to the plain form; a truncated payload is
+detected by a cursor past its end.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ _RANGES: dict[str | None, tuple[int, int]] = {
     Time.LOGICAL_NAME: (0, 86_399_999),
     Timestamp.LOGICAL_NAME: (-62_135_596_800_000, 253_402_300_799_999),
 }
-"""What Python's dates and times can hold of the numbers they are written as."""
+"""The encoded numbers that Python's dates and times can represent."""
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _ONE = np.uint64(1)
 _MOST_BYTES = (1 << 31) - 1
 _FEW_ROUNDS, _MANY_ROWS = 4, 64
-"""Items are read in rounds, one of each row; more rounds are worth it only if as many rows take part, or many."""
+"""Rounds, in which one item of each row is read, before a round requires a minimum number of rows."""
 _MOST_LEVELS = 2
-"""Arrays and maps in each other are read in columns no deeper, since the rounds multiply."""
+"""Maximum nesting of arrays and maps in the column form, since the rounds multiply."""
 
 
 Take = Callable[[Rows], Any]
-"""Reads a part in all rows and returns it as an Arrow array."""
+"""Reads a part of all rows as an Arrow array."""
 
 
 class ColumnReader:
-    """Reads columns of payloads that one Avro schema wrote."""
+    """Reads columns of payloads written with one Avro schema."""
 
     _take: Take | None
 
     def __init__(self, settings: AvroSettings, written: AvroType, wanted: AvroType, schema: Schema | None) -> None:
-        """Find a way for each part of the schema, if there is one."""
+        """Select a reader for each part of the schema, if it is supported."""
         self._settings = settings
         self._fails_on_rest = settings.fail_on_trailing_data
         self._level = 0
         try:
-            # At the root bytes have no length before them, and their columns are read as quickly one by one.
+            # At the root, bytes have no length prefix, and reading them one by one is as fast.
             self._take = None if written.kind == "bytes" else self._part(written, wanted, schema)
         except UnsuitedError:
             self._take = None
@@ -86,7 +86,7 @@ class ColumnReader:
         return self._value(written, inner[0], schema)
 
     def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
-        """Return what reads the number of a branch, one of two of which one is null, and the value after it."""
+        """Return a reader of an optional value: the number of one of two branches, and the value after it."""
         kinds = [each.kind for each in written.branches]
         if len(kinds) != 2 or "null" not in kinds or not wanted.is_nullable:
             raise UnsuitedError
@@ -184,13 +184,13 @@ class ColumnReader:
 
 
 def longs(rows: Rows) -> Any:
-    """Read numbers of 64 bits into a numpy array."""
+    """Read 64-bit numbers into a numpy array."""
     rest = unsigned(rows, 10)
     return (rest >> _ONE).view(np.int64) ^ -(rest & _ONE).view(np.int64)
 
 
 def ints(rows: Rows) -> Any:
-    """Read numbers of 32 bits into a numpy array."""
+    """Read 32-bit numbers into a numpy array."""
     rest = unsigned(rows, 5).astype(np.uint32)
     return (rest >> np.uint32(1)).view(np.int32) ^ -(rest & np.uint32(1)).view(np.int32)
 
@@ -269,7 +269,7 @@ def _binary(rows: Rows) -> Any:
 
 
 def _decimals(rows: Rows) -> Any:
-    """Read unscaled numbers, which have to be in as few bytes as they can."""
+    """Read unscaled numbers, which must have a minimal encoding."""
     column = _binary(rows)
     content, offsets = memory(column)
     sizes = np.diff(offsets)
@@ -281,7 +281,7 @@ def _decimals(rows: Rows) -> Any:
 
 
 def _counts(rows: Rows) -> Any:
-    """Read how many items the arrays or maps of all rows have, if each has them in one block."""
+    """Read the item counts of the arrays or maps in all rows, if each has a single block."""
     counts = longs(rows)
     if len(counts) and (counts.min() < 0 or counts.max() > rows.source.size or counts.sum() > rows.source.size):
         raise UnsuitedError
@@ -294,7 +294,7 @@ def _counts(rows: Rows) -> Any:
 def _rounds(
     rows: Rows, counts: Any, take: Callable[[Rows], tuple[Any, ...]], types: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Read the items of all rows, the first of each, then the second, and so on, and the zero after the last."""
+    """Read the items of all rows in rounds, one item of each row at a time, and the final zero."""
     parts: list[tuple[Any, ...]] = []
     places: list[Any] = []
     starts = np.cumsum(counts) - counts
@@ -327,7 +327,7 @@ def _edges(counts: Any) -> Any:
 
 
 def _hash_order(counts: Any, keys: Any, are_utf8: bool) -> Any:
-    """Return in which order the entries of maps are in Connect, that of Java's HashMap; None if they are in it."""
+    """Return the order of map entries in Java's HashMap; None if they have it already."""
     many = np.flatnonzero(counts > 1).tolist()
     if not many:
         return None

@@ -1,7 +1,6 @@
-"""Columns as Avro's binary form: all rows at once, with the bytes that the plain form writes row by row.
+"""Encodes columns as Avro payloads, all rows at once, with the same bytes as the plain form.
 
-What this form has no way for is left to the plain form, and so are values
-which that would refuse.
+Unsupported types, and values that the plain form would refuse, are left to the plain form.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
 class ColumnWriter:
-    """Writes columns of one Connect schema by one Avro schema."""
+    """Writes columns of a Connect schema with an Avro schema."""
 
     _make: Make | None
 
     def __init__(self, settings: AvroSettings, schema: Schema | None, own: AvroType, target: AvroType) -> None:
-        """Find a way for each part of the schema, if there is one."""
+        """Select a writer for each part of the schema, if it is supported."""
         self._settings = settings
         try:
             if schema is not None and schema.type is Type.BYTES and target.kind == "bytes":
@@ -67,7 +66,7 @@ class ColumnWriter:
             return NotImplemented
 
     def _part(self, schema: Schema | None, own: AvroType, target: AvroType) -> Make:
-        """Return what makes the pieces of a part, nulls among them."""
+        """Return an encoder of a part, including nulls."""
         if schema is None or an.is_union(schema):
             raise UnsuitedError
         inner = _present(own)
@@ -97,7 +96,7 @@ class ColumnWriter:
         return pieces
 
     def _optional(self, schema: Schema, head: int, null: int, make: Make) -> Make:
-        """Return what writes the number of a branch, and the value where there is one."""
+        """Return an encoder of an optional value: the number of its branch, and the value if it is not null."""
 
         def pieces(column: Any, rows: Any) -> list[Piece]:
             if not column.null_count:
@@ -109,7 +108,7 @@ class ColumnWriter:
         return pieces
 
     def _with_default(self, schema: Schema, column: Any) -> Any:
-        """Put the default in the place of nulls, as Java's structs do."""
+        """Replace nulls by the default, as Java's structs do."""
         if not column.null_count or schema.default is None or self._settings.ignore_default_for_nullables:
             return column
         if not schema.type.is_primitive:
@@ -117,7 +116,7 @@ class ColumnWriter:
         return pc.fill_null(column, values_to_column(schema, [schema.default])[0])
 
     def _value(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
-        """Return what makes the pieces of values; what stands in rows that are nulls counts for nothing."""
+        """Return an encoder of values; the content of null rows is ignored."""
         if own.kind != target.kind:
             raise UnsuitedError
         if schema.type is Type.STRUCT:
@@ -133,7 +132,7 @@ class ColumnWriter:
     def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
         numbers = {each.name: number for number, each in enumerate(own.fields)}
         if [*numbers] != an.field_names(schema, self._settings.scrub_invalid_names):
-            raise UnsuitedError  # another struct of its name was there first, and is its record
+            raise UnsuitedError  # the record of this name belongs to another struct
         parts: list[tuple[int, Schema, Make]] = []
         for each in target.fields:
             number = numbers.get(each.name)
@@ -175,7 +174,7 @@ class ColumnWriter:
         return pieces
 
     def _entry(self, schema: Schema, own: AvroType, target: AvroType) -> list[Make]:
-        """Return what makes the keys and the values of a map that is an array of records."""
+        """Return an encoder of the keys and values of a map that is an array of records."""
         if [each.name for each in target.items.fields] != ["key", "value"]:
             raise UnsuitedError
         parts = zip((schema.key_schema, schema.value_schema), own.items.fields, target.items.fields)
@@ -183,7 +182,7 @@ class ColumnWriter:
 
 
 def long_block(values: Any, rows: Any) -> Block:
-    """Return the block of numbers, given as a numpy array of integers, as Avro writes them."""
+    """Return the block of Avro-encoded numbers from a numpy array of integers."""
     wide = values.astype(_LONG)
     return varint_block(((wide << 1) ^ (wide >> 63)).view(np.uint64), rows)
 
@@ -223,13 +222,13 @@ def _floats(dtype: str, width: int) -> Make:
 
 
 def _text(column: Any, rows: Any) -> list[Piece]:
-    """Return the pieces of texts or bytes: the length and what they are."""
+    """Return the pieces of strings or bytes: lengths and contents."""
     column, sizes = contents_of(column, rows)
     return [long_block(sizes, rows), column]
 
 
 def _raw(make: Make) -> Make:
-    """Return what makes bytes without the length before them."""
+    """Return an encoder of bytes without a length prefix."""
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         if column.null_count:
@@ -240,7 +239,7 @@ def _raw(make: Make) -> Make:
 
 
 def _decimals(column: Any, rows: Any) -> list[Piece]:
-    """Return the pieces of unscaled numbers, which have to be in as few bytes as they can."""
+    """Return the pieces of unscaled numbers in minimal encoding."""
     column, sizes = contents_of(column, rows)
     content, offsets = memory(column)
     starts = offsets[:-1][sizes > 1]
@@ -275,7 +274,7 @@ def _enum(target: AvroType) -> Make:
 
 
 def _offsets(column: Any, rows: Any) -> Any:
-    """Return where the items of each row begin and end; rows that are not there have none."""
+    """Return the start and end of each row's items; null rows have none."""
     offsets = column.offsets.to_numpy().astype(_LONG)
     if rows is not None and np.diff(offsets)[~rows].any():
         raise UnsuitedError
@@ -283,7 +282,7 @@ def _offsets(column: Any, rows: Any) -> Any:
 
 
 def _items(offsets: Any, pieces: list[Piece], rows: Any) -> list[Piece]:
-    """Return the pieces of lists: how many items each has, these, and a zero; an empty one is a zero alone."""
+    """Return the pieces of lists: the item count, the items and a zero; an empty list is a single zero."""
     counts = np.diff(offsets)
     items = joined(pieces, int(offsets[-1] - offsets[0]))
     content, ends = memory(items)
@@ -297,7 +296,7 @@ def _items(offsets: Any, pieces: list[Piece], rows: Any) -> list[Piece]:
 
 
 def _hash_order(offsets: Any, keys: Any) -> Any:
-    """Return in which order entries are written, that of Java's HashMap, None if it is the one they are in."""
+    """Return the order of entries in Java's HashMap; None if they have it already."""
     many = np.flatnonzero(np.diff(offsets) > 1).tolist()
     if not many:
         return None

@@ -1,4 +1,4 @@
-"""Whether one Avro schema reads what another wrote, by the rules of Avro's SchemaCompatibility."""
+"""Checks whether an Avro schema can read data of another, by the rules of Avro's SchemaCompatibility."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ WIDER = {
     "int": ("long", "float", "double"), "long": ("float", "double"), "float": ("double",), "string": ("bytes",),
     "bytes": ("string",),
 }  # fmt: skip
-"""As which other kinds values of a kind may be read."""
+"""The promotions of each kind: the other kinds its values can be read as."""
 
 
 def incompatibilities(reader: AvroType, writer: AvroType) -> list[str]:
-    """Return what of the writer's values the reader cannot read, with the place; nothing if it reads all."""
+    """Return the incompatibilities of the reader with the writer, with their place; empty if it reads everything."""
     return _Comparison().between(reader, writer, "/")
 
 
 def is_same(reader: AvroType, writer: AvroType) -> bool:
-    """Tell whether two types are the same as far as they can be told apart without their parts."""
+    """Return whether two types are equal apart from their parts."""
     if reader is writer:
         return True
     if reader.kind != writer.kind or reader.size != writer.size:
@@ -27,7 +27,7 @@ def is_same(reader: AvroType, writer: AvroType) -> bool:
 
 
 class _Comparison:
-    """Compares each pair of types once; one that is being compared is taken for compatible within itself."""
+    """Compares each pair of types once; a pair inside itself counts as compatible."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], list[str]] = {}

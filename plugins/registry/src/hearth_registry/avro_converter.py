@@ -16,5 +16,5 @@ class AvroConverter(RegistryConverter):
     settings_type = AvroSettings
 
     def make_format(self, settings: Any) -> SchemaFormat:
-        """Return Avro, mapped as these settings say."""
+        """Return the Avro format with these settings."""
         return AvroFormat(settings)

@@ -1,4 +1,4 @@
-"""Avro as a format of schemas and payloads with a registry."""
+"""Avro as a schema format of the registry converters."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
     from hearth_registry.avro_column_writer import ColumnWriter
 
 FEW_WRITTEN, FEW_READ = 32, 16
-"""Fewer rows than these take less one by one: what columns cost before their first row is half a millisecond."""
+"""Fewer rows are converted one by one, since the column form has a fixed cost of half a millisecond."""
 _TRAILING = "Trailing data found after deserializing Avro  message for id"
 _ANYTHING = text_of(anything())
 
 
 @dataclass(frozen=True)
 class AvroSchema(FormatSchema):
-    """A schema of Avro, with its text."""
+    """An Avro schema with its text."""
 
     text: SchemaText
     type: AvroType = field(compare=False)
 
     @property
     def record_name(self) -> str | None:
-        """Return the full name of the record, None for what is none."""
+        """Return the full name of a record, None for other schemas."""
         return self.type.name if self.type.kind == "record" else None
 
 
 class AvroPayloadWriter(PayloadWriter):
-    """Writes values of a Connect schema by an Avro schema."""
+    """Writes values of a Connect schema with an Avro schema."""
 
     def __init__(self, settings: AvroSettings, schema: Schema | None, own: AvroType, target: AvroType) -> None:
-        """Take the Connect schema, its own Avro schema, and the one to write by."""
+        """Set the Connect schema, its own Avro schema, and the schema to write with."""
         self._write = ValueCompiler(settings).root(schema, own, target)
         self._plan = (settings, schema, own, target)
         self._columns: ColumnWriter | None = None
 
     def payload(self, value: Any) -> bytes:
-        """Return a value in Avro's binary form."""
+        """Return a value in Avro's binary encoding."""
         out = bytearray()
         try:
             self._write(out, value)
@@ -64,21 +64,21 @@ class AvroPayloadWriter(PayloadWriter):
         return bytes(out)
 
     def payloads(self, column: Any, prefix: bytes) -> Any:
-        """Return the values of a column, each after the prefix, where the form with columns has a way for them."""
+        """Return the prefixed payloads of a column, if the column form supports its type."""
         if len(column) < FEW_WRITTEN:
             return NotImplemented
         if self._columns is None:
-            from hearth_registry.avro_column_writer import ColumnWriter  # Arrow only where there are columns
+            from hearth_registry.avro_column_writer import ColumnWriter  # loads Arrow only for columns
 
             self._columns = ColumnWriter(*self._plan)
         return self._columns.payloads(column, prefix)
 
 
 class AvroPayloadReader(PayloadReader):
-    """Reads what an Avro schema wrote."""
+    """Reads payloads written with an Avro schema."""
 
     def __init__(self, settings: AvroSettings, written: AvroType, wanted: AvroType, schema: Schema | None) -> None:
-        """Take the Avro schema that wrote, the one that is wanted, and the Connect schema of that."""
+        """Set the writer's Avro schema, the reader's, and the Connect schema of the reader's."""
         self.schema = schema
         self._is_raw = written.kind == "bytes"
         self._fails_on_rest = settings.fail_on_trailing_data
@@ -101,11 +101,11 @@ class AvroPayloadReader(PayloadReader):
         return value
 
     def values(self, payloads: Any) -> Any:
-        """Return the values of a column of payloads, where the form with columns has a way for them."""
+        """Return the values of a column of payloads, if the column form supports their type."""
         if len(payloads) < FEW_READ or needs_records(self.schema):
             return NotImplemented
         if self._columns is None:
-            from hearth_registry.avro_column_reader import ColumnReader  # Arrow only where there are columns
+            from hearth_registry.avro_column_reader import ColumnReader  # loads Arrow only for columns
 
             self._columns = ColumnReader(*self._plan)
         return self._columns.values(payloads)
@@ -128,12 +128,12 @@ class AvroFormat(SchemaFormat):
         return AvroSchema(SchemaText(AVRO, text_of(made)), made)
 
     def warnings(self, schema: FormatSchema) -> list[str]:
-        """Return what fastavro has against a schema: Confluent's converter checks neither defaults nor decimals."""
+        """Return fastavro's objections to a schema: Confluent's converter checks neither defaults nor decimals."""
         from fastavro.schema import (
             SchemaParseException,
             UnknownType,
             parse_schema,
-        )  # what only who asks for this needs
+        )  # imported only for this check
 
         try:
             parse_schema(json.loads(schema.text.text))
@@ -142,7 +142,7 @@ class AvroFormat(SchemaFormat):
         return []
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
-        """Tell that a null is one where it may be; of others the payload's writer says that it may not."""
+        """Return whether the schema allows null; the payload writer raises the error for any other null."""
         return schema is None or schema.optional
 
     def parse(self, text: SchemaText, references: Mapping[str, str]) -> AvroSchema:
@@ -153,14 +153,14 @@ class AvroFormat(SchemaFormat):
             raise PayloadError(str(error)) from error
 
     def writer(self, schema: Schema | None, target: FormatSchema) -> AvroPayloadWriter:
-        """Return what writes values of a Connect schema."""
+        """Return a writer of values of a Connect schema."""
         assert isinstance(target, AvroSchema)
         return AvroPayloadWriter(self._settings, schema, self._schemas.avro_type(schema), target.type)
 
     def reader(
         self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
     ) -> AvroPayloadReader:
-        """Return what reads payloads of one schema, perhaps as those of another."""
+        """Return a reader of payloads of one schema, optionally resolved to another."""
         wanted = written if wanted is None else wanted
         assert isinstance(written, AvroSchema)
         assert isinstance(wanted, AvroSchema)

@@ -1,6 +1,6 @@
-"""Avro's binary form, read at a cursor: what values of all types are made of.
+"""Decodes the primitives of Avro's binary encoding at a cursor.
 
-No length is believed before the bytes are there, so what a payload claims costs nothing.
+Lengths are checked against the available bytes before memory is allocated.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from hearth_registry.avro_type import AvroType
 from hearth_registry.schema_format import PayloadError
 
 MOST_EMPTY = 100_000
-"""So many items without a byte an array may have; no others are without limit, since each needs its bytes."""
+"""Maximum zero-byte items in an array; other items are limited by the bytes they need."""
 _DOUBLE, _FLOAT = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
 _WIDTH = {"float": 4, "double": 8, "null": 0}
 
 
 class Cursor:
-    """Where reading has come to in some bytes."""
+    """A read position in bytes."""
 
     __slots__ = ("data", "pos")
 
@@ -33,7 +33,7 @@ Read = Callable[[Cursor], Any]
 
 
 def long_at(cursor: Cursor) -> int:
-    """Read a number of 64 bits."""
+    """Read a 64-bit number."""
     data, pos = cursor.data, cursor.pos
     byte = data[pos]
     if byte < 0x80:
@@ -43,7 +43,7 @@ def long_at(cursor: Cursor) -> int:
 
 
 def int_at(cursor: Cursor) -> int:
-    """Read a number of 32 bits."""
+    """Read a 32-bit number."""
     data, pos = cursor.data, cursor.pos
     byte = data[pos]
     if byte < 0x80:
@@ -53,7 +53,7 @@ def int_at(cursor: Cursor) -> int:
 
 
 def _number_at(cursor: Cursor, bits: int, most: int, complaint: str) -> int:
-    """Read a number of some bytes; as in Java, bits that are too many in the last of them are lost."""
+    """Read a varint; as in Java, excess bits in its last byte are dropped."""
     data, pos = cursor.data, cursor.pos
     rest = shift = 0
     for end in range(pos, pos + most):
@@ -68,7 +68,7 @@ def _number_at(cursor: Cursor, bits: int, most: int, complaint: str) -> int:
 
 
 def bytes_at(cursor: Cursor) -> bytes:
-    """Read bytes with their length before them."""
+    """Read length-prefixed bytes."""
     size = long_at(cursor)
     start = cursor.pos
     end = start + size
@@ -81,23 +81,23 @@ def bytes_at(cursor: Cursor) -> bytes:
 
 
 def text_at(cursor: Cursor) -> str:
-    """Read a text; bytes that are no UTF-8 become question marks, as in Java."""
+    """Read a string; bytes that are not UTF-8 become question marks, as in Java."""
     return bytes_at(cursor).decode("utf-8", "replace")
 
 
 def rest_at(cursor: Cursor) -> bytes:
-    """Read all bytes that are left."""
+    """Read all remaining bytes."""
     cursor.pos = len(cursor.data)
     return cursor.data
 
 
 def rest_text_at(cursor: Cursor) -> str:
-    """Read all bytes that are left as a text."""
+    """Read all remaining bytes as a string."""
     return rest_at(cursor).decode("utf-8", "replace")
 
 
 def fixed_of(size: int) -> Read:
-    """Return what reads so many bytes."""
+    """Return a reader of a fixed number of bytes."""
 
     def read(cursor: Cursor) -> bytes:
         start = cursor.pos
@@ -111,21 +111,21 @@ def fixed_of(size: int) -> Read:
 
 
 def boolean_at(cursor: Cursor) -> bool:
-    """Read a boolean; as in Java, any byte but 1 is false."""
+    """Read a boolean; as in Java, any byte other than 1 is false."""
     byte = cursor.data[cursor.pos]
     cursor.pos += 1
     return byte == 1
 
 
 def float_at(cursor: Cursor) -> float:
-    """Read a number of 32 bits with a fraction."""
+    """Read a 32-bit float."""
     (value,) = _FLOAT(cursor.data, cursor.pos)
     cursor.pos += 4
     return value  # type: ignore[no-any-return]
 
 
 def double_at(cursor: Cursor) -> float:
-    """Read a number of 64 bits with a fraction."""
+    """Read a 64-bit float."""
     (value,) = _DOUBLE(cursor.data, cursor.pos)
     cursor.pos += 8
     return value  # type: ignore[no-any-return]
@@ -143,7 +143,7 @@ PLAIN: dict[str, Read] = {
 
 
 def least_size(type_: AvroType) -> int:
-    """Return how many bytes a value has at least."""
+    """Return the minimum number of bytes of a value."""
     return _least_size(type_, [])
 
 
@@ -153,17 +153,17 @@ def _least_size(type_: AvroType, within: list[AvroType]) -> int:
     if type_.kind != "record":
         return _WIDTH.get(type_.kind, 1)
     if any(each is type_ for each in within):
-        return 1  # what needs itself to begin can never be
+        return 1  # a type that requires itself has no finite value
     within = [*within, type_]
     return sum(_least_size(each.type, within) for each in type_.fields)
 
 
 def counts(cursor: Cursor, least: int) -> int:
-    """Read how many items come next in an array or map, 0 at its end."""
+    """Read the number of items in the next block of an array or map, 0 at its end."""
     count = long_at(cursor)
     if count < 0:
         count = -count
-        long_at(cursor)  # the bytes they take
+        long_at(cursor)  # the size of the block in bytes
     left = len(cursor.data) - cursor.pos
     if count * least > left or (not least and count > MOST_EMPTY):
         raise PayloadError(f"{count} items where {left} bytes are left")
@@ -171,7 +171,7 @@ def counts(cursor: Cursor, least: int) -> int:
 
 
 def branch_at(cursor: Cursor, parts: list[Read]) -> Read:
-    """Read the number of a branch of a union, and return what reads that."""
+    """Read the number of a union's branch and return its reader."""
     number = int_at(cursor)
     if not 0 <= number < len(parts):
         raise PayloadError(f"{number} is no branch of a union of {len(parts)}")

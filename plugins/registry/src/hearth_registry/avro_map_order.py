@@ -1,4 +1,4 @@
-"""The order in which a map read from Avro has its entries in Java, which shows wherever it is printed or written."""
+"""The entry order in Java of a map read from Avro, visible wherever it is printed or written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MASK = 0xFFFF_FFFF
 
 
 def order_read(keys: tuple[str, ...], are_utf8: bool) -> tuple[str, ...]:
-    """Return different keys in their order after they were read one after the other.
+    """Return distinct keys in the order of Java's map after reading them in sequence.
 
-    They go through two hash tables: Avro's, whose keys are its own `Utf8` unless a schema asks for strings, and then
-    that of Connect, where those in one bucket are in the order in which they came from the first.
+    The keys pass through two hash tables: Avro's, whose keys are `Utf8` unless the schema asks for strings, and
+    Connect's, which keeps the order of the first table within a bucket.
     """
     return (_remembered if len(keys) <= _MOST_REMEMBERED else _order_read)(keys, are_utf8)
 
@@ -29,7 +29,7 @@ _remembered = lru_cache(maxsize=1000)(_order_read)
 
 
 def _utf8_ordered(keys: tuple[str, ...]) -> list[str]:
-    """Return keys as a hash table gives them when Avro's text class hashes them."""
+    """Return keys in the order of a hash table that uses the hash of Avro's `Utf8`."""
     size = _USUAL_TABLE
     while len(keys) > size * 0.75:
         size *= 2

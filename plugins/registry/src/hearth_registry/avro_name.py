@@ -1,4 +1,4 @@
-"""Names in Avro: what it takes as one, how others are made fit, and what Connect's data is called there."""
+"""Names in Avro: validity, scrubbing, and the names of Connect's types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNION = f"{NAMESPACE}.Union"
 ENUM = f"{NAMESPACE}.Enum"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 VARIANT_RECORD, VARIANT_WORD = "confluent.type.Variant", "variant"
-"""A struct that holds any value as bytes: its name in Connect, that of its record, and the logical type."""
+"""A variant struct: its name in Connect, the name of its record, and its logical type."""
 _VARIANT_FIELDS = {"metadata": Type.BYTES, "value": Type.BYTES}
 GENERAL_UNION = "org.apache.kafka.connect.data.Union"
 GENERAL_ENUM = "org.apache.kafka.connect.data.Enum"
@@ -37,10 +37,10 @@ _UNFIT = re.compile("[^A-Za-z0-9_]")
 
 
 def scrubbed(name: str) -> str:
-    """Return a name without dots in letters that Avro takes."""
+    """Scrub a name without dots to the characters that Avro allows."""
     if not name or _FIT.fullmatch(name):
         return name
-    # Java encodes neither these, nor half a character as anything but a question mark.
+    # Java does not encode these, and encodes an unpaired surrogate as a question mark.
     encoded = quote_plus(name.encode("utf-8", "replace"), safe="-*._").replace("~", "%7E")
     if encoded[0].isdigit():
         encoded = f"x{encoded}"
@@ -48,12 +48,12 @@ def scrubbed(name: str) -> str:
 
 
 def scrubbed_full(name: str) -> str:
-    """Return a name with dots, each part scrubbed; empty parts at the end are left out."""
+    """Scrub each part of a dotted name; trailing empty parts are dropped."""
     return ".".join(map(scrubbed, name.rstrip(".").split(".")))
 
 
 def field_names(schema: Schema, are_scrubbed: bool) -> list[str]:
-    """Return what the fields of a struct are called in its record."""
+    """Map the fields of a struct to their names in its record."""
     return [scrubbed(each.name) if are_scrubbed else each.name for each in schema.fields]
 
 
@@ -63,7 +63,7 @@ def parameter(schema: Schema, name: str) -> str | None:
 
 
 def number(schema: Schema, name: str, least: int) -> int | None:
-    """Return a parameter that is a whole number, or None; a DataError where it is none, or too small."""
+    """Return an integer parameter, or None; raise DataError if it is invalid or too small."""
     told = parameter(schema, name)
     if told is None:
         return None
@@ -77,21 +77,21 @@ def number(schema: Schema, name: str, least: int) -> int | None:
 
 
 def is_union(schema: Schema) -> bool:
-    """Tell whether a struct stands for a union of the types of its fields."""
+    """Return whether a struct represents a union of its fields' types."""
     return schema.name == UNION or parameter(schema, GENERAL_UNION) is not None
 
 
 def is_variant(schema: Schema) -> bool:
-    """Tell whether a struct holds any value as bytes."""
+    """Return whether a struct is a variant."""
     is_named = schema.type is Type.STRUCT and schema.name == VARIANT
     return is_named and {each.name: each.schema.type for each in schema.fields} == _VARIANT_FIELDS
 
 
 def is_enum(schema: Schema) -> bool:
-    """Tell whether the texts of a schema may be an enum of Avro."""
+    """Return whether a string schema is an Avro enum."""
     return schema.type is Type.STRING and not {ENUM, GENERAL_ENUM}.isdisjoint(schema.parameters or ())
 
 
 def is_fixed(schema: Schema) -> bool:
-    """Tell whether all bytes of a schema have one length."""
+    """Return whether a bytes schema has a fixed length."""
     return schema.type is Type.BYTES and schema.name is not None and parameter(schema, FIXED_SIZE) is not None

@@ -1,4 +1,4 @@
-"""Avro's binary form, appended to bytes: what values of all types are made of."""
+"""Encodes the primitives of Avro's binary encoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DOUBLE, _FLOAT = struct.Struct("<d").pack, struct.Struct("<f").pack
 
 
 def put_long(out: bytearray, value: int) -> None:
-    """Append a number of up to 64 bits as Avro writes it: zig-zag, seven bits a byte, the lowest first."""
+    """Append a number of up to 64 bits as a zig-zag varint."""
     rest = (value << 1) ^ (value >> 63)
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)
@@ -20,13 +20,13 @@ def put_long(out: bytearray, value: int) -> None:
 
 
 def put_bytes(out: bytearray, value: bytes) -> None:
-    """Append bytes with their length before them."""
+    """Append length-prefixed bytes."""
     put_long(out, len(value))
     out += value
 
 
 def put_text(out: bytearray, text: str) -> None:
-    """Append a text; half a character becomes a question mark, as in Java."""
+    """Append a string; an unpaired surrogate becomes a question mark, as in Java."""
     try:
         put_bytes(out, text.encode())
     except UnicodeEncodeError:
@@ -34,12 +34,12 @@ def put_text(out: bytearray, text: str) -> None:
 
 
 def put_double(out: bytearray, value: float) -> None:
-    """Append a number of 64 bits with a fraction."""
+    """Append a 64-bit float."""
     out += _DOUBLE(value)
 
 
 def put_float(out: bytearray, value: float) -> None:
-    """Append a number of 32 bits with a fraction; one that is too large becomes infinite."""
+    """Append a 32-bit float; a number that is too large becomes infinite."""
     try:
         out += _FLOAT(value)
     except OverflowError:
@@ -52,7 +52,7 @@ def put_boolean(out: bytearray, value: bool) -> None:
 
 
 def number_bytes(number: int) -> bytes:
-    """Return the bytes of a number."""
+    """Return the encoded bytes of a number."""
     out = bytearray()
     put_long(out, number)
     return bytes(out)

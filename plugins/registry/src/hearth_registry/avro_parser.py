@@ -1,4 +1,4 @@
-"""Reads the JSON text of Avro schemas, with the names that other texts declare."""
+"""Parses the JSON text of Avro schemas, with the names that referenced schemas declare."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hearth_registry.avro_type import (
 )
 
 MOST_LETTERS = 4 << 20
-"""A longer text is refused: a registry keeps a schema in a Kafka record, which has a megabyte at most by default."""
+"""Maximum length of a text: a registry stores a schema in a Kafka record, by default at most one megabyte."""
 MOST_LEVELS = 100
-"""Schemas that are nested deeper are refused."""
+"""Maximum nesting depth of a schema."""
 MOST_PARTS = 100_000
-"""Schemas of more parts are refused, even if they are short: one may name a record twice that names another twice."""
+"""Maximum expanded parts of a schema: a short text can name a record twice that names another one twice."""
 MOST_BRANCHES = 1_000
-"""Unions of more types are refused: a struct that holds one has a field for each."""
+"""Maximum branches of a union, since its struct has a field for each."""
 _MOST_SHOWN = 200
 _RESERVED = frozenset(("doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"))
 _RESERVED_OF_ENUM = _RESERVED | {"default"}
@@ -35,9 +35,9 @@ _RESERVED_OF_FIELD = frozenset(("default", "doc", "name", "order", "type", "alia
 
 
 def parse(text: str, references: Mapping[str, str] | None = None) -> AvroType:
-    """Return the schema of a text, which may name what other texts declare; these are given by the names.
+    """Parse a schema; referenced schemas are given by name.
 
-    What is no schema raises an AvroSchemaError.
+    Raises AvroSchemaError for an invalid schema.
     """
     found = _Reader({}, dict(references or {})).type(_tree(text), "", 0)
     if (parts := _parts(found, {})) > MOST_PARTS:
@@ -46,7 +46,7 @@ def parse(text: str, references: Mapping[str, str] | None = None) -> AvroType:
 
 
 def _parts(type_: AvroType, known: dict[int, int]) -> int:
-    """Return of how many parts a schema is, each counted wherever it is named, but for what holds itself."""
+    """Count the parts of a schema, once for each reference; recursive references are not counted."""
     if id(type_) not in known:
         known[id(type_)] = 1
         inner = [*type_.branches, *(each.type for each in type_.fields)]
@@ -61,7 +61,7 @@ def _tree(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        # A primitive type may stand there without quotes.
+        # A primitive type may be written without quotes.
         if text.strip() in PRIMITIVES:
             return text.strip()
         raise AvroSchemaError(f"not the JSON of a schema: {error}") from error
@@ -70,7 +70,7 @@ def _tree(text: str) -> Any:
 
 
 class _Reader:
-    """Turns trees of JSON into types; what has a name is known from its name on, so it may stand in itself."""
+    """Turns JSON trees into types; a named type is known while its fields are parsed, so it may be recursive."""
 
     def __init__(self, names: dict[str, AvroType], texts: dict[str, str]) -> None:
         self._names, self._texts = names, texts
@@ -99,7 +99,7 @@ class _Reader:
                 return self._names[full]
         if not self._texts:
             raise AvroSchemaError(f'Undefined schema: "{_full(name, space)}"')
-        # A text may declare more than the name it goes by.
+        # A text may declare more names than the one it is referenced by.
         self.type(_tree(self._texts.pop(next(iter(self._texts)))), "", 0)
         return self._by_name(name, space)
 
@@ -175,7 +175,7 @@ def _text(tree: dict[str, Any], name: str) -> str:
 
 
 def _word(tree: dict[str, Any], name: str) -> str | None:
-    """Return a text that need not be there; what is no text is none."""
+    """Return an optional string; None if it is missing or of another type."""
     word = tree.get(name)
     return word if isinstance(word, str) else None
 

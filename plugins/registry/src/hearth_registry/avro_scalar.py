@@ -1,4 +1,4 @@
-"""Values of Connect without parts as Avro's binary form, checked against their schema."""
+"""Encodes Connect scalars in Avro's binary encoding after checking them against their schema."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PHYSICAL = {
     Date.LOGICAL_NAME: Type.INT32, Decimal.LOGICAL_NAME: Type.BYTES, Time.LOGICAL_NAME: Type.INT32,
     Timestamp.LOGICAL_NAME: Type.INT64,
 }  # fmt: skip
-"""The types that logical types are of; a name of one may stand at any other."""
+"""The physical type of each logical type; the logical name may also occur on other types."""
 NUMBERS = ("int", "long", "float", "double")
 
 
@@ -46,7 +46,7 @@ def wrong_type(schema: Schema, value: object) -> DataError:
 
 
 def misfit(schema: Schema, target: AvroType) -> Write:
-    """Return what refuses every value of a schema, since the target has another type."""
+    """Return a writer that refuses every value, since the target has another type."""
 
     def write(out: bytearray, value: Any) -> None:
         raise PayloadError(f"a value of type {schema.type} cannot be written as {target.full_name}")
@@ -55,7 +55,7 @@ def misfit(schema: Schema, target: AvroType) -> Write:
 
 
 def physical_of(schema: Schema) -> Callable[[Any], Any]:
-    """Return what checks a value of a type without parts and returns its physical form."""
+    """Return a function that checks a scalar and returns its physical value."""
     if schema.name in _LOGICAL:
         return _logical(schema)
     if schema.type in _RANGES:
@@ -98,7 +98,7 @@ def _logical(schema: Schema) -> Callable[[Any], Any]:
 
 
 def scalar_writer(schema: Schema, target: AvroType) -> Write:
-    """Return what checks and appends a value without parts."""
+    """Return a function that checks and appends a scalar."""
     physical, put = physical_of(schema), _putters(schema, target)
 
     def write(out: bytearray, value: Any) -> None:
@@ -108,7 +108,7 @@ def scalar_writer(schema: Schema, target: AvroType) -> Write:
 
 
 def _putters(schema: Schema, target: AvroType) -> Write:
-    """Return what appends a physical value; numbers are widened to what the target has."""
+    """Return a function that appends a physical value, widened to the target type."""
     if target.kind == "fixed" and schema.type is Type.BYTES:
         return _fixed(schema, target)
     if schema.type in _RANGES and target.kind in NUMBERS:
@@ -122,7 +122,7 @@ def _putters(schema: Schema, target: AvroType) -> Write:
 
 
 def enum_writer(schema: Schema, target: AvroType) -> Write:
-    """Return what appends the number of a symbol."""
+    """Return a function that appends the index of an enum symbol."""
     numbers = {symbol: number_bytes(number) for number, symbol in enumerate(target.symbols)}
 
     def write(out: bytearray, value: Any) -> None:

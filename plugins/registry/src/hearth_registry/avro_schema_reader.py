@@ -1,4 +1,4 @@
-"""Avro schemas as Connect schemas, as Confluent's AvroData reads them."""
+"""Converts Avro schemas to Connect schemas like Confluent's AvroData."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ENTRY_FIELDS = {"key", "value"}
 
 
 class AvroSchemaReader:
-    """Makes the Connect schema of an Avro schema."""
+    """Converts Avro schemas to Connect schemas."""
 
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
@@ -48,17 +48,17 @@ class AvroSchemaReader:
         self._unions = 0
 
     def schema(self, type_: AvroType, version: int | None = None) -> Schema:
-        """Return the Connect schema; `version` is for a root that has none, and is not a union."""
+        """Return the Connect schema; `version` applies to a root without a version that is not a union."""
         return _Reading(self._settings, self).schema(type_, version=version)
 
     def next_union(self) -> int:
-        """Return the number of the next union, which counts on from schema to schema as in Java."""
+        """Return the next union number, which continues across schemas as in Java."""
         self._unions += 1
         return self._unions - 1
 
 
 class _Reading:
-    """Reads one schema; a record inside of itself, or after it was found there, becomes a reference, as in Java."""
+    """Reads a schema; a recursive record, and each later use of it, becomes a reference, as in Java."""
 
     def __init__(self, settings: AvroSettings, reader: AvroSchemaReader) -> None:
         self._settings, self._reader = settings, reader
@@ -69,7 +69,7 @@ class _Reading:
         self, type_: AvroType, optional: bool = False, field: AvroField | None = None, version: int | None = None,
         field_doc: str | None = None,
     ) -> Schema:  # fmt: skip
-        """Return the schema of a type, which may be that of a field with a default of its own."""
+        """Return the schema of a type, optionally with a field's default."""
         if type_.kind == "union" and (single := self._single(type_)) is not None:
             is_optional = len(type_.branches) == 2
             return self.schema(single, is_optional, field_doc=field.doc if field else field_doc)
@@ -88,7 +88,7 @@ class _Reading:
         return builder.build()
 
     def _single(self, type_: AvroType) -> AvroType | None:
-        """Return the one type of a union, nulls apart, if it is read as that."""
+        """Return the only non-null type of a union, if the union is read as that type."""
         branches = [each for each in type_.branches if each.kind != "null"]
         if len(type_.branches) == 1:
             return type_.branches[0] if self._settings.flatten_singleton_unions else None
@@ -235,7 +235,7 @@ class _Reading:
         try:
             builder.default(default_of(builder.build(), type_, default, self._settings))
         except (DataError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
-            return  # as in Java, a default that does not fit is left out
+            return  # as in Java, an invalid default is ignored
 
     def _set_name(self, builder: SchemaBuilder, type_: AvroType) -> None:
         name, present = type_.props.get(an.NAME_PROP), builder.build().name
@@ -255,20 +255,20 @@ class _Reading:
 
 
 def is_map_entry(items: AvroType) -> bool:
-    """Tell whether an array of these items stands for a map whose keys are no texts."""
+    """Return whether an array of these items represents a map with non-string keys."""
     is_marked = items.props.get(an.INTERNAL_TYPE_PROP) == an.MAP_ENTRY
     return items.kind == "record" and (items.name == f"{an.NAMESPACE}.{an.MAP_ENTRY}" or is_marked)
 
 
 def is_variant(type_: AvroType) -> bool:
-    """Tell whether a record holds any value as bytes."""
+    """Return whether a record is a variant."""
     parts = {each.name: each.type.kind for each in type_.fields}
     is_fit = type_.kind == "record" and parts == {"metadata": "bytes", "value": "bytes"}
     return is_fit and type_.logical == an.VARIANT_WORD
 
 
 def branch_name(branch: AvroType, number: int, settings: AvroSettings) -> str:
-    """Return what the field for a branch of a union is called in Connect."""
+    """Return the Connect field name of a union branch."""
     if settings.generalized_sum_type_support:
         return f"connect_union_field_{number}"
     if branch.kind in ("record", "enum", "fixed"):
@@ -277,7 +277,7 @@ def branch_name(branch: AvroType, number: int, settings: AvroSettings) -> str:
 
 
 def default_of(schema: Schema, type_: AvroType, default: Any, settings: AvroSettings) -> Any:
-    """Return the Connect value of a default in JSON; what does not fit raises some error."""
+    """Convert a JSON default to a Connect value; raises for a value that does not fit."""
     if default is None:
         return None
     if an.is_union(schema) and type_.kind == "union":
@@ -303,7 +303,7 @@ def default_of(schema: Schema, type_: AvroType, default: Any, settings: AvroSett
 
 
 def _fits(type_: AvroType, default: Any) -> bool:
-    """Tell whether the default of a field is of the kind of its type, the first one of a union; else it is none."""
+    """Return whether a field's default matches its type, or the first type of its union; otherwise it is ignored."""
     if default is None or isinstance(default, bool) or default is NO_DEFAULT:
         return True
     kind = type_.branches[0].kind if type_.branches else type_.kind
@@ -311,7 +311,7 @@ def _fits(type_: AvroType, default: Any) -> bool:
 
 
 def _physical(schema: Schema, default: Any) -> Any:
-    """Return a default as what a schema holds; as in Java, what is no number counts as 0."""
+    """Convert a default to a schema's type; as in Java, a value that is not a number becomes 0."""
     if schema.type in _BITS:
         return wrap(int(_number(default)), _BITS[schema.type])
     if schema.type is Type.FLOAT32 or schema.type is Type.FLOAT64:
@@ -328,14 +328,14 @@ def _number(default: Any) -> int | float:
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
-    """Tell whether a value of JSON is a number, which Python's reader finds in the words for infinity, too."""
+    """Return whether a JSON value is a number; Python's parser also accepts Infinity and NaN."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _with_parameters(schema: Schema, parameters: Mapping[str, Any]) -> Schema:
-    """Return a schema with further parameters, those of a field."""
+    """Return a schema with the parameters of a field added."""
     told = {key: str(value) for key, value in parameters.items()}
     if isinstance(schema, SchemaReference):
         return schema.with_parameters(told)

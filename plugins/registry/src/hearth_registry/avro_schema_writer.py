@@ -1,4 +1,4 @@
-"""Connect schemas as Avro schemas, as Confluent's AvroData makes them."""
+"""Converts Connect schemas to Avro schemas like Confluent's AvroData."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _LOGICAL = {
 
 
 class AvroSchemaWriter:
-    """Makes the Avro schema of a Connect schema."""
+    """Converts Connect schemas to Avro schemas."""
 
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
         self._settings = settings
 
     def avro_type(self, schema: Schema | None) -> AvroType:
-        """Return the Avro schema; a name that Avro does not take raises an AvroSchemaError."""
+        """Return the Avro schema; raise AvroSchemaError for a name that Avro does not allow."""
         return _Making(self._settings).type(schema)
 
 
 class _Making:
-    """Makes one schema: what has been in it already is only named when it comes again."""
+    """Builds one schema; a repeated type is only referenced by name."""
 
     def __init__(self, settings: AvroSettings) -> None:
         self._settings = settings
@@ -60,7 +60,7 @@ class _Making:
         self._anything = anything()
 
     def type(self, schema: Schema | None, ignore_optional: bool = False) -> AvroType:
-        """Return the type of a schema; that of an optional one is a union unless that is to be ignored."""
+        """Return the type of a schema: a union if it is optional, unless that is ignored."""
         if schema is None:
             return self._anything
         if schema.is_reference and (record := self._structs.get(schema.fields)) is not None:
@@ -82,7 +82,7 @@ class _Making:
         return made
 
     def _inner(self, schema: Schema | None, ignore_optional: bool = False) -> AvroType:
-        """Return the type of a part that is no field; a struct that is being made, or was, goes by its name."""
+        """Return the type of a part that is not a field; a struct in progress or complete is referenced by name."""
         record = None if schema is None or schema.name is None else self._records.get(schema.name)
         if schema is None or record is None:
             return self.type(schema, ignore_optional)
@@ -163,7 +163,7 @@ class _Making:
         return made
 
     def _name(self, name: str | None) -> str:
-        """Return the full name of a type; what has none is numbered."""
+        """Return the full name of a type; unnamed types are numbered."""
         if name is None:
             self._unnamed += 1
             return an.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
@@ -176,7 +176,7 @@ class _Making:
         return an.scrubbed_full(name) if self._settings.scrub_invalid_names else name
 
     def _annotate(self, made: AvroType, schema: Schema) -> None:
-        """Add what tells a reader of the Connect schema, and the logical type."""
+        """Add the properties that preserve the Connect schema, and the logical type."""
         if schema.name == Decimal.LOGICAL_NAME:
             precision = an.number(schema, an.PRECISION, 1)
             made.props["scale"] = Decimal.scale(schema)
@@ -212,7 +212,7 @@ class _Making:
             props[an.PARAMETERS_PROP] = told
 
     def _own_default(self, schema: Schema) -> Any:
-        """Return the default of a schema as JSON; a DataError where it is no value of the schema."""
+        """Return the default of a schema as JSON; raise DataError if it is not valid for the schema."""
         try:
             return self._default(schema, schema.default)
         except (AttributeError, TypeError, ValueError) as error:
@@ -251,14 +251,14 @@ class _Making:
 
 
 def required(schema: Schema) -> Schema:
-    """Return a schema without its being optional."""
+    """Return a schema made required."""
     if not schema.optional:
         return schema
     return schema.replaced(optional=False)
 
 
 def is_plain_map(schema: Schema, settings: AvroSettings) -> bool:
-    """Tell whether a map is one in Avro as well, whose keys are texts."""
+    """Return whether a map is an Avro map, which requires string keys."""
     keys = schema.key_schema
     return keys is not None and keys.type is Type.STRING and (not keys.optional or settings.allow_optional_map_keys)
 
@@ -288,7 +288,7 @@ def _checked_full(name: str | None) -> str:
 
 
 def _check_precision(made: AvroType) -> None:
-    """Refuse a fixed that cannot hold the digits, unless the scale is one that Avro does not know."""
+    """Refuse a fixed type that cannot hold the precision, unless Avro does not support the scale."""
     scale, precision = made.props["scale"], made.props["precision"]
     most = math.floor(math.log10(2) * (8 * made.size - 1)) if made.size else 0
     if made.kind == "fixed" and 0 <= scale <= precision and precision > most:

@@ -1,4 +1,4 @@
-"""The keys of the Avro converter beside those that all have."""
+"""The keys of the Avro converter in addition to the common keys."""
 
 from __future__ import annotations
 

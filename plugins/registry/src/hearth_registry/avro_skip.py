@@ -1,4 +1,4 @@
-"""Passes over values in Avro's binary form of which nothing is wanted."""
+"""Skips unneeded values in Avro's binary encoding."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hearth_registry.avro_type import AvroType
 
 
 class Skipping:
-    """Makes functions that pass over values; a record that holds itself is passed over by its own function."""
+    """Creates skip functions; a recursive record uses its own function."""
 
     def __init__(self) -> None:
-        """Begin without any records."""
+        """Start without records."""
         self._records: dict[int, list[Read]] = {}
 
     def skip(self, written: AvroType) -> Read:
-        """Return what passes over a value of a type."""
+        """Return a function that skips a value of a type."""
         if written.kind == "record":
             return self._record(written)
         if written.kind == "union":

@@ -1,7 +1,7 @@
-"""Avro schemas: what they consist of, and their text as Avro 1.12.1 prints it.
+"""Avro schemas and their text as Avro 1.12.1 prints it.
 
-Members stand in the order in which that prints them, without spaces; a name that was printed before is only named
-again. So the text of a schema is letter by letter that of the Java class, which is what registries compare.
+Members are in Avro's print order, without spaces; a repeated named type is only referenced. So the text is
+identical to that of the Java class, which registries compare.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from hearth_api.java import double_text, float_text
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 NAMED = frozenset(("record", "enum", "fixed"))
 NO_DEFAULT = object()
-"""What a field has that has no default; None is one."""
+"""Marks a field without default, since None is a valid default."""
 _SCRUB = "Avro takes letters, digits and _ in names; scrub.invalid.names=true changes others to these"
 _ESCAPED = re.compile('["\\\\\x00-\x1f]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
 class AvroSchemaError(DataError):
-    """A schema is not one that Avro allows."""
+    """A schema is not valid in Avro."""
 
     code = "data.avro_schema"
     java_name = "org.apache.avro.SchemaParseException"
 
 
 class Float32(float):
-    """A number of 32 bits in JSON, which has fewer digits than one of 64."""
+    """A 32-bit float in JSON, which is printed with fewer digits than a 64-bit one."""
 
 
 @dataclass(eq=False)
@@ -49,11 +49,11 @@ class AvroField:
 
 @dataclass(eq=False)
 class AvroType:
-    """A schema of Avro; it may hold itself, so two are the same only if they are one object.
+    """An Avro schema, which may be recursive and is compared by identity.
 
-    `kind` is the word of Avro's JSON. The other attributes belong to some kinds only: `name` (with its namespace),
-    `aliases`, `doc` and `size` to those that have names, `fields` to records, `symbols` and `default` to enums,
-    `items` to arrays and maps (whose values they are), `branches` to unions.
+    `kind` is the type name in Avro's JSON. The other attributes belong to certain kinds: `name` (with its namespace),
+    `aliases`, `doc` and `size` to named types, `fields` to records, `symbols` and `default` to enums, `items` to
+    arrays and maps (their values), `branches` to unions.
     """
 
     kind: str
@@ -78,41 +78,41 @@ class AvroType:
 
     @property
     def namespace(self) -> str:
-        """Return what stands before the last dot of the name."""
+        """Return the part of the name before the last dot."""
         return self.name.rpartition(".")[0]
 
     @property
     def short_name(self) -> str:
-        """Return what stands behind the last dot of the name."""
+        """Return the part of the name after the last dot."""
         return self.name.rpartition(".")[2]
 
     @property
     def full_name(self) -> str:
-        """Return the name, or the kind of what has none: by this a union knows its branches."""
+        """Return the name, or the kind of an unnamed type; it identifies a branch of a union."""
         return self.name if self.kind in NAMED else self.kind
 
     @property
     def logical(self) -> str | None:
-        """Return the logical type, if one is written there as a text."""
+        """Return the logical type, if it is given as a string."""
         word = self.props.get("logicalType")
         return word if isinstance(word, str) else None
 
     @property
     def is_nullable(self) -> bool:
-        """Tell whether a null is a value."""
+        """Return whether null is a valid value."""
         return self.kind == "null" or any(branch.kind == "null" for branch in self.branches)
 
     def find(self, name: str) -> AvroField | None:
-        """Return the field of that name of a record, or None."""
+        """Return a record's field by name, or None."""
         number = self._numbers.get(name)
         return None if number is None else self.fields[number]
 
     def place(self, name: str) -> int | None:
-        """Return the number of the field of a record that is meant by a name, its own or else an alias."""
+        """Return the index of a record's field by its name or alias."""
         return self._numbers.get(name, self._aliased.get(name))
 
     def add(self, *new: AvroField) -> None:
-        """Add fields to a record, which may have none of their names."""
+        """Add fields to a record; raise for a duplicate name."""
         for each in new:
             if each.name in self._numbers:
                 raise AvroSchemaError(f"Duplicate field {each.name} in record {self.name}")
@@ -133,7 +133,7 @@ def map_of(values: AvroType) -> AvroType:
 
 
 def union_of(*branches: AvroType) -> AvroType:
-    """Return the schema of values of one of several types; two of the same name raise an AvroSchemaError."""
+    """Return a union; raise AvroSchemaError for two branches with the same name."""
     seen: set[str] = set()
     for branch in branches:
         if branch.kind == "union":
@@ -145,7 +145,7 @@ def union_of(*branches: AvroType) -> AvroType:
 
 
 def checked(name: str) -> str:
-    """Return a name without dots, or raise an AvroSchemaError if Avro does not take it as one."""
+    """Return a name without dots; raise AvroSchemaError if it is not valid."""
     if not isinstance(name, str) or not name:
         raise AvroSchemaError("Empty name")
     if not (name[0].isalpha() or name[0] == "_"):
@@ -156,7 +156,7 @@ def checked(name: str) -> str:
 
 
 def symbols_of(symbols: Iterable[str], default: str | None) -> tuple[str, ...]:
-    """Return the symbols of an enum, if all are names, none stands there twice, and the default is one of them."""
+    """Return the symbols of an enum; raise unless they are distinct names that include the default."""
     found = tuple(map(checked, symbols))
     known: set[str] = set()
     for symbol in found:
@@ -174,7 +174,7 @@ def text_of(type_: AvroType) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return a JSON value without spaces, numbers as Java prints them and no letter escaped that need not be."""
+    """Return compact JSON, with numbers as Java prints them and only necessary escapes."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -202,7 +202,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _pieces(type_: AvroType, space: str | None, known: set[str]) -> Iterator[str]:
-    """Yield the text of a schema inside of a namespace; None stands for none."""
+    """Yield the text of a schema inside a namespace; None for no namespace."""
     if type_.kind == "union":
         yield "["
         for number, branch in enumerate(type_.branches):

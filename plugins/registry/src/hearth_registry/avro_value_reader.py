@@ -1,8 +1,8 @@
-"""Avro's binary form as values of Connect, one at a time: the plain form, and the measure of the form with columns.
+"""Decodes Avro payloads to Connect values one at a time: the plain form, which the column form must match.
 
-For each schema there is one function, made of those for its parts when the schema is first seen, that reads a value at
-a cursor. Where another schema is wanted than the one that wrote, Avro's rules of resolution hold: numbers grow, fields
-are found by name, those that are missing get their defaults.
+For each schema a function that reads a value at a cursor is composed from those of its parts, once. If the reader's
+schema differs from the writer's, Avro's schema resolution applies: numbers are promoted, fields are matched by name,
+missing fields get their defaults.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, De
 
 
 class ReaderCompiler:
-    """Makes the functions that read values of a Connect schema."""
+    """Creates readers of Connect values."""
 
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
@@ -49,7 +49,7 @@ class ReaderCompiler:
         self._references: dict[tuple[Schema, int, int], Read] = {}
 
     def read(self, written: AvroType, wanted: AvroType, schema: Schema | None) -> Read:
-        """Return what reads values written by one schema as those of another, whose Connect schema is given."""
+        """Return a reader that resolves values of one schema to another, whose Connect schema is given."""
         if schema is None:
             return anything_at
         if written.kind == "union":
@@ -59,13 +59,13 @@ class ReaderCompiler:
         return self._value(written, wanted, schema)
 
     def raw(self, wanted: AvroType, schema: Schema | None) -> Read:
-        """Return what reads a payload that is a value of bytes, without a length before it."""
+        """Return a reader of a root bytes value, which has no length prefix."""
         if schema is None or schema.type not in (Type.BYTES, Type.STRING):
             return _misfit(AvroType("bytes"), wanted)
         return _logical(schema, rest_at if schema.type is Type.BYTES else rest_text_at)
 
     def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        """Return what reads the number of a branch, and the value after it."""
+        """Return a reader of a union: the branch number and the value after it."""
         parts: list[Read] = []
         for number, branch in enumerate(written.branches):
             if written is wanted:
@@ -81,7 +81,7 @@ class ReaderCompiler:
         return read
 
     def _as_branch(self, written: AvroType, wanted: AvroType, number: int | None, schema: Schema) -> Read:
-        """Return what reads a value as one of the branches of a union."""
+        """Return a reader of a value as one of the branches of a union."""
         if number is None:
             return _misfit(written, wanted)
         branch = wanted.branches[number]
@@ -100,7 +100,7 @@ class ReaderCompiler:
         return read
 
     def _match(self, written: AvroType, wanted: AvroType) -> int | None:
-        """Return the number of the branch as which a value is read: the same type, else a wider one."""
+        """Return the index of the branch that a value resolves to: the same type, else a wider one."""
         for fits in (is_same, _is_wider):
             for number, branch in enumerate(wanted.branches):
                 if fits(branch, written):
@@ -108,7 +108,7 @@ class ReaderCompiler:
         return None
 
     def _value(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        are_records = written.kind == wanted.kind == "record"  # whose names may differ, but in unions
+        are_records = written.kind == wanted.kind == "record"  # their names may differ except in unions
         if not (are_records or is_same(wanted, written) or _is_wider(wanted, written)):
             return _misfit(written, wanted)
         if written.kind == "record":
@@ -122,7 +122,7 @@ class ReaderCompiler:
         return _logical(schema, _scalar(written, wanted))
 
     def _reference(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        """Return what reads records inside of themselves, made when the first of a place is there."""
+        """Return a reader of recursive records, created when the first one occurs."""
         key = (schema, id(written), id(wanted))
 
         def read(cursor: Cursor) -> Any:
@@ -151,7 +151,7 @@ class ReaderCompiler:
         if [number for number, _ in parts] == list(range(len(blank))):
             reads = [read for _, read in parts]
             return lambda cursor: Struct.unchecked(schema, [read(cursor) for read in reads])
-        blank.append(None)  # what is skipped
+        blank.append(None)  # skipped
 
         def read(cursor: Cursor) -> Any:
             values = blank.copy()
@@ -178,7 +178,7 @@ class ReaderCompiler:
         return read
 
     def _entries(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        """Return what reads an array of records as a map."""
+        """Return a reader of an array of records as a map."""
         record = wanted.items
         fields = [record.find(name) for name in ("key", "value")]
         order = [record.fields.index(field) for field in fields if field is not None]
@@ -214,12 +214,12 @@ class ReaderCompiler:
         return read
 
     def skip(self, written: AvroType) -> Read:
-        """Return what reads a value of which nothing is wanted."""
+        """Return a reader that skips a value."""
         return Skipping().skip(written)
 
 
 def has_utf8(type_: AvroType) -> bool:
-    """Tell whether Java reads the keys of maps of this type as Avro's own texts, as it does where nothing is said."""
+    """Return whether Java reads map keys of this type as `Utf8`, which is the default."""
     return type_.props.get("avro.java.string") != "String"
 
 
@@ -265,7 +265,7 @@ def _fail(complaint: str) -> Read:
 
 
 def _scalar(written: AvroType, wanted: AvroType) -> Read:
-    """Return what reads a value without parts, as the kind that is wanted."""
+    """Return a reader of a scalar as the wanted kind."""
     if written.kind == "fixed":
         return fixed_of(written.size)
     if wanted.kind == "bytes":
@@ -279,7 +279,7 @@ def _scalar(written: AvroType, wanted: AvroType) -> Read:
 
 
 def _logical(schema: Schema, inner: Read) -> Read:
-    """Return what turns a number or bytes into the value of a logical type, or a number into one of few bits."""
+    """Return a function that converts a number or bytes to a logical type, or narrows a number."""
     kind = _LOGICAL.get(schema.name)
     if kind is not None and schema.type is not PHYSICAL[kind.LOGICAL_NAME]:
         return _unlike(schema)

@@ -1,8 +1,8 @@
-"""Values of Connect as Avro's binary form, one at a time: the plain form, and the measure of the form with columns.
+"""Encodes Connect values as Avro payloads one at a time: the plain form, which the column form must match.
 
-For each schema there is one function, made of those for its parts when the schema is first seen, that appends a
-value to bytes. Values that their Connect schema does not allow raise a DataError, those that the Avro schema does not
-allow a PayloadError; the latter come up where a schema of the registry writes, and with symbols of enums.
+For each schema a function that appends a value to bytes is composed from those of its parts, once. A value that its
+Connect schema does not allow raises DataError, one that the Avro schema does not allow PayloadError; the latter occurs
+when writing with a registered schema, and for enum symbols.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hearth_registry.schema_format import PayloadError
 
 
 class ValueCompiler:
-    """Makes the functions that write values of a Connect schema by an Avro schema."""
+    """Creates writers of Connect values with an Avro schema."""
 
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
@@ -31,13 +31,13 @@ class ValueCompiler:
         self._references: dict[tuple[Schema, int, int], Write] = {}
 
     def root(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
-        """Return what writes values of a schema by `target`; `own` is the Avro schema that the schema itself has."""
+        """Return a writer of a schema's values with `target`; `own` is its own Avro schema."""
         if target.kind == "bytes" and schema is not None and schema.type is Type.BYTES:
             return _raw(physical_of(schema))
         return self.write(schema, own, target)
 
     def write(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
-        """Return what writes values of a schema, None for values that tell their type themselves."""
+        """Return a writer of a schema's values; None as schema means that the value determines its type."""
         if schema is None:
             return put_anything
         if an.is_union(schema):
@@ -49,7 +49,7 @@ class ValueCompiler:
         return _nullable(write, None) if schema.optional else _required(write)
 
     def _branch(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes the number of a type in a union, and the value."""
+        """Return a writer of a union: the branch number and the value."""
         branch, head = _branch_of(own, target)
         inner = self._value(required(schema), own, branch)
 
@@ -63,7 +63,7 @@ class ValueCompiler:
         return _nullable(write, number_bytes(nulls[0]) if nulls else None)
 
     def _value(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes values that are there."""
+        """Return a writer of non-null values."""
         if schema.type is Type.STRUCT:
             return self._struct(schema, own, target)
         if schema.type is Type.ARRAY:
@@ -82,7 +82,7 @@ class ValueCompiler:
         return self._fields(schema, own, target)
 
     def _reference(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes structs inside of themselves, made when the first of a place is there."""
+        """Return a writer of recursive structs, created when the first one occurs."""
         key = (schema, id(own), id(target))
 
         def write(out: bytearray, value: Any) -> None:
@@ -97,7 +97,7 @@ class ValueCompiler:
         names = an.field_names(schema, self._settings.scrub_invalid_names)
         numbers = {name: number for number, name in enumerate(names)}
         if any(own.find(name) is None for name in numbers):
-            return misfit(schema, own)  # another struct of its name was there first, and is its record
+            return misfit(schema, own)  # the record of this name belongs to another struct
         parts = [self._part(schema, own, numbers.get(each.name), each, target) for each in target.fields]
 
         def write(out: bytearray, value: Any) -> None:
@@ -115,7 +115,7 @@ class ValueCompiler:
     def _part(
         self, schema: Schema, own: AvroType, number: int | None, field: AvroField, target: AvroType
     ) -> tuple[int | None, Any, Write]:
-        """Return from which field a field of the target is written, by its number, its default, and what writes it."""
+        """Return the index of the source field for a target field, its default and its writer."""
         if number is None:
             return None, None, _absent(field, target)
         inner, own_field = schema.fields[number].schema, own.find(field.name)
@@ -123,7 +123,7 @@ class ValueCompiler:
         return number, self._default(inner), self.write(inner, own_field.type, field.type)
 
     def _default(self, schema: Schema) -> Any:
-        """Return what is written in the place of a null."""
+        """Return the replacement of a null."""
         return None if self._settings.ignore_default_for_nullables else schema.default
 
     def _array(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
@@ -164,7 +164,7 @@ class ValueCompiler:
         return write
 
     def _entries(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes a map as an array of records."""
+        """Return a writer of a map as an array of records."""
         if target.kind != "array" or target.items.kind != "record":
             return misfit(schema, target)
         parts = []
@@ -191,7 +191,7 @@ class ValueCompiler:
         return write
 
     def _union(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes the first field of a struct that is there, as the branch it stands for."""
+        """Return a writer of a union struct: its first non-null field, as that field's branch."""
         branches = [each for each in own.branches if each.kind != "null"]
         parts = [
             (self._default(field.schema), self._member(field.schema, branch, target))
@@ -230,7 +230,7 @@ def _required(write: Write) -> Write:
 
 
 def _nullable(write: Write, null: bytes | None) -> Write:
-    """Return what writes a null as it stands in a union; where there is no union it cannot be written."""
+    """Return a writer of a null branch; raises if the schema is not a union."""
 
     def chosen(out: bytearray, value: Any) -> None:
         if value is not None:
@@ -249,7 +249,7 @@ def _present(own: AvroType) -> AvroType:
 
 
 def _is_same(given: Schema, schema: Schema) -> bool:
-    """Tell whether a struct has the schema, or has it but for its being optional."""
+    """Return whether a struct has the schema, ignoring optionality."""
     return given == schema or (given.optional and required(given) == schema)
 
 
@@ -265,7 +265,7 @@ def _branch_of(own: AvroType, target: AvroType) -> tuple[AvroType, bytes]:
 
 
 def _absent(field: AvroField, target: AvroType) -> Write:
-    """Return what writes a field that the record has not."""
+    """Return a writer of a target field that the struct lacks."""
     nulls = [number for number, each in enumerate(field.type.branches) if each.kind == "null"]
 
     def write(out: bytearray, value: Any) -> None:

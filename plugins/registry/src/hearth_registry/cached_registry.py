@@ -1,6 +1,6 @@
-"""A registry of which is remembered what it answered, after Confluent's CachedSchemaRegistryClient of 8.3.
+"""A cache of a registry's responses, like Confluent's CachedSchemaRegistryClient of 8.3.
 
-What it refused is not remembered, unless the keys `missing.*.cache.ttl.sec` say so.
+Refusals are cached only if the keys `missing.*.cache.ttl.sec` are set.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hearth_registry.schema_text import SchemaText
 _MISSING = (SUBJECT_NOT_FOUND, VERSION_NOT_FOUND, SCHEMA_NOT_FOUND)
 _LATEST_TTL = 60
 MOST_SUBJECTS = 1000
-"""Of subjects beyond these, those are forgotten that were not asked about for longest: topics may come without end."""
+"""Maximum cached subjects; the least recently used one is evicted, since the number of topics is unbounded."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Memory:
-    """How much is remembered, and for how many seconds (negative: for good)."""
+    """Sizes and lifetimes of the caches in seconds (negative: unlimited)."""
 
     schemas: int = 1000
     latest: int = 1000
@@ -45,7 +45,7 @@ class Memory:
 
     @classmethod
     def of(cls, settings: RegistrySettings) -> Memory:
-        """Return what the keys say; the latest version is kept shorter here than where values are converted."""
+        """Read the keys; the latest version has a shorter lifetime here than in the converter."""
         ttl = settings.latest_cache_ttl if settings.is_set("latest.cache.ttl.sec") else _LATEST_TTL
         return cls(
             settings.max_schemas, settings.latest_cache_size, ttl, settings.missing_cache_size,
@@ -54,12 +54,12 @@ class Memory:
 
 
 class CachedRegistry(Registry):
-    """Asks another registry once for everything, for as long as it is remembered."""
+    """Caches the responses of another registry."""
 
     def __init__(
         self, registry: Registry, memory: Memory | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start with nothing remembered."""
+        """Start with an empty cache."""
         memory = memory or Memory()
         self._registry = registry
         self._size, self._clock = memory.schemas, clock
@@ -74,7 +74,7 @@ class CachedRegistry(Registry):
         )
 
     def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
-        """Register it once; from then on the latest version may be another."""
+        """Register a schema once, and drop the cached latest version of the subject."""
         known = self._of("registered", subject)
         found = known.get((schema, normalize))
         if found is None:
@@ -85,7 +85,7 @@ class CachedRegistry(Registry):
     def look_up(
         self, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
-        """Look it up once."""
+        """Return the cached version."""
         key = (schema, normalize, deleted)
         return self._known(
             self._of("found", subject), self._missing_schemas, key,
@@ -93,7 +93,7 @@ class CachedRegistry(Registry):
         )  # fmt: skip
 
     def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
-        """Ask once for each subject."""
+        """Return the cached schema, one for each subject."""
         known = self._of("ids", subject or "")
         missing = (schema_id, subject)
         return self._known(
@@ -101,12 +101,12 @@ class CachedRegistry(Registry):
         )
 
     def by_guid(self, guid: str) -> RegisteredSchema:
-        """Ask once."""
+        """Return the cached schema."""
         known = self._of("guids", "")
         return self._known(known, self._missing_ids, guid, lambda: self._registry.by_guid(guid), guid)
 
     def by_version(self, subject: str, version: int, deleted: bool = False) -> RegisteredSchema:
-        """Ask once for a version, and for the latest when it is too old."""
+        """Return the cached version; request the latest one again when it expires."""
         known = self._latest if version == LATEST else self._of("versions", subject)
         key = (subject, version, deleted)
         return self._known(
@@ -114,26 +114,26 @@ class CachedRegistry(Registry):
         )
 
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
-        """Ask as for the latest version."""
+        """Return the cached version, with the lifetime of the latest one."""
         key = (subject, frozenset(metadata.items()))
         return self._known(
             self._latest, self._missing_versions, key, lambda: self._registry.by_metadata(subject, metadata), key
         )
 
     def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
-        """Ask each time; who needs it remembers it."""
+        """Send each request; callers cache the result."""
         return self._registry.associated_subjects(cluster, topic, is_key)
 
     def incompatibilities(self, subject: str, schema: SchemaText) -> list[str]:
-        """Ask each time."""
+        """Send each request."""
         return self._registry.incompatibilities(subject, schema)
 
     def compatibility(self, subject: str) -> str:
-        """Ask each time."""
+        """Send each request."""
         return self._registry.compatibility(subject)
 
     def _of(self, kind: str, subject: str) -> Recent[Hashable, RegisteredSchema]:
-        """Return what is remembered of one kind for a subject."""
+        """Return a subject's cache of one kind."""
         kinds = self._by_subject.get(subject)
         if kinds is None:
             kinds = self._by_subject.put(subject, {})

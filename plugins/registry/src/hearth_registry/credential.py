@@ -1,7 +1,6 @@
-"""Who asks a registry: the headers by which a request says so.
+"""Credentials for a registry, as HTTP headers.
 
-Follows Confluent's client of 8.3: a source of credentials counts only where it was written down, and of a word that is
-no source nothing comes.
+Like Confluent's client of 8.3, a credentials source is used only if its key is set, and an unknown source is ignored.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _LARGEST_TOKEN = 1 << 20
 
 
 class Credential(ABC):
-    """Says who asks."""
+    """Provides authentication headers."""
 
     @abstractmethod
     def headers(self, user_info: str | None) -> dict[str, str]:
-        """Return the headers of one request, to an address that has this `user:password` in it."""
+        """Return the headers of a request; `userinfo` is the `user:password` of the address."""
 
 
 class NoCredential(Credential):
-    """Asks as nobody, whatever an address has in it."""
+    """No authentication, regardless of the address."""
 
     def headers(self, user_info: str | None) -> dict[str, str]:
         """Add nothing."""
@@ -45,14 +44,14 @@ class NoCredential(Credential):
 
 
 class BasicCredential(Credential):
-    """Asks as a user with a password; without one given, as the address says."""
+    """Basic authentication, by default with the user and password of the address."""
 
     def __init__(self, user_info: str | None = None) -> None:
-        """Take `user:password`."""
+        """Set `user:password`."""
         self._user_info = user_info
 
     def headers(self, user_info: str | None) -> dict[str, str]:
-        """Add user and password, where there are any."""
+        """Add user and password, if any."""
         info = user_info if self._user_info is None else self._user_info
         if info is None:
             return {}
@@ -60,10 +59,10 @@ class BasicCredential(Credential):
 
 
 class BearerCredential(Credential):
-    """Asks with a token; `extra` are headers that go with it."""
+    """Bearer authentication; `extra` are additional headers."""
 
     def __init__(self, token: Callable[[], str], extra: dict[str, str]) -> None:
-        """Take what returns the token of a moment."""
+        """Set the function that returns the current token."""
         self._token = token
         self._extra = extra
 
@@ -73,7 +72,7 @@ class BearerCredential(Credential):
 
 
 class OAuthToken:
-    """A token that an issuer gives a client for its secret, kept until shortly before its end (RFC 6749, 4.4)."""
+    """A client credentials token (RFC 6749, 4.4), cached until shortly before it expires."""
 
     def __init__(
         self,
@@ -84,9 +83,9 @@ class OAuthToken:
         buffer_s: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Prepare; the issuer is asked when the token is needed."""
+        """Configure the source; the token is requested on first use."""
         if urlsplit(url).scheme not in ("http", "https"):
-            raise ConfigError("bearer.auth.issuer.endpoint.url", url, "it is no address such as https://host/token")
+            raise ConfigError("bearer.auth.issuer.endpoint.url", url, "not an address such as https://host/token")
         self._url = url
         self._pair = f"{quote(client_id, safe='')}:{quote(client_secret, safe='')}"
         self._scope = scope
@@ -96,7 +95,7 @@ class OAuthToken:
         self._until = 0.0
 
     def __call__(self) -> str:
-        """Return the token; another one when its time is nearly over."""
+        """Return the token; request a new one shortly before it expires."""
         if self._clock() >= self._until:
             answer = self._ask()
             self._token = str(answer["access_token"])
@@ -104,7 +103,7 @@ class OAuthToken:
         return self._token
 
     def _ask(self) -> dict[str, Any]:
-        import urllib.request  # which nobody else needs
+        import urllib.request  # needed only here
 
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
         request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
@@ -123,7 +122,7 @@ class OAuthToken:
 
 
 def _seconds(told: Any) -> float:
-    """Return for how long a token is good; one that does not say so is good for one request."""
+    """Return the lifetime of a token; without `expires_in` it is used for one request."""
     try:
         return float(told)
     except (TypeError, ValueError):
@@ -131,12 +130,12 @@ def _seconds(told: Any) -> float:
 
 
 def is_header_value(text: str) -> bool:
-    """Tell whether a text may be the value of a header: one line of letters that HTTP has."""
+    """Return whether a string is a valid HTTP header value."""
     return _HEADER_VALUE.fullmatch(text) is not None
 
 
 def credential_of(settings: RegistrySettings) -> Credential:
-    """Return who asks, as the keys say; a ConfigError where they say too much or too little."""
+    """Create the credential from the keys; raise ConfigError if they are contradictory or incomplete."""
     has_basic, has_bearer = settings.is_set(BASIC_SOURCE), settings.is_set(BEARER_SOURCE)
     if has_basic and has_bearer:
         raise ConfigError(f"Only one of '{BASIC_SOURCE}' and '{BEARER_SOURCE}' may be specified")
@@ -195,7 +194,7 @@ def _issued(settings: RegistrySettings) -> OAuthToken:
 
 
 def _inherited(settings: RegistrySettings) -> OAuthToken:
-    """Return the token of the Kafka client's own settings."""
+    """Return the token source from the Kafka client's settings."""
     options = _jaas_options(settings, BEARER_SOURCE, "SASL_OAUTHBEARER_INHERIT")
     url = str(settings.originals.get("sasl.oauthbearer.token.endpoint.url") or "")
     if not url:

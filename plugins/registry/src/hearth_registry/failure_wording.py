@@ -1,8 +1,8 @@
-"""What becomes of failures: Java's classes and words, and what Connect may do about each.
+"""Maps failures to Java's exception classes and messages, and to Connect's error handling.
 
-Inside, a failure has the class that Confluent's serdes give it; `Wording` makes of it what their converters raise. A
-registry that nobody reaches is Kafka's NetworkException there, which Connect's own retries know nothing of; here it is
-retriable as well, so that a connector with `errors.retry.timeout` outlives its registry's restart.
+Internally a failure has the class of Confluent's serdes; `Wording` converts it to the error of their converters. In
+Java an unreachable registry raises Kafka's NetworkException, which Connect does not retry; here it is also retriable,
+so that a connector with `errors.retry.timeout` survives a restart of its registry.
 """
 
 from __future__ import annotations
@@ -21,84 +21,84 @@ _BAD_GATEWAY, _THROTTLED = 502, 429
 
 
 class SerializationError(ConnectError):
-    """A schema or a payload will not do, or the registry said no."""
+    """A schema or payload is not valid, or the registry refused a request."""
 
     code = "data.serialization"
     java_name = _ERRORS + "SerializationException"
 
 
 class AccessError(ConnectError):
-    """The registry does not let this client in."""
+    """The registry rejected the client's credentials."""
 
     code = "registry.access"
     java_name = _ERRORS + "AuthenticationException"
 
 
 class ForbiddenError(AccessError):
-    """The registry knows this client, which may not do what it wants."""
+    """The registry denied the client permission."""
 
     java_name = _ERRORS + "AuthorizationException"
 
 
 class PassingError(ConnectError):
-    """The registry cannot answer at present."""
+    """The registry is temporarily unavailable."""
 
     code = "registry.passing"
     java_name = _ERRORS + "TimeoutException"
 
 
 class ThrottledError(ConnectError):
-    """The registry is asked too much."""
+    """The registry throttles requests."""
 
     code = "registry.throttled"
     java_name = _ERRORS + "ThrottlingQuotaExceededException"
-    hint = "see what else asks this registry, and what it allows"
+    hint = "check the registry's rate limit and its other clients"
 
 
 class DisconnectedError(ConnectError):
-    """Whatever stands before the registry does not reach it."""
+    """A gateway does not reach the registry."""
 
     code = "registry.disconnected"
     java_name = _ERRORS + "DisconnectException"
 
 
 class NetworkError(RetriableError):
-    """Nobody answers at the registry's addresses."""
+    """The registry's addresses are unreachable."""
 
     code = "registry.network"
     java_name = _ERRORS + "NetworkException"
 
 
 class Wording:
-    """Words failures as the converter of one format does."""
+    """Builds the error messages of one format's converter."""
 
     def __init__(self, schema_type: str, is_key: bool) -> None:
-        """Note the format, by the word registries have for it, and the side."""
+        """Set the format, by its name in registries, and the side."""
         self.name = {AVRO: "Avro", JSON: "JSON", PROTOBUF: "Protobuf"}[schema_type]
         self._schema_type = schema_type
         self._side = " key" if is_key else " value"
 
-    # What the serde was about to do, followed by the schema or its id ----------------------------------------
+    # Messages of the serde, followed by the schema or its id -------------------------------------------------
 
     @property
     def registering(self) -> str:
-        """Return the beginning of what is said of a schema that was not registered."""
+        """Return the message prefix for a schema that was not registered."""
         return f"Error registering {self._schema}"
 
     @property
     def looking_up(self) -> str:
-        """Return the beginning of what is said of a schema that was not found."""
+        """Return the message prefix for a schema that was not found."""
         return f"Error retrieving {self._schema}"
 
     @property
     def latest(self) -> str:
-        """Return the beginning of what is said of a subject whose latest version was not found."""
+        """Return the message prefix for a subject whose latest version was not found."""
         is_avro = self._schema_type == AVRO
         return "Error retrieving latest version of Avro schema" if is_avro else "Error retrieving latest version: "
 
     @property
     def by_id(self) -> str:
-        """Return the beginning of what is said of an id to write with that was not found."""
+        """Return the message prefix for a write schema id that was not found."""
         return "Error retrieving schema ID"
 
     @property
@@ -106,24 +106,24 @@ class Wording:
         return "Avro schema" if self._schema_type == AVRO else f"{self.name} schema: "
 
     def reading(self, schema_id: object, what: str = "schema") -> str:
-        """Return what is said of an id that was read and not found; `what` may be `schema version`."""
+        """Return the message for an id in a payload that was not found; `what` may be `schema version`."""
         side = self._side if self._schema_type == AVRO else ""
         return f"Error retrieving {self.name}{side} {what} for id {schema_id}"
 
     @property
     def writing_payload(self) -> str:
-        """Return what is said of a value that was not written."""
+        """Return the message for a value that was not written."""
         return f"Error serializing {self.name} message"
 
     def reading_payload(self, schema_id: object) -> str:
-        """Return what is said of bytes that were not read."""
+        """Return the message for bytes that were not read."""
         return f"Error deserializing {self.name} message for id {schema_id}"
 
-    # What the converter says ---------------------------------------------------------------------------------
+    # Messages of the converter -------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self, topic: str) -> Iterator[None]:
-        """Raise what the converter raises for what the serde raises inside, when writing to a topic."""
+        """Convert serde errors inside the block to converter errors for writing to a topic."""
         try:
             yield
         except (SerializationError, AccessError, PassingError) as error:
@@ -131,14 +131,14 @@ class Wording:
 
     @contextmanager
     def reading_from(self, topic: str) -> Iterator[None]:
-        """Raise what the converter raises for what the serde raises inside, when reading from a topic."""
+        """Convert serde errors inside the block to converter errors for reading from a topic."""
         try:
             yield
         except (SerializationError, AccessError, PassingError) as error:
             raise self._said(error, topic, is_writing=False) from error
 
     def _said(self, error: ConnectError, topic: str, is_writing: bool) -> ConnectError:
-        hint, error.hint = error.hint, None  # said once, by who is seen first
+        hint, error.hint = error.hint, None  # show the hint once, on the outer error
         if isinstance(error, AccessError):
             word = "JSON Schema" if self._schema_type == JSON else self.name
             return ConfigError(f"Failed to access {word} data from topic {topic} : {error}", hint=hint)
@@ -150,7 +150,7 @@ class Wording:
         return DataError(self._failed(topic, is_writing, ""), hint=hint)
 
     def _failed(self, topic: str, is_writing: bool, blank: str) -> str:
-        """Return the converter's sentence; that of Java's Avro and Protobuf has a blank more for what passes."""
+        """Return the converter's message; Java's Avro and Protobuf have an extra space for retriable errors."""
         if self._schema_type == JSON:
             way = "Kafka Connect data to byte[]" if is_writing else "byte[] to Kafka Connect data"
             return f"Converting {way} failed due to serialization error of topic {topic}: "
@@ -165,9 +165,9 @@ class Wording:
 
 @contextmanager
 def asking(headline: str, payload: str, subject: str | None) -> Iterator[None]:
-    """Raise what the serde raises for what the registry raises inside.
+    """Convert registry errors inside the block to serde errors.
 
-    `headline` is its sentence for a no, `payload` that for an answer that does not come; the subject is in the hint.
+    `headline` is the message for a refusal, `payload` the one for a missing response; the hint names the subject.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The registry over HTTP: which request each question is, and how its answer reads (API of Confluent, version 1)."""
+"""The registry over HTTP: requests and responses of Confluent's API, version 1."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ T = TypeVar("T")
 
 
 class HttpRegistry(Registry):
-    """Asks one registry, at any of its addresses."""
+    """A client of a registry with one or more addresses."""
 
     def __init__(self, requests: RegistryRequests, propagate_tags: bool = False) -> None:
-        """Ask through `requests`; the rest is what a configuration adds to what is sent."""
+        """Send requests with `requests`; the other arguments are request options from the configuration."""
         self._requests = requests
         self._propagate_tags = propagate_tags
 
     def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
-        """Post it as a version; old registries answer with nothing but the id."""
+        """Post the schema as a version; old registries return only the id."""
         body = _to_json(schema)
         if self._propagate_tags:
             body["propagateSchemaTags"] = True
@@ -44,18 +44,18 @@ class HttpRegistry(Registry):
     def look_up(
         self, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
-        """Post it to the subject."""
+        """Post the schema to the subject."""
         path = _path("subjects", subject, normalize=normalize, deleted=deleted)
         return self._schema("POST", path, _to_json(schema))
 
     def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
-        """Get it; the answer does not repeat the id."""
+        """Get the schema; the response does not repeat the id."""
         extra = {} if subject is None else {"subject": subject}
         path = _path("schemas", "ids", str(schema_id), fetchMaxId=False, **extra)
         return self._schema("GET", path, with_id=schema_id)
 
     def by_guid(self, guid: str) -> RegisteredSchema:
-        """Get it; the answer has an id of any context."""
+        """Get the schema; the id in the response may be of any context."""
         return self._schema("GET", _path("schemas", "guids", guid))
 
     def by_version(self, subject: str, version: int, deleted: bool = False) -> RegisteredSchema:
@@ -65,13 +65,13 @@ class HttpRegistry(Registry):
         return self._schema("GET", _path("subjects", subject, "versions", which, **extra))
 
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
-        """Get it, deleted versions among them."""
+        """Get the version, including deleted ones."""
         pairs = [part for name, value in metadata.items() for part in (("key", name), ("value", value))]
         query = urlencode([*pairs, ("deleted", "true")])
         return self._schema("GET", f"{_path('subjects', subject, 'metadata')}?{query}")
 
     def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
-        """Get them; what is not found, also because a registry is older than this, has none."""
+        """Get the associations; empty if not found or not supported by the registry."""
         kind = "key" if is_key else "value"
         path = _path("associations", "resources", cluster, topic, resourceType="topic", associationType=kind)
         try:
@@ -82,7 +82,7 @@ class HttpRegistry(Registry):
             raise
 
     def incompatibilities(self, subject: str, schema: SchemaText) -> list[str]:
-        """Post it to where compatibility is told; a registry without messages is given a sentence."""
+        """Post the schema to the compatibility endpoint; use a default message if the registry returns none."""
         path = _path("compatibility", "subjects", subject, "versions", verbose=True)
         try:
             return self._ask("POST", path, _against, _to_json(schema))
@@ -92,7 +92,7 @@ class HttpRegistry(Registry):
             raise
 
     def compatibility(self, subject: str) -> str:
-        """Get that of the subject, which registries answer for all others as well if they are told to."""
+        """Get the level of the subject, or with `defaultToGlobal` the global one."""
         try:
             return self._ask("GET", _path("config", subject, defaultToGlobal=True), _level)
         except RegistryRefusal as refusal:
@@ -106,7 +106,7 @@ class HttpRegistry(Registry):
         return self._ask(method, path, lambda answer: _from_json(answer, with_id), body)
 
     def _ask(self, method: str, path: str, read: Callable[[Any], T], body: Mapping[str, Any] | None = None) -> T:
-        """Return what is read of an answer; one that has not what is looked for is a refusal."""
+        """Parse a response; raise RegistryRefusal if a required member is missing."""
         answer = self._requests.send(method, path, body)
         try:
             return read(answer)
@@ -132,7 +132,7 @@ def _path(*parts: str, **query: Any) -> str:
 
 
 def _to_json(schema: SchemaText) -> dict[str, Any]:
-    """Return what is sent of a schema; empty members are left out, its type never is."""
+    """Return the request body of a schema; empty members are omitted, the type never is."""
     members: dict[str, Any] = {"schemaType": schema.schema_type}
     if schema.references:
         members["references"] = [

@@ -1,4 +1,4 @@
-"""Whether a payload is what its JSON Schema allows, asked where `json.fail.invalid.schema` is on."""
+"""Validates payloads against their JSON Schema if `json.fail.invalid.schema` is set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hearth_registry.schema_format import PayloadError
 
 
 class PayloadCheck:
-    """Checks payloads by one schema."""
+    """Validates payloads against one schema."""
 
     def __init__(self, tree: SchemaTree) -> None:
-        """Take the schema."""
+        """Set the schema."""
         self._tree = tree
 
     def payload(self, payload: bytes) -> None:
-        """Raise a `PayloadError` unless a payload is JSON, and what the schema allows."""
+        """Raise `PayloadError` unless a payload is JSON and valid for the schema."""
         try:
             tree = read_tree(payload)
             problem = next(self._problems(self._tree.root, tree, "#"), None)
@@ -31,7 +31,7 @@ class PayloadCheck:
             raise PayloadError(f"JSON does not match schema: {problem}")
 
     def _problems(self, node: Node, tree: Any, place: str) -> Iterator[str]:
-        """Return what is wrong with a JSON value, and where."""
+        """Yield the violations in a JSON value with their place."""
         if node.kind == "reference":
             yield from self._problems(self._tree.target(node), tree, place)
         elif node.kind == "combined":

@@ -1,4 +1,4 @@
-"""JSON payloads as columns: Kafka's own JsonConverter has the form, which is used where it says the same."""
+"""Converts columns of JSON payloads with the column form of Kafka's JsonConverter where results are equal."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from hearth_registry.json_schema_setting import JsonSchemaSettings
 
 
 class JsonPayloadColumns(ColumnWriter):
-    """Writes columns of values as columns of payloads, equal to what `JsonPayloadWriter` writes value by value."""
+    """Writes columns of values as columns of payloads, equal to those of `JsonPayloadWriter`."""
 
     def __init__(self, settings: JsonSchemaSettings, values: JsonPayloadWriter) -> None:
-        """Write nulls, and what is rare, with the writer of the plain form."""
+        """Use the plain form's writer for nulls and rare cases."""
         plain = json_settings(settings, not settings.ignore_default_for_nullables)
         super().__init__(plain, values, SchemaWriter(values, 0))
         self._writer = values
 
     def payloads(self, schema: Schema, column: Any, prefix: bytes) -> Any:
-        """Return the payload of every row, with a prefix before it."""
+        """Return the prefixed payload of every row."""
         return join([prefix, *self.pieces(schema, column)], len(column)) if len(column) else pa.array([], pa.binary())
 
     def pieces(self, schema: Schema | None, column: Any) -> list[Any]:
-        """Return the constants and columns that, joined, are the JSON text of every row."""
+        """Return the constants and columns whose join is the JSON text of every row."""
         if schema is None or (self._writer.is_regular(schema) and not self._has_gaps(schema, column)):
             return super().pieces(schema, column)
         texts = [self._writer.text(schema, value) for value in column_to_values(schema, column)]
         return [pa.array(texts, pa.string())]
 
     def _has_gaps(self, schema: Schema, column: Any) -> bool:
-        """Tell whether fields of a struct are left out in some rows."""
+        """Return whether some rows omit fields of a struct."""
         if schema.type is not Type.STRUCT:
             return False
         fields = schema.fields
@@ -49,10 +49,10 @@ class JsonPayloadColumns(ColumnWriter):
 
 
 class JsonPayloadColumnReader:
-    """Reads payloads of one schema into columns; rows it is not sure of by the plain form, which raises the errors."""
+    """Reads payloads of one schema into columns; the plain form reads ambiguous rows and raises the errors."""
 
     def __init__(self, settings: JsonSchemaSettings, schema: Schema, values: JsonPayloadReader) -> None:
-        """Read what is rare with the given reader."""
+        """Use the given reader for rare cases."""
         self._schema = schema
         self._values = values
         settings_of_json = json_settings(settings, replaces_null=True)
@@ -78,7 +78,7 @@ class JsonPayloadColumnReader:
 
 
 def _is_plain(schema: Schema, keeps_extras: bool) -> bool:
-    """Tell whether Kafka's own JsonConverter reads all that a schema holds alike, but for what is missing."""
+    """Return whether Kafka's JsonConverter reads a schema's values equally, apart from missing members."""
     if schema.type is Type.ARRAY:
         return _is_plain(inner_schema(schema), keeps_extras)
     if schema.type is Type.MAP:

@@ -1,7 +1,7 @@
-"""JSON payloads to Connect values, by the schema that was read for them.
+"""Converts JSON payloads to Connect values by schema.
 
-What is regular is read by the readers of Kafka's own JsonConverter, which do the same there: scalars, and the form
-with columns. Maps of other keys, choices, variants, and members that are not there, are this module's.
+The readers of Kafka's JsonConverter handle scalars and columns. This module handles maps with non-string keys, unions,
+variants and missing members.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hearth_registry.schema_format import PayloadError
 from hearth_registry.variant import variant_of
 
 ABSENT = object()
-"""What stands for a member that is not there."""
+"""Marks a missing member."""
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _FLOATS = (Type.FLOAT32, Type.FLOAT64)
 
@@ -35,7 +35,7 @@ class JsonPayloadReader:
         self._keeps_extras = settings.preserve_additional_properties
 
     def value(self, schema: Schema, tree: Any) -> Any:
-        """Return the value of a tree; what even leniency cannot read raises a DataError."""
+        """Return the value of a tree; raise DataError if it cannot be converted."""
         if tree is ABSENT or tree is None:
             return self._null(schema, tree)
         if schema.type is Type.STRUCT:
@@ -51,7 +51,7 @@ class JsonPayloadReader:
         return value
 
     def payload(self, schema: Schema, payload: bytes) -> Any:
-        """Return the value of a payload; one that is no JSON is a `PayloadError`."""
+        """Return the value of a payload; raise `PayloadError` if it is not JSON."""
         try:
             tree = read_tree(payload)
         except DataError as error:
@@ -133,7 +133,7 @@ class JsonPayloadReader:
 
 
 def _is_simply(schema: Schema, tree: Any) -> bool:
-    """Tell whether a JSON value is of the kind that a schema without fields has."""
+    """Return whether a JSON value has the kind of a schema without fields."""
     type_ = schema.type
     if type_ in _INTEGERS:
         return isinstance(tree, int) and not isinstance(tree, bool)
@@ -151,14 +151,14 @@ def _is_simply(schema: Schema, tree: Any) -> bool:
 
 
 def _matching(schema: Schema, tree: Any) -> int:
-    """Return how many members of an object are fields of a struct, those of its parts included."""
+    """Count the members of an object that are fields of a struct, including nested ones."""
     if schema.type is not Type.STRUCT or not isinstance(tree, Mapping):
         return 0
     return sum(1 + _matching(field.schema, tree[field.name]) for field in schema.fields if field.name in tree)
 
 
 def inner_schema(schema: Schema) -> Schema:
-    """Return the schema of what an array or a map holds."""
+    """Return the value schema of an array or map."""
     inner = schema.value_schema
     assert inner is not None
     return inner

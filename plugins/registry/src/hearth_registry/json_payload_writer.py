@@ -1,7 +1,7 @@
-"""Values as JSON payloads: what differs from Kafka's own JsonConverter, whose writers do the rest.
+"""Writes values as JSON payloads where they differ from Kafka's JsonConverter, whose writers do the rest.
 
-A map whose keys are no plain texts is an array of objects, a union is the bare value of the field that is set, and a
-null that its schema forbids is left out of a struct, and is written where nothing can be left out.
+A map with non-string keys is an array of objects, a union is the bare value of its set field, and a null that its
+schema forbids is omitted from a struct and written elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AROUND = {":": " : "}
 
 
 class JsonPayloadWriter(ValueWriter):
-    """Writes values as JSON text, one at a time: the plain form, and the measure of the form with columns."""
+    """Writes values as JSON text, one at a time: the plain form, which the column form must match."""
 
     def __init__(self, settings: JsonSchemaSettings) -> None:
         """Keep the settings."""
@@ -31,7 +31,7 @@ class JsonPayloadWriter(ValueWriter):
         self._ignores_defaults = settings.ignore_default_for_nullables
 
     def text(self, schema: Schema | None, value: Any) -> str:
-        """Return a value as JSON text; one that does not fit the schema raises a DataError."""
+        """Return a value as JSON text; raise DataError if it does not fit the schema."""
         if value is None or schema is None or schema.type.is_primitive or schema.type is Type.ARRAY:
             return super().text(schema, value)
         if schema.type is Type.MAP and not word.is_object_map(schema) and isinstance(value, dict):
@@ -41,17 +41,17 @@ class JsonPayloadWriter(ValueWriter):
         return super().text(schema, value)
 
     def null(self, schema: Schema | None) -> str:
-        """Return what stands for a null: the default, or a JSON null even where none may be."""
+        """Return the text of a null: the default, or JSON null even if it is not allowed."""
         if schema is not None and schema.default is not None and not self._ignores_defaults:
             return self.text(schema, schema.default)
         return "null"
 
     def is_left_out(self, schema: Schema) -> bool:
-        """Tell whether a null of a field of this schema is left out of its struct."""
+        """Return whether a struct omits a null field of this schema."""
         return not schema.optional and (schema.default is None or self._ignores_defaults)
 
     def is_regular(self, schema: Schema) -> bool:
-        """Tell whether values of a schema are written as Kafka's own JsonConverter writes them, but for nulls."""
+        """Return whether values of a schema have the JSON of Kafka's JsonConverter, apart from nulls."""
         if schema.type is Type.MAP:
             return word.is_object_map(schema)
         if schema.type is not Type.STRUCT:
@@ -95,7 +95,7 @@ class JsonPayloadWriter(ValueWriter):
 
 
 def json_settings(settings: JsonSchemaSettings, replaces_null: bool) -> JsonConverterSettings:
-    """Return the settings as JsonConverter has them; whether a default takes the place of a null is another matter."""
+    """Return the settings of JsonConverter, without the replacement of nulls by defaults."""
     return JsonConverterSettings(
         {
             "converter.type": "value",
@@ -108,7 +108,7 @@ def json_settings(settings: JsonSchemaSettings, replaces_null: bool) -> JsonConv
 
 
 def indented(text: str) -> str:
-    """Return JSON text in lines, as Jackson's pretty printer breaks them; an array stays in its line."""
+    """Format JSON text like Jackson's pretty printer; arrays stay on one line."""
     parts: list[str] = []
     opened: list[str] = []
     before = ""

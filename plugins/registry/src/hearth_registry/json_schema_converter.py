@@ -1,4 +1,4 @@
-"""The converter of JSON Schema."""
+"""The JSON Schema converter."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class JsonSchemaConverter(RegistryConverter):
     settings_type = JsonSchemaSettings
 
     def make_format(self, settings: JsonSchemaSettings) -> SchemaFormat:
-        """Return JSON Schema with these settings."""
+        """Return the JSON Schema format with these settings."""
         return JsonSchemaFormat(settings)

@@ -1,7 +1,7 @@
-"""Whether one JSON Schema reads what another wrote, by the rules of Confluent's registry.
+"""Checks whether a JSON Schema can read data of another, by the rules of Confluent's registry.
 
-Objects are open unless `additionalProperties` is false. A member may be taken away from an open object, and one may be
-added to a closed object unless it is required; the other ways round old and new values may clash.
+Objects are open unless `additionalProperties` is false. A property may be removed from an open object, and an optional
+property may be added to a closed object; in the other cases old and new values may conflict.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _STEPS_AT_MOST = 20_000
 
 
 def differences(reader: SchemaTree, writer: SchemaTree) -> list[str]:
-    """Return what stands in the way of `reader`; nothing where it reads all that `writer` allows.
+    """Return the incompatibilities of `reader` with `writer`; empty if it reads everything.
 
-    Schemas that would take longer to compare than anybody waits are none that one can say so of.
+    Schemas that are too expensive to compare are reported as incompatible.
     """
     comparison = _Comparison(reader, writer)
     try:
@@ -37,7 +37,7 @@ class _Comparison:
         self._count = 0
 
     def nodes(self, new: Node, old: Node, place: str = _ROOT) -> Iterator[tuple[str, str]]:
-        """Return the places of two schemas where the new one refuses what the old one allows, and why."""
+        """Yield the places where the new schema refuses values of the old one, and the reason."""
         new, old = _followed(self._reader, new), _followed(self._writer, old)
         self._count += 1
         if self._count > _STEPS_AT_MOST:
@@ -90,7 +90,7 @@ class _Comparison:
             yield place, "other properties got a schema"
 
     def _combined(self, new: Node, old: Node, place: str) -> Iterator[tuple[str, str]]:
-        """Say where a value of the old choices is none of the new ones; what must all hold is both ways the same."""
+        """Yield the old alternatives that no new alternative covers; `allOf` is compared in both directions."""
         if "allOf" in (new.criterion, old.criterion):
             news, olds = _all(new), _all(old)
             lost = [part for part in news if not any(self._reads(part, other) for other in olds)]
@@ -101,7 +101,7 @@ class _Comparison:
             yield place, f"{new.criterion or old.criterion} does not cover {_kind(part)}"
 
     def _reads(self, new: Node, old: Node) -> bool:
-        """Tell whether one choice reads another; what is found out on the way counts only if it does."""
+        """Return whether one alternative reads another; intermediate results are kept only if it does."""
         before = set(self._seen)
         if next(self.nodes(new, old), None) is None:
             return True
@@ -126,7 +126,7 @@ def _choices(node: Node) -> tuple[Node, ...]:
 
 
 def _narrowed(new: Node, old: Node) -> Iterator[str]:
-    """Return which limits of values are narrower than they were."""
+    """Yield the limits that became narrower."""
     if not {*map(repr, old.symbols)} <= {*map(repr, new.symbols)}:
         yield "values of the enum were taken away"
     for word in (*_MORE_IS_WIDER, *_LESS_IS_WIDER, *_MAY_ONLY_GO):

@@ -1,4 +1,4 @@
-"""JSON Schema as a format of the converters with a registry."""
+"""JSON Schema as a schema format of the registry converters."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _TOO_DEEP = "the value is nested too deeply"
 
 
 class JsonSchema(FormatSchema):
-    """A JSON Schema, read when somebody asks for what it says."""
+    """A JSON Schema, parsed on first use."""
 
     def __init__(self, text: SchemaText, references: Mapping[str, str]) -> None:
-        """Keep the text, and those of the schemas it names."""
+        """Set the text, and the texts of the referenced schemas."""
         self.text = text
         self._references = references
 
     @cached_property
     def tree(self) -> SchemaTree:
-        """Return the schema as it is told apart; what is none is a `PayloadError`."""
+        """Return the parsed schema; raise `PayloadError` if it is invalid."""
         return SchemaTree(self.text.text, self._references)
 
     @property
@@ -66,11 +66,11 @@ class JsonSchemaFormat(SchemaFormat):
         self._reader = JsonPayloadReader(settings)
 
     def schema_of(self, schema: Schema | None) -> JsonSchema:
-        """Return the JSON Schema of a Connect schema; for data without one, which is never written, any."""
+        """Return the JSON Schema of a Connect schema; any for data without one, which is never written."""
         return JsonSchema(SchemaText(JSON, "{}" if schema is None else self._schemas.text(schema)), {})
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
-        """Tell whether a null has no payload: where it is not allowed, and no default takes its place."""
+        """Return whether a null becomes a record without value: it is not allowed and has no default."""
         return schema is None or self._values.is_left_out(schema)
 
     def parse(self, text: SchemaText, references: Mapping[str, str]) -> JsonSchema:
@@ -80,7 +80,7 @@ class JsonSchemaFormat(SchemaFormat):
         return schema
 
     def writer(self, schema: Schema | None, target: FormatSchema) -> PayloadWriter:
-        """Return what writes values of a Connect schema; only checks of payloads ask the target."""
+        """Return a writer of a Connect schema's values; only payload validation uses the target."""
         if schema is None:
             return SchemalessWriter("JSON Schema")
         return _Writer(self._settings, schema, self._values, self._check(target))
@@ -88,14 +88,14 @@ class JsonSchemaFormat(SchemaFormat):
     def reader(
         self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
     ) -> PayloadReader:
-        """Return what reads payloads as the schema that is wanted, if there is one, else as that which wrote them."""
+        """Return a reader of payloads with the wanted schema, else with the writer's schema."""
         target = wanted or written
         assert isinstance(target, JsonSchema)
         schema = connect_schema(target.tree, self._settings, self._reader, version)
         return _Reader(self._settings, schema, self._reader, self._check(target))
 
     def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
-        """Return why what `writer` wrote cannot be read by `reader`."""
+        """Return why `reader` cannot read data of `writer`."""
         assert isinstance(reader, JsonSchema)
         assert isinstance(writer, JsonSchema)
         return [] if reader == writer else differences(reader.tree, writer.tree)
@@ -132,7 +132,7 @@ class _Writer(PayloadWriter):
         if self._settings.indent_output or self._check is not None:
             return NotImplemented
         if self._columns is None:
-            from hearth_registry.json_payload_column import JsonPayloadColumns  # Arrow only where there are columns
+            from hearth_registry.json_payload_column import JsonPayloadColumns  # loads Arrow only for columns
 
             self._columns = JsonPayloadColumns(self._settings, self._values)
         return self._columns.payloads(self._schema, column, prefix)

@@ -1,4 +1,4 @@
-"""JSON Schemas to Connect schemas, with the choices, and the losses, of the Java converter."""
+"""Converts JSON Schemas to Connect schemas with the choices and losses of the Java converter."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _EVERIT = "org.everit.json.schema."
 def connect_schema(
     tree: SchemaTree, settings: JsonSchemaSettings, values: JsonPayloadReader, version: int | None
 ) -> Schema:
-    """Return the Connect schema of a JSON Schema; what has none raises a DataError.
+    """Return the Connect schema of a JSON Schema; raise DataError if there is none.
 
-    `version` is the registry's, for a root that has none of its own; defaults are read with `values`.
+    `version` is the registry's version, for a root without one; `values` reads defaults.
     """
     try:
         return _Reader(tree, settings, values).schema(tree.root, version)
@@ -35,18 +35,18 @@ def connect_schema(
 
 
 class _Reader:
-    """Reads one schema, and remembers the objects it has seen, to which others may refer."""
+    """Reads one schema and keeps its objects for references to them."""
 
     def __init__(self, tree: SchemaTree, settings: JsonSchemaSettings, values: JsonPayloadReader) -> None:
         self._tree, self._settings, self._values = tree, settings, values
         self._objects: dict[int, Schema] = {}
-        """The schemas of objects, as they were before they were made optional."""
+        """The schemas of objects before they were made optional."""
         self._open: dict[int, SchemaBuilder] = {}
-        """Those of objects that are being read."""
+        """The schemas of objects in progress."""
         self._unions = self._references = self._count = 0
 
     def schema(self, node: Node, version: int | None = None, is_optional: bool = False) -> Schema:
-        """Return the Connect schema of a node, which is made optional or may be so by itself."""
+        """Return the Connect schema of a node, optional if requested or by its own definition."""
         self._count += 1
         if self._count > PARTS_AT_MOST:
             raise DataError(f"JSON schema refers to itself so often that it has more than {PARTS_AT_MOST} parts")
@@ -57,7 +57,7 @@ class _Reader:
         return self._finished(self._builder(node), node, version, is_optional)
 
     def _finished(self, builder: SchemaBuilder, node: Node, version: int | None, is_optional: bool) -> Schema:
-        """Return a schema with the words that all have, and remember it if it is an object's."""
+        """Return a schema with the common keywords, and keep it if it is an object's."""
         words = node.words
         if node.title is not None and builder.build().name is None:
             builder.name(node.title)
@@ -77,7 +77,7 @@ class _Reader:
     def _default(self, schema: Schema, form: Any) -> Any:
         default = self._values.value(schema, form)
         if schema.type is Type.STRUCT and default is not None:
-            # Kafka Connect's struct never has the very schema that it is to be the default of.
+            # Kafka Connect's struct never has the schema with the default.
             raise SchemaBuilderError("Invalid default value")
         return default
 
@@ -145,7 +145,7 @@ class _Reader:
         return self.schema(node, None, self._settings.optional_for_nonrequired and not is_required)
 
     def _referred(self, node: Node, version: int | None, is_optional: bool) -> Schema:
-        """Return the schema of what a reference stands for; of an object met before, with an id as Java gives it."""
+        """Return the schema of a reference's target; a repeated object gets Java's id."""
         known, builder = self._objects.get(id(node)), self._open.get(id(node))
         if known is None and builder is None:
             return self.schema(node, version, is_optional)
@@ -195,7 +195,7 @@ class _Reader:
         return self.schema(chosen, version, is_optional)
 
     def _collect(self, node: Node, members: dict[str, Node], required: dict[str, bool], seen: set[int]) -> None:
-        """Note the members of an object, or of all objects that hold together."""
+        """Collect the members of an object, or of all objects of an `allOf`."""
         if id(node) in seen:
             return
         seen.add(id(node))
@@ -210,7 +210,7 @@ class _Reader:
 
 
 def _chosen(parts: Mapping[str, Node]) -> Node | None:
-    """Return which of several schemas without members that all hold tells the type; of one kind the last is known."""
+    """Return the schema of an `allOf` without members that determines the type; of one kind the last one."""
     string, number = parts.get("string"), parts.get("number")
     if "combined" in parts:
         return parts["combined"]
@@ -224,7 +224,7 @@ def _chosen(parts: Mapping[str, Node]) -> Node | None:
 
 
 def _by_index(members: Mapping[str, Node]) -> list[str]:
-    """Return the names in the order of their indexes; of two with one index, the last is there."""
+    """Return the names in index order; of two names with one index only the last is kept."""
     places: dict[int, str] = {}
     for name, node in members.items():
         index = node.words.get(word.INDEX)
@@ -247,7 +247,7 @@ def _symbol(symbol: Any) -> str:
 
 
 def _variant() -> SchemaBuilder:
-    """Start the schema of variants."""
+    """Return the builder of a variant schema."""
     return SchemaBuilder.struct().name(word.VARIANT).field("metadata", BYTES_SCHEMA).field("value", BYTES_SCHEMA)
 
 

@@ -1,4 +1,4 @@
-"""The keys of the JSON Schema converter beside those that all have."""
+"""The keys of the JSON Schema converter in addition to the common keys."""
 
 from __future__ import annotations
 

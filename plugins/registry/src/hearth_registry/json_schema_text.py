@@ -1,7 +1,7 @@
-"""Connect schemas as the text of a JSON Schema, letter by letter as the Java converter registers it.
+"""Writes Connect schemas as JSON Schema text, identical to that of the Java converter.
 
-Members stand in the order in which Everit's schemas print themselves, those of tables in that of Java's hash tables.
-Numbers went through JSON once more on their way: 1.0 is `1`, and 1.0E20 is `1.0E+20`.
+Members have the print order of Everit's schemas, those of maps the order of Java's hash tables. Numbers have passed
+through JSON once: 1.0 is `1`, and 1.0E20 is `1.0E+20`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _Members = list[tuple[str, str]]
 
 
 class JsonSchemaWriter:
-    """Writes Connect schemas as JSON Schemas and remembers the last so many."""
+    """Writes Connect schemas as JSON Schemas and caches the most recent ones."""
 
     def __init__(self, settings: JsonSchemaSettings, values: JsonPayloadWriter) -> None:
-        """Write defaults with the given writer."""
+        """Use the given writer for defaults."""
         self._settings = settings
         self._values = values
         self.text: Callable[[Schema], str] = lru_cache(maxsize=settings.schemas_cache_size)(self._text)
 
     def _text(self, schema: Schema) -> str:
-        """Return the text of a schema; a default that does not fit it raises a DataError."""
+        """Return the text of a schema; raise DataError for an invalid default."""
         return _Text(self._settings, self._values).schema(schema)
 
 
 class _Text:
-    """One text, and the ids of the schemas in it that others refer to."""
+    """A text in progress, and the ids of its schemas that are referenced."""
 
     def __init__(self, settings: JsonSchemaSettings, values: JsonPayloadWriter) -> None:
         self._settings = settings
@@ -50,11 +50,11 @@ class _Text:
         self._ids: set[str] = set()
 
     def schema(self, schema: Schema, index: int | None = None) -> str:
-        """Return a schema; one that may be null is a choice of null and itself, which is told the index."""
+        """Return a schema; an optional one is a `oneOf` of null and itself, which carries the index."""
         id_ = _id_of(schema)
         if schema.is_reference and (id_ is None or id_ in self._ids):
             raise DataError(
-                f"a schema that holds itself has no JSON Schema here: {schema.name}",
+                f"a recursive schema has no JSON Schema without an id: {schema.name}",
                 hint=f"its parameter {word.ID} gives it an id, by which fields and items of arrays refer to it",
             )
         if id_ is not None:
@@ -65,14 +65,14 @@ class _Text:
         return _object([*_id(id_), *_index(index), ("oneOf", f"[{_NULL},{_object(inner)}]")])
 
     def _members(self, schema: Schema, index: int | None, id_: str | None) -> _Members:
-        """Return the members of a schema as if it may not be null."""
+        """Return the members of a schema, ignoring optionality."""
         if word.is_union(schema) and not word.is_variant(schema):
             return [*_id(id_), *_index(index), ("oneOf", self._choices(schema))]
         before, parts = self._parts(schema)
         return [*before, *self._common(schema), *_id(id_), *self._properties(schema, index), *parts]
 
     def _parts(self, schema: Schema) -> tuple[_Members, _Members]:
-        """Return the members that stand before those all schemas have, and those behind."""
+        """Return the members before and after the common ones."""
         type_ = schema.type
         if type_ is Type.STRUCT:
             return self._struct(schema)
@@ -137,7 +137,7 @@ class _Text:
         return [("type", '"array"')], [("items", _object([("type", '"object"'), ("properties", members)]))]
 
     def _reference(self, schema: Schema | None, index: int | None = None) -> str:
-        """Return a schema, or where it has an id that was written already, a reference to that."""
+        """Return a schema, or a reference if its id was written already."""
         assert schema is not None
         id_ = _id_of(schema)
         return (
@@ -173,7 +173,7 @@ class _Text:
 
 
 def literal(text: str) -> str:
-    """Return a text as a JSON string, in which only what must be is escaped."""
+    """Return a JSON string with only the necessary escapes."""
     return f'"{_ESCAPED.sub(lambda match: _SHORT.get(match[0]) or f"{chr(92)}u{ord(match[0]):04X}", text)}"'
 
 
@@ -209,6 +209,6 @@ def _default(value: Any) -> str:
 
 
 def _number(text: str) -> decimal.Decimal:
-    """Return a number of Java's as it is after it was JSON without needless zeros, and a big decimal."""
+    """Return a Java number after its conversion to JSON without trailing zeros and to BigDecimal."""
     is_plain = "E" not in text
     return decimal.Decimal(text.rstrip("0").rstrip(".") if is_plain else text)

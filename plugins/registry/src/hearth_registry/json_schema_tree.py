@@ -1,7 +1,7 @@
-"""JSON Schemas as they stand in a registry, told apart the way Everit's library does for the Java converter.
+"""Parses JSON Schemas from a registry as Everit's library does for the Java converter.
 
-A schema whose words belong to several kinds (a type and an enum, say) is one that all of these hold for. References
-are followed when somebody asks for what they mean: within the text, by id, and to the texts that the registry names.
+A schema with keywords of several kinds (such as a type and an enum) is a combination that requires all of them.
+References are resolved on demand: within the text, by id, and to the referenced texts of the registry.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hearth_api.java import hash_ordered
 from hearth_registry.schema_format import PayloadError
 
 PARTS_AT_MOST = 100_000
-"""A schema of more parts than this is refused: it would take minutes and gigabytes."""
+"""Maximum parts of a schema; larger ones would take minutes and gigabytes."""
 MISSING = object()
 _OBJECT_WORDS = frozenset(
     ("properties", "required", "minProperties", "maxProperties", "dependencies", "patternProperties",
@@ -28,32 +28,32 @@ _NUMBER_WORDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveM
 _STRING_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 _CONDITION_WORDS = frozenset(("if", "then", "else"))
 _CHOICES = ("oneOf", "allOf", "anyOf")
-"""In the order of Java's hash tables, in which Everit finds them."""
+"""In the order of Java's hash tables, in which Everit checks them."""
 _NUMBERS = ("integer", "number")
 
 
 @dataclass(eq=False)
 class Node:
-    """A schema of one kind, the name of Everit's class in lower case: `object`, `array`, `combined`, ..."""
+    """A schema of one kind; the kind is Everit's class name in lower case: `object`, `array`, `combined`, ..."""
 
     kind: str
     words: Mapping[str, Any] = field(default_factory=dict)
-    """The words that all kinds have: title, description, default, and those of Kafka Connect."""
+    """The keywords of all kinds: title, description, default, and those of Kafka Connect."""
     is_integer: bool = False
     symbols: tuple[Any, ...] = ()
-    """The values of an enum, or that of a constant."""
+    """The values of an enum, or the value of a constant."""
     criterion: str = ""
     parts: tuple[Node, ...] = ()
-    """What a combined schema chooses from."""
+    """The alternatives of a combined schema."""
     items: Node | None = None
     members: Mapping[str, Node] = field(default_factory=dict)
     """The members of an object, in the order of Java's hash tables."""
     required: frozenset[str] = frozenset()
     others: Node | None = None
-    """The schema of members that an object does not name."""
+    """The schema of additional members."""
     permits_others: bool = True
     reference: Any = None
-    """What a reference stands for, in JSON, and the base its own references start from."""
+    """The target of a reference in JSON, and the base URI of its own references."""
 
     @property
     def title(self) -> str | None:
@@ -63,10 +63,10 @@ class Node:
 
 
 class SchemaTree:
-    """A JSON Schema, read."""
+    """A parsed JSON Schema."""
 
     def __init__(self, text: str, references: Mapping[str, str]) -> None:
-        """Read a text; what is no schema is a `PayloadError`."""
+        """Parse a text; raise `PayloadError` if it is not a schema."""
         self._texts = references
         self._documents: dict[str, Any] = {"": parsed(text)}
         self._targets: dict[int, Node] = {}
@@ -78,7 +78,7 @@ class SchemaTree:
             raise PayloadError("JSON schema is nested too deep") from error
 
     def target(self, node: Node) -> Node:
-        """Return what a reference stands for, always the same node for the same place."""
+        """Return the target of a reference; equal places give the same node."""
         reference, base = node.reference
         place, base = self._place(reference, base)
         known = self._targets.get(id(place))
@@ -108,7 +108,7 @@ class SchemaTree:
         return Node("combined", form, criterion="allOf", parts=tuple(nodes))
 
     def _kinds(self, form: dict[str, Any], base: str) -> Iterator[Node]:
-        """Return a node for every kind whose words a schema has, in the order in which Everit looks for them."""
+        """Return a node for each kind whose keywords a schema has, in Everit's order."""
         left = set(form)
         if "enum" in form:
             yield Node("enum", symbols=tuple(_list(form, "enum")))
@@ -176,7 +176,7 @@ class SchemaTree:
         )
 
     def _place(self, reference: str, base: str) -> tuple[Any, str]:
-        """Return what a reference points to, and the document that is in."""
+        """Return the target of a reference and its document."""
         name, fragment = urldefrag(reference)
         where = base
         if name:
@@ -202,7 +202,7 @@ class SchemaTree:
         return found if isinstance(found, str) else name
 
     def _identified(self, reference: str, where: str) -> Any:
-        """Return the schema that says of itself that it is called so."""
+        """Return the schema with this id."""
         if where not in self._ids:
             self._ids[where] = dict(_identified(self._document(where)))
         ids = self._ids[where]
@@ -213,7 +213,7 @@ class SchemaTree:
 
 
 def parsed(text: str) -> Any:
-    """Return the JSON of a text; a `PayloadError` when it is none."""
+    """Parse JSON; raise `PayloadError` if it is invalid."""
     try:
         return json.loads(text, parse_float=decimal.Decimal)
     except (ValueError, RecursionError) as error:

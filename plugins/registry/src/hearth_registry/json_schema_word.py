@@ -1,4 +1,4 @@
-"""The words by which JSON Schema and Connect schemas tell of each other, and the kinds of Connect schema they mean."""
+"""Keywords and parameters that map between JSON Schema and Connect schemas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ ENUM = f"{NAMESPACE}.Enum"
 ONE_OF = f"{NAMESPACE}.OneOf"
 ANY_ENUM = "org.apache.kafka.connect.data.Enum"
 ANY_UNION = "org.apache.kafka.connect.data.Union"
-"""What enums and unions of any format are marked by, where `generalized.sum.type.support` is on."""
+"""Marks of enums and unions in all formats with `generalized.sum.type.support`."""
 VARIANT = "org.apache.kafka.connect.data.Variant"
 NULL_MARKER = "<NULL>"
-"""The symbol of an enum that stands for JSON's null."""
+"""The enum symbol for JSON null."""
 EXTRAS = "__connect_additional_properties__"
-"""The field that holds members no schema tells of, where `preserve.additional.properties` is on."""
+"""The field for additional members with `preserve.additional.properties`."""
 
 INDEX = "connect.index"
 VERSION = "connect.version"
@@ -24,28 +24,28 @@ PARAMETERS = "connect.parameters"
 MAP = "map"
 BYTES = "bytes"
 KEY_MEMBER, VALUE_MEMBER = "key", "value"
-"""The members of the objects that the entries of a map are, where its keys are no plain texts."""
+"""The members of a map entry's object, for maps with non-string keys."""
 
 
 def is_union(schema: Schema) -> bool:
-    """Tell whether a struct stands for one of several types: the field that is set is the value."""
+    """Return whether a struct represents a union: the set field is the value."""
     is_marked = schema.parameters is not None and ANY_UNION in schema.parameters
     return schema.type is Type.STRUCT and (schema.name == ONE_OF or is_marked)
 
 
 def is_variant(schema: Schema) -> bool:
-    """Tell whether a struct holds any JSON value, as bytes."""
+    """Return whether a struct is a variant."""
     return schema.type is Type.STRUCT and schema.name == VARIANT
 
 
 def is_object_map(schema: Schema) -> bool:
-    """Tell whether a map is written as a JSON object, which needs keys that are texts and never null."""
+    """Return whether a map is a JSON object, which requires non-null string keys."""
     keys = schema.key_schema if schema.type is Type.MAP else None
     return keys is not None and keys.type is Type.STRING and not keys.optional
 
 
 def is_extras(name: str, schema: Schema) -> bool:
-    """Tell whether a field is the one that holds members no schema tells of."""
+    """Return whether a field holds the additional members."""
     if name != EXTRAS or schema.type is not Type.MAP:
         return False
     keys, items = schema.key_schema, schema.value_schema

@@ -1,4 +1,4 @@
-"""Schemas of a registry, parsed: with the texts they refer to, and refused where they ask for what there is not."""
+"""Parses schemas from a registry, with the schemas they reference."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _RULES = ("domainRules", "encodingRules")
 
 
 def parsed(form: SchemaFormat, registry: Registry, found: RegisteredSchema) -> FormatSchema:
-    """Return the schema of an answer.
+    """Parse the schema in a registry's response.
 
-    `PayloadError` where it is of another format, has rules of a data contract, or is no schema; errors of the registry
-    where one of its references cannot be had.
+    Raises `PayloadError` if it is of another format, has data contract rules or is invalid; registry errors if a
+    reference cannot be resolved.
     """
     text = found.text
     if text is None:
@@ -31,7 +31,7 @@ def parsed(form: SchemaFormat, registry: Registry, found: RegisteredSchema) -> F
 
 
 def _referred(registry: Registry, text: SchemaText) -> dict[str, str]:
-    """Return the texts a schema refers to, directly or not, by the names they are referred to by."""
+    """Return the directly and indirectly referenced texts by reference name."""
     texts: dict[str, str] = {}
     open_ends: list[Reference] = list(text.references)
     while open_ends:

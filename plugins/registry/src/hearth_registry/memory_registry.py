@@ -1,4 +1,4 @@
-"""A registry in memory, which answers as Confluent's does: for `mock://`, and for tests over HTTP."""
+"""An in-memory registry that behaves like Confluent's, for `mock://` and for tests over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hearth_registry.registry import (
 from hearth_registry.schema_text import SchemaText
 
 Judge = Callable[[str, SchemaText, list[SchemaText]], list[str]]
-"""Says what is against a schema of a subject, given the versions there are, oldest first."""
+"""Returns the objections to a schema of a subject, given its versions, oldest first."""
 
 
 def _nothing_against(_subject: str, _schema: SchemaText, _before: list[SchemaText]) -> list[str]:
@@ -38,19 +38,19 @@ class _Version:
 
 @dataclass
 class MemoryRegistry(Registry):
-    """Keeps what is registered for as long as the process lives; may be asked by several threads."""
+    """Keeps registered schemas for the life of the process. Thread-safe."""
 
     judge: Judge = _nothing_against
     level: str = "BACKWARD"
     is_read_only: bool = False
     associations: dict[tuple[str, bool], list[str]] = field(default_factory=dict)
-    """The subjects of topics, by the topic's name and whether they are those of its keys."""
+    """The associated subjects by topic name and whether they are for keys."""
     _texts: list[SchemaText] = field(default_factory=list)
     _subjects: dict[str, list[_Version]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
-        """Make it the next version, with the id that the same schema has elsewhere."""
+        """Add the schema as the next version, with the id of an equal schema in another subject."""
         with self._lock:
             versions = self._subjects.get(subject, [])
             for number, version in enumerate(versions, 1):
@@ -69,7 +69,7 @@ class MemoryRegistry(Registry):
     def look_up(
         self, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
-        """Find it among the versions, the latest first."""
+        """Return the schema's version, the latest first."""
         with self._lock:
             versions = self._versions(subject, deleted)
             for number in reversed(range(len(versions))):
@@ -78,7 +78,7 @@ class MemoryRegistry(Registry):
             raise RegistryRefusal("Schema not found", 404, SCHEMA_NOT_FOUND)
 
     def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
-        """Find it; no contexts are told apart."""
+        """Return the schema; contexts are ignored."""
         with self._lock:
             if not 0 < schema_id <= len(self._texts):
                 raise RegistryRefusal("Schema ID not found", 404, SCHEMA_NOT_FOUND)
@@ -104,7 +104,7 @@ class MemoryRegistry(Registry):
             return self._answer(subject, number)
 
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
-        """Find it, deleted versions among them."""
+        """Return the version, including deleted ones."""
         with self._lock:
             versions = self._versions(subject, deleted=True)
             for number in reversed(range(len(versions))):
@@ -114,20 +114,20 @@ class MemoryRegistry(Registry):
             raise RegistryRefusal("Schema not found", 404, SCHEMA_NOT_FOUND)
 
     def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
-        """Return what was put into `associations`, of whatever cluster."""
+        """Return the entries of `associations`, regardless of the cluster."""
         return list(self.associations.get((topic, is_key), []))
 
     def incompatibilities(self, subject: str, schema: SchemaText) -> list[str]:
-        """Ask the judge."""
+        """Call the compatibility check."""
         with self._lock:
             return self._against(subject, schema)
 
     def compatibility(self, subject: str) -> str:
-        """Return the level, which is the same for all."""
+        """Return the level, which is the same for all subjects."""
         return self.level
 
     def delete_subject(self, subject: str) -> None:
-        """Delete all versions of a subject, softly: they are found by whoever asks for what is deleted as well."""
+        """Soft-delete all versions of a subject: requests that include deleted versions still find them."""
         with self._lock:
             for version in self._versions(subject):
                 version.is_deleted = True

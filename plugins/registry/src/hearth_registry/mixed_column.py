@@ -1,4 +1,4 @@
-"""Columns whose rows are of several schemas, or of none: each schema's rows go through its format together."""
+"""Converts columns with several schemas or nulls: the rows of each schema are converted together."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hearth_registry.registry_writer import RegistryWriter
 from hearth_registry.wire_format import PrefixError, SchemaId
 
 _LONGEST = 2**31 - 1
-"""No value of a column is longer. Without an end Arrow fails to cut columns of more than a few rows."""
+"""Upper bound of a value's length; without an end Arrow fails to slice columns of more than a few rows."""
 MOST_KINDS = 64
-"""A batch with more schemas than this is read row by row."""
+"""Maximum schemas of a batch; beyond it rows are read one by one."""
 
 
 def write_with_nulls(writer: RegistryWriter, topic: str, schema: Schema | None, column: Any) -> Any:
-    """Return the bytes of a column; its nulls become nulls where that is what they are written as."""
+    """Return the bytes of a column; nulls stay null if they are written as records without value."""
     if not column.null_count or not writer.null_is_tombstone(schema):
         return writer.write_column(topic, schema, column) if len(column) else pa.array([], pa.binary())
     present = column.drop_null()
@@ -33,7 +33,7 @@ def write_with_nulls(writer: RegistryWriter, topic: str, schema: Schema | None, 
 
 
 def _spread(cells: Any, like: Any) -> Any:
-    """Return cells at the places where a column has values, null at the others."""
+    """Spread cells over the rows where a column has values; the others are null."""
     places = like.is_valid().to_numpy(zero_copy_only=False)
     positions = np.cumsum(places) - 1
     return cells.take(pa.array(positions, mask=~places))
@@ -43,14 +43,13 @@ class MixedColumnReader:
     """Reads columns of bytes."""
 
     def __init__(self, reader: RegistryReader) -> None:
-        """Read with what reads single rows."""
+        """Use the given reader of single rows."""
         self._reader = reader
 
     def runs(self, topic: str, data: Any) -> Any:
-        """Return the values as runs of one schema; `NotImplemented` where rows have to be read one by one.
+        """Return the values as runs of one schema; `NotImplemented` if rows must be read one by one.
 
-        That is so where the format says it, where rows do not begin with a schema's id, and where there are too many
-        schemas.
+        The latter applies if the format requires it, if rows do not start with a schema id, and for too many schemas.
         """
         if not len(data):
             return []
@@ -68,9 +67,9 @@ class MixedColumnReader:
         return runs
 
     def _by_schema(self, data: Any) -> Iterator[tuple[SchemaId | None, Any, Any]]:
-        """Yield the schemas rows are of, the numbers of these rows, and their payloads; None where that fails.
+        """Yield each schema with its row numbers and payloads; None if that fails.
 
-        All rows of a schema begin with the same bytes, so one of them shows which these are.
+        All rows of a schema start with the same bytes, which are taken from its first row.
         """
         left = data.is_valid().to_numpy(zero_copy_only=False)
         for _ in range(MOST_KINDS):
@@ -91,7 +90,7 @@ class MixedColumnReader:
 
 
 def _beginning(data: Any, prefix: bytes, left: Any) -> Any:
-    """Return the numbers of the rows among those left that begin with a prefix."""
+    """Return the numbers of the remaining rows that start with a prefix."""
     if not prefix:
         return np.flatnonzero(left)
     begin = pc.starts_with(data, pattern=prefix)

@@ -1,4 +1,4 @@
-"""From the keys of a converter to the registry it asks."""
+"""Creates the registry client from the keys of a converter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_registry.registry_setting import CLIENT_PREFIX, HEADER_PREFIX, MOCK_
 
 
 def open_registry(settings: RegistrySettings) -> Registry:
-    """Return the registry that keys name; it is asked nothing yet. `ConfigError` for what cannot be meant."""
+    """Create the registry client without sending a request; raise `ConfigError` for contradictory keys."""
     if settings.is_mock:
         scopes = [url.removeprefix(MOCK_SCHEME) for url in settings.urls]
         if len(set(scopes)) > 1:
@@ -26,7 +26,7 @@ def open_registry(settings: RegistrySettings) -> Registry:
 
 
 def requests_of(settings: RegistrySettings) -> RegistryRequests:
-    """Return how a registry is asked over HTTP."""
+    """Return the transport options for HTTP."""
     urls = list(settings.urls)
     if settings.randomize:
         first = random.randrange(len(urls))
@@ -38,7 +38,7 @@ def requests_of(settings: RegistrySettings) -> RegistryRequests:
 def _endpoint(settings: RegistrySettings) -> Endpoint:
     tls = None
     if any(url.startswith("https:") for url in settings.urls):
-        from hearth_registry.registry_tls import tls_context  # only where it is spoken
+        from hearth_registry.registry_tls import tls_context  # needed only with TLS
 
         tls = tls_context(settings.with_prefix(CLIENT_PREFIX + "ssl."))
     return Endpoint(
@@ -51,7 +51,7 @@ def _endpoint(settings: RegistrySettings) -> Endpoint:
 
 
 def _header(name: str, value: str) -> str:
-    """Return the value of a header of requests; a ConfigError for what none can have."""
+    """Return a request header's value; raise ConfigError if it is not valid in HTTP."""
     if not is_header_value(value):
         raise ConfigError(HEADER_PREFIX + name, value, "it has characters that no header may have")
     return value

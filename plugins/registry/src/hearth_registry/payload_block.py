@@ -1,8 +1,7 @@
-"""Columns as bytes: what the rows of columns are written as, all rows at once.
+"""Encodes columns as bytes, all rows at once.
 
-A row is made of parts that follow each other. Numbers, and whatever else is short, are put into one block of bytes
-for all rows, each row's at the place that the sizes of those before it give; texts stay where they are, and Arrow
-joins them with the blocks between them.
+A row is a sequence of parts. Numbers and other short parts are written to one block of bytes for all rows, at offsets
+computed from the sizes of the preceding rows; strings stay in place, and Arrow joins them with the blocks.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _ONES = np.uint64(0x7F)
 
 
 class UnsuitedError(Exception):
-    """The plain form has to do it: it has a way for all there is, and the words for what is wrong."""
+    """The column form does not support the values; the plain form writes them or raises the error."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Bytes of every row: how many each has, and what puts them into a numpy array of bytes, at one place per row."""
+    """Bytes of every row: their sizes, and a function that writes them into a numpy array at given offsets."""
 
     sizes: Any
     put: Callable[[Any, Any], None]
@@ -36,11 +35,11 @@ class Block:
 Piece = Any
 """A block, or a binary column without nulls."""
 Make = Callable[[Any, Any], list[Piece]]
-"""Makes the pieces of a column; the second argument tells which rows there are, None for all. Others have no bytes."""
+"""Encodes a column to pieces; the second argument is the mask of present rows, None for all."""
 
 
 def varint_block(rest: Any, rows: Any) -> Block:
-    """Return the block of numbers without sign, a numpy array of 64 bits each, with seven bits in a byte."""
+    """Return the block of varints of unsigned 64-bit numbers in a numpy array."""
     sizes = np.ones(len(rest), np.int32)
     most = int(rest.max()) if len(rest) else 0
     count = max(1, -(-most.bit_length() // 7))
@@ -65,12 +64,12 @@ def varint_block(rest: Any, rows: Any) -> Block:
 
 
 def valid(column: Any) -> Any:
-    """Tell for every row whether it is not null."""
+    """Return for each row whether it is not null."""
     return column.is_valid().to_numpy(zero_copy_only=False)
 
 
 def constant_block(content: bytes, length: int, rows: Any) -> Block:
-    """Return the block of bytes that are the same in every row, or in some rows."""
+    """Return the block of constant bytes in every row or in some rows."""
     sizes = np.full(length, len(content), np.int32) if rows is None else rows * np.int32(len(content))
 
     def put(out: Any, at: Any) -> None:
@@ -87,7 +86,7 @@ def byte_block(content: Any, rows: Any) -> Block:
 
 
 def matrix_block(content: Any, rows: Any) -> Block:
-    """Return the block of as many bytes a row as an array of two dimensions has."""
+    """Return the block of fixed-size rows from a two-dimensional array."""
     width = content.shape[1]
     sizes = np.full(len(content), width, np.int32) if rows is None else rows * np.int32(width)
 
@@ -100,7 +99,7 @@ def matrix_block(content: Any, rows: Any) -> Block:
 
 
 def joined(pieces: list[Piece], length: int) -> Any:
-    """Return the pieces of each row behind each other, as a binary column; blocks that meet become one."""
+    """Concatenate the pieces of each row to a binary column; adjacent blocks are merged."""
     columns: list[Any] = []
     blocks: list[Block] = []
     for piece in pieces:
@@ -132,19 +131,19 @@ def column_of(blocks: list[Block], length: int) -> Any:
 
 
 def binary_of(ends: Any, content: Any) -> Any:
-    """Return bytes, and where those of each row end, as a binary column."""
+    """Return bytes with the end offset of each row as a binary column."""
     buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(content)]
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
 def numbers_of(column: Any) -> Any:
-    """Return the numbers of a column, whatever stands in its nulls."""
+    """Return the numbers of a column; null rows have arbitrary values."""
     dtype = number_type(column.type)
     return np.frombuffer(column.buffers()[1] or b"", dtype)[column.offset : column.offset + len(column)]
 
 
 def contents_of(column: Any, rows: Any) -> tuple[Any, Any]:
-    """Return texts or bytes as a binary column without nulls, empty where there is none, and the sizes."""
+    """Return strings or bytes as a binary column with nulls as empty values, and the sizes."""
     if rows is not None:
         column = pc.if_else(pa.array(rows), column, pa.scalar("" if column.type == pa.string() else b"", column.type))
     _, offsets = memory(column)

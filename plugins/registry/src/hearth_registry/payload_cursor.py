@@ -1,6 +1,6 @@
-"""Bytes as columns: many rows are read at once, each with a cursor of its own.
+"""Decodes bytes to columns: many rows are read at once, each with its own cursor.
 
-A payload that ends too early is found by the cursor that has come too far.
+A truncated payload is detected by a cursor past its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hearth_api.layout import address_of, copied, number_type
 from hearth_registry.payload_block import UnsuitedError
 
 _SPARE = 16
-"""So many bytes may be read past the last row, by a cursor that will turn out to have come too far."""
+"""Padding after the last row for reads by a cursor that has passed its end."""
 _STOPS = np.uint64(0x8080808080808080)
 _ONE, _LOW = np.uint64(1), np.uint64(0x7F)
 _MERGES = [
@@ -22,14 +22,14 @@ _MERGES = [
     (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
     (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
 ]
-"""How groups of bits that lie in neighbouring bytes are put together: those that stay, those that move, how far."""
+"""Steps that compact bit groups of adjacent bytes: the mask to keep, the mask to shift, the shift."""
 
 
 class Rows:
-    """Rows that are being read, each at its position in the bytes that they share."""
+    """Rows being read, each with its position in the shared bytes."""
 
     def __init__(self, source: Source, at: Any) -> None:
-        """Start at some positions, one per row."""
+        """Start at the given positions, one per row."""
         self.source = source
         self.at = at
 
@@ -37,11 +37,11 @@ class Rows:
         return len(self.at)
 
     def part(self, mask: Any) -> Rows:
-        """Return some of the rows; when they have been read, `join` tells these how far."""
+        """Return a subset of the rows; `join` copies its positions back after reading."""
         return Rows(self.source, self.at[mask])
 
     def join(self, mask: Any, part: Rows) -> None:
-        """Go on where some of the rows have come to."""
+        """Take over the positions of a subset."""
         self.at[mask] = part.at
 
 
@@ -49,17 +49,17 @@ class Source:
     """The bytes of all rows."""
 
     def __init__(self, content: Any) -> None:
-        """Take a numpy array of bytes."""
+        """Set the numpy array of bytes."""
         self.size = len(content)
         self.content = np.concatenate([content, np.zeros(_SPARE, np.uint8)])
-        # At each byte the number that begins there. They are indexed: `take` would copy all of them first.
+        # The 64-bit number starting at each byte. Use indexing, since `take` would copy all of them first.
         self.words: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
         self.doubles: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
         self.floats: Any = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
 
 
 def unsigned(rows: Rows, most: int) -> Any:
-    """Read numbers of seven bits in a byte into an array of 64 bits each; what is longer than `most` bytes is none."""
+    """Read varints into an array of 64-bit numbers; one longer than `most` bytes is invalid."""
     source, at = rows.source, rows.at
     first = source.content.take(at, mode="clip")
     if not len(first) or first.max() < 0x80:
@@ -82,7 +82,7 @@ def unsigned(rows: Rows, most: int) -> Any:
 
 
 def _add_last(source: Source, at: Any, is_long: Any, words: Any, sizes: Any) -> None:
-    """Add the ninth and the tenth byte to numbers that have them."""
+    """Add the ninth and tenth byte to numbers that have them."""
     places = at[is_long]
     ninth, tenth = (source.content.take(places + number, mode="clip").astype(np.uint64) for number in (8, 9))
     has_tenth = ninth > _LOW
@@ -93,7 +93,7 @@ def _add_last(source: Source, at: Any, is_long: Any, words: Any, sizes: Any) -> 
 
 
 def spans(rows: Rows, sizes: Any) -> Any:
-    """Return bytes of the given sizes as a binary column; together they may not have more than all rows."""
+    """Return bytes of the given sizes as a binary column; their total may not exceed that of all rows."""
     starts = rows.at
     rows.at = ends = starts + sizes
     if len(ends) and (ends.max() > rows.source.size or sizes.sum() > rows.source.size):
@@ -104,7 +104,7 @@ def spans(rows: Rows, sizes: Any) -> Any:
 
 
 def scattered(values: Any, present: Any, type_: Any) -> Any:
-    """Return one value per row from those of the rows that have one."""
+    """Spread the values of present rows over all rows."""
     if pa.types.is_integer(type_) or pa.types.is_floating(type_):
         spread = np.zeros(len(present), number_type(type_))
         if not values.null_count:

@@ -1,4 +1,4 @@
-"""The scalars of Protobuf messages, read in many rows at once, each with a cursor of its own."""
+"""Reads the scalars of Protobuf messages in many rows at once, each with its own cursor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
 class Cells:
-    """Rows of messages that are being read: where each is, where it ends, and whether it is sure to be read right."""
+    """Rows of messages being read: position, end, and whether the result is certain."""
 
     def __init__(self, rows: Rows, ends: Any) -> None:
         self.rows, self.ends = rows, ends
@@ -33,22 +33,22 @@ class Cells:
         return len(self.rows)
 
     def part(self, mask: Any) -> Cells:
-        """Return some of the rows; `join` tells these how far they have come."""
+        """Return a subset of the rows; `join` copies its positions back."""
         return Cells(self.rows.part(mask), self.ends[mask])
 
     def join(self, mask: Any, part: Cells) -> None:
-        """Go on where some of the rows have come to."""
+        """Take over the positions of a subset."""
         self.rows.at = self.rows.at.copy()
         self.rows.join(mask, part.rows)
         self.sure[mask] &= part.sure
 
 
 Read = Callable[[Cells], Any]
-"""Reads one part of all rows as an Arrow array, and marks the rows it is not sure of."""
+"""Reads one part of all rows as an Arrow array, and marks the uncertain rows."""
 
 
 def begins(cells: Cells, key: bytes) -> Any:
-    """Tell for every row whether a key comes next."""
+    """Return for each row whether a key comes next."""
     rows = cells.rows
     found = rows.at + len(key) <= cells.ends
     for number, byte in enumerate(key):
@@ -57,7 +57,7 @@ def begins(cells: Cells, key: bytes) -> Any:
 
 
 def varints(cells: Cells) -> Any:
-    """Read numbers of seven bits in a byte; where there is none the row is not sure."""
+    """Read varints; a row without one becomes uncertain."""
     rows = cells.rows
     before = rows.at
     try:
@@ -71,7 +71,7 @@ def varints(cells: Cells) -> Any:
 
 
 def lengths(cells: Cells) -> tuple[Any, Any]:
-    """Read lengths, and return from where to where there are so many bytes."""
+    """Read lengths and return the start and end of the content."""
     sizes = varints(cells)
     left = cells.ends - cells.rows.at
     fits = (left >= 0) & (sizes <= np.maximum(left, 0).astype(np.uint64))
@@ -81,7 +81,7 @@ def lengths(cells: Cells) -> tuple[Any, Any]:
 
 
 def scalar(kind: str, schema: Schema) -> tuple[int, Read]:
-    """Return the wire type of a scalar, and what reads it; a logical type is none."""
+    """Return the wire type and reader of a scalar; logical types are not scalars."""
     wire, _, _ = SCALARS[kind]
     if is_logical(schema):
         raise UnsuitedError
@@ -142,7 +142,7 @@ def _texts(cells: Cells) -> Any:
 
 
 def enum_symbols(enum: ProtoEnum, schema: Schema) -> tuple[int, Read]:
-    """Return the wire type of an enum, and what reads its symbols, or their numbers."""
+    """Return the wire type of an enum and the reader of its symbols or numbers."""
     names: dict[int, str] = {}
     for name, number in enum.values:
         names.setdefault(number, name)
@@ -161,7 +161,7 @@ def enum_symbols(enum: ProtoEnum, schema: Schema) -> tuple[int, Read]:
 
 
 def default_of(kind: str | ProtoEnum, schema: Schema) -> Any:
-    """Return what a field that is not set is read as."""
+    """Return the value of an unset field."""
     type_ = arrow_type(schema)
     if isinstance(kind, ProtoEnum):
         name, number = kind.values[0] if kind.values else ("", 0)
@@ -172,7 +172,7 @@ def default_of(kind: str | ProtoEnum, schema: Schema) -> Any:
 
 
 def _parts(cells: Cells, count: int) -> list[Any]:
-    """Read a message whose fields, from 1 on, are whole numbers."""
+    """Read a message whose fields, starting at 1, are integers."""
     found = []
     for number in range(1, count + 1):
         there = begins(cells, bytes([number << 3]))
@@ -186,7 +186,7 @@ def _parts(cells: Cells, count: int) -> list[Any]:
 
 
 def _ranged(cells: Cells, numbers: Any, schema: Schema) -> Any:
-    """Return numbers as a column of a logical type; those that Python's cannot hold are not sure."""
+    """Return numbers as a column of a logical type; values out of Python's range are uncertain."""
     low, high = RANGES[schema.name]
     fits = (numbers >= low) & (numbers <= high)
     cells.sure &= fits
@@ -229,7 +229,7 @@ def _timestamps(schema: Schema) -> Read:
 
 
 def _decimals(schema: Schema) -> Read:
-    """Return what reads decimals of their schema's scale, whose numbers have to be in as few bytes as they can."""
+    """Return a reader of decimals in their schema's scale with minimal encoding."""
     scale = Decimal.scale(schema)
 
     def read(cells: Cells) -> Any:
@@ -242,7 +242,7 @@ def _decimals(schema: Schema) -> Read:
         first, second = content[offsets[:-1]], content[offsets[:-1] + 1] >= 0x80
         is_long = (sizes > 1) & (((first == 0) & ~second) | ((first == 0xFF) & second))
         scales = np.zeros(len(cells), np.int64)
-        for key in (b"\x10", b"\x18"):  # the precision, of which nothing depends, and the scale
+        for key in (b"\x10", b"\x18"):  # the precision, which is unused, and the scale
             there = begins(cells, key)
             some = cells.part(there)
             some.rows.at = some.rows.at + 1
@@ -261,4 +261,4 @@ LOGICAL: dict[str, Callable[[Schema], Read]] = {
     known.TIMESTAMP: _timestamps,
     known.DECIMAL: _decimals,
 }
-"""What reads the messages that stand for logical types, by their full names, for a schema."""
+"""Readers of the messages of logical types, by full name, for a schema."""

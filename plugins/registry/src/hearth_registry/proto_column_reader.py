@@ -1,8 +1,8 @@
-"""Protobuf messages as columns: all rows at once, with the values that the plain form reads row by row.
+"""Decodes Protobuf messages to columns, all rows at once, with the same values as the plain form.
 
-Writers put fields in the order of their numbers. So every row has a cursor, which passes one field after the other
-where the field is there; what a row has beside, maps, unknown fields, fields in another order, stops its cursor before
-the end. Such rows are read by the plain form, and so are values that need a closer look, and all that is wrong.
+Writers emit fields in number order. So each row has a cursor that passes the fields in that order if they are present.
+Anything else in a row (maps, unknown fields, fields in another order) stops its cursor before the end. The plain form
+reads such rows, uncertain values and errors.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from hearth_registry.proto_wire import LENGTH, varint
 from hearth_registry.protobuf_setting import ProtobufSettings
 
 _FEW_ROUNDS, _MANY_ROWS = 4, 64
-"""Items are read in rounds, one of each row; more rounds are worth it only if as many rows take part, or many."""
+"""Rounds, in which one item of each row is read, before a round requires a minimum number of rows."""
 _MOST_LEVELS = 2
-"""Lists in each other are read in columns no deeper, since the rounds multiply."""
+"""Maximum nesting of lists in the column form, since the rounds multiply."""
 _Place = tuple[int, "int | None"]
-"""The place of a field in its struct, and of a member in the struct of its oneof."""
+"""The index of a field in its struct, and of a member in its oneof's struct."""
 
 
 class ProtoColumnReader:
-    """Reads columns of payloads of one message."""
+    """Reads columns of payloads of one message type."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ProtoColumnReader:
         message: ProtoMessage,
         plain: Callable[[bytes], Any],
     ) -> None:
-        """Find a way for each part of the schema, if there is one; `plain` reads what is left."""
+        """Select a reader for each part of the schema, if it is supported; `plain` reads the other rows."""
         self._file, self._settings, self._schema, self._plain = file, settings, schema, plain
         self._level = 0
         self._read: Read | None = None
@@ -71,7 +71,7 @@ class ProtoColumnReader:
         return pa.concat_arrays([column, others]).take(pa.array(places))
 
     def _message(self, schema: Schema, message: ProtoMessage) -> Read:
-        """Return what reads messages as a column of structs, and marks the rows it is not sure of."""
+        """Return a reader of messages as a column of structs, which marks the uncertain rows."""
         if any(each.label == REQUIRED or each.default is not None for each in message.fields):
             raise UnsuitedError
         reads: list[tuple[int, _Place, Read]] = []
@@ -88,14 +88,14 @@ class ProtoColumnReader:
             elif field.name in unions:
                 reads += self._members(field, message)
             else:
-                # A row that has one of these is left to the plain form.
+                # A row with one of these is left to the plain form.
                 empty: Any = {} if field.schema.type is Type.MAP else [] if is_list else None
                 absent[field.index] = values_to_column(field.schema, [empty])
         reads.sort(key=lambda part: part[0])
         return _struct(schema, [(place, read) for _, place, read in reads], absent)
 
     def _members(self, union: Field, message: ProtoMessage) -> Iterator[tuple[int, _Place, Read]]:
-        """Return what reads the members of a oneof."""
+        """Return a reader of the members of a oneof."""
         for member in union.schema.fields:
             target = message.find(member.name)
             if target is None:
@@ -103,7 +103,7 @@ class ProtoColumnReader:
             yield target.number, (union.index, member.index), self._field(member.schema, target)
 
     def _field(self, schema: Schema, each: ProtoField) -> Read:
-        """Return what reads a field where it is there, and gives its default, or a null, where it is not."""
+        """Return a reader of a field that returns the default or null if it is not set."""
         wire, take = self._take(schema, each)
         type_, default = arrow_type(schema), None
         is_null = each.oneof is not None or is_told(each, self._file, self._settings)
@@ -126,14 +126,14 @@ class ProtoColumnReader:
         return read
 
     def _take(self, schema: Schema, each: ProtoField) -> tuple[int, Read]:
-        """Return the wire type of a field, and what reads it after its key."""
+        """Return the wire type of a field and the reader of its content."""
         kind = each.kind
         if isinstance(kind, ProtoMessage):
             return LENGTH, self._inner(schema, kind)
         return enum_symbols(kind, schema) if isinstance(kind, ProtoEnum) else scalar(kind, schema)
 
     def _list(self, schema: Schema, each: ProtoField) -> Read:
-        """Return what reads a field as often as it is there, and numbers that come packed."""
+        """Return a reader of a repeated field, including packed numbers."""
         items = schema.value_schema
         if items is None:
             raise UnsuitedError
@@ -161,7 +161,7 @@ class ProtoColumnReader:
         return read
 
     def _inner(self, schema: Schema, message: ProtoMessage) -> Read:
-        """Return what reads a message that stands in another, after its key."""
+        """Return a reader of a nested message, after its key."""
         if is_logical(schema):
             take = LOGICAL[message.full_name](schema)
         elif schema.type is Type.STRUCT:
@@ -183,7 +183,7 @@ class ProtoColumnReader:
 
 
 class _Items:
-    """The items of lists, as they are found: one of each row that has one more, then the next."""
+    """Collects the items of lists in rounds, one item of each row at a time."""
 
     def __init__(self, length: int) -> None:
         self._counts = np.zeros(length, np.int64)
@@ -191,9 +191,9 @@ class _Items:
         self._places: list[tuple[Any, Any]] = []
 
     def add_all(self, cells: Cells, rows: Any, has: Callable[[Cells], Any], take: Read, skipped: int) -> None:
-        """Read items while there are any; `rows` tells which rows the cells are, and `skipped` what is before an item.
+        """Read all items; `rows` has the row numbers of the cells, and `skipped` the bytes before an item.
 
-        Where a few rows go on for long, the plain form is as quick.
+        If few rows have many items, they are left to the plain form, which is as fast.
         """
         rounds = 0
         while (there := has(cells) & cells.sure).any():
@@ -209,7 +209,7 @@ class _Items:
             self._counts[rows[there]] += 1
 
     def column(self, type_: Any) -> Any:
-        """Return them as lists."""
+        """Return the items as lists."""
         ends = np.zeros(len(self._counts) + 1, np.int64)
         np.cumsum(self._counts, out=ends[1:])
         items = pa.array([], type_.value_type)
@@ -221,7 +221,7 @@ class _Items:
 
 
 def _struct(schema: Schema, reads: list[tuple[_Place, Read]], absent: dict[int, Any]) -> Read:
-    """Return what reads parts one after the other and puts them together to structs; members to those of oneofs."""
+    """Return a reader of parts in sequence that builds structs, and oneof structs from their members."""
     type_ = arrow_type(schema)
 
     def read(cells: Cells) -> Any:
@@ -245,7 +245,7 @@ def _struct(schema: Schema, reads: list[tuple[_Place, Read]], absent: dict[int, 
 
 
 def _union(cells: Cells, schema: Schema, members: dict[int, Any]) -> Any:
-    """Return the members of a oneof as a struct, null where none is set; which of several was the last is not told."""
+    """Return the members of a oneof as a struct, null if none is set; which of several came last is unknown."""
     columns = [members[index] for index in range(len(schema.fields))]
     counts = sum(valid(column).astype(np.int64) for column in columns)
     cells.sure &= counts <= 1

@@ -1,7 +1,7 @@
-"""Columns as Protobuf messages: all rows at once, with the bytes that the plain form writes row by row.
+"""Encodes columns as Protobuf messages, all rows at once, with the same bytes as the plain form.
 
-A field that is not written has no bytes in its row. What this form has no way for (decimals of many
-digits, nulls in lists) is left to the plain form, and so are values which that would refuse.
+An unset field has no bytes in its row. Unsupported values (decimals of many digits, nulls in lists), and values that
+the plain form would refuse, are left to the plain form.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _POWERS = np.array([10**power for power in range(19)], np.int64)
 
 
 class ProtoColumnWriter:
-    """Writes columns of one Connect schema as one message."""
+    """Writes columns of a Connect schema as a message type."""
 
     _make: Make | None
 
     def __init__(self, settings: ProtobufSettings, schema: Schema, message: ProtoMessage) -> None:
-        """Find a way for each part of the schema, if there is one."""
+        """Select a writer for each part of the schema, if it is supported."""
         self._settings = settings
         self._plain = ProtoValueWriter(settings)
         try:
@@ -69,7 +69,7 @@ class ProtoColumnWriter:
             return NotImplemented
 
     def _message(self, schema: Schema, message: ProtoMessage) -> Make:
-        """Return what makes the fields of a message; what stands in rows that are null counts for nothing."""
+        """Return an encoder of a message's fields; the content of null rows is ignored."""
         parts: list[tuple[int, int, Schema, Make]] = []
         for each in schema.fields:
             if word.is_union(each.schema):
@@ -90,7 +90,7 @@ class ProtoColumnWriter:
         return pieces
 
     def _members(self, union: Schema, message: ProtoMessage) -> Iterator[tuple[int, Make]]:
-        """Return what makes the members of a oneof, of which the first that is not null is written."""
+        """Return an encoder of a oneof, which writes its first non-null member."""
         if any(each.schema.default is not None for each in union.fields):
             raise UnsuitedError
         for each in union.fields:
@@ -98,7 +98,7 @@ class ProtoColumnWriter:
             yield target.number, _member(each.index, self._field(each.schema, target))
 
     def _with_default(self, schema: Schema, column: Any) -> Any:
-        """Put the default in the place of nulls, as Java's structs do."""
+        """Replace nulls by the default, as Java's structs do."""
         if not column.null_count or schema.default is None or self._settings.ignore_default_for_nullables:
             return column
         if not schema.type.is_primitive:
@@ -106,7 +106,7 @@ class ProtoColumnWriter:
         return pc.fill_null(column, values_to_column(schema, [schema.default])[0])
 
     def _field(self, schema: Schema, target: ProtoField) -> Make:
-        """Return what makes a field with its key, in the rows where it is written."""
+        """Return an encoder of a field with its key, in the rows where it is written."""
         if schema.type is Type.ARRAY:
             return self._array(schema, target)
         if schema.type is Type.MAP:
@@ -163,7 +163,7 @@ class ProtoColumnWriter:
 
 
 def _member(index: int, make: Make) -> Make:
-    """Return what makes a member of a oneof in the rows where it is the first that is set."""
+    """Return an encoder of a oneof member in the rows where it is the first one set."""
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         told = [valid(column.field(number)) for number in range(column.type.num_fields)]
@@ -177,14 +177,14 @@ def _member(index: int, make: Make) -> Make:
 
 
 def _present(column: Any, rows: Any) -> Any:
-    """Return which rows have a value, None where all have."""
+    """Return the mask of rows with a value, None if all have one."""
     if not column.null_count:
         return rows
     return valid(column) if rows is None else valid(column) & rows
 
 
 def _headed(target: ProtoField, made: tuple[int, Make]) -> Make:
-    """Return what puts the key of a field before its values, and leaves those out that need not be told."""
+    """Return an encoder that adds a field's key and omits default values."""
     wire, make = made
     key = varint(target.number << 3 | wire)
     has_presence = target.has_presence
@@ -197,7 +197,7 @@ def _headed(target: ProtoField, made: tuple[int, Make]) -> Make:
 
 
 def _told(column: Any, rows: Any, target: ProtoField) -> Any:
-    """Return in which rows a value is not the default of its type."""
+    """Return the mask of rows whose value is not the type's default."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         if isinstance(target.kind, ProtoEnum):
             first = target.kind.values[0][0] if target.kind.values else ""
@@ -220,7 +220,7 @@ def _told(column: Any, rows: Any, target: ProtoField) -> Any:
 
 
 def column_offsets(column: Any) -> Any:
-    """Return where the texts of a column begin and end."""
+    """Return the start and end offsets of a column's strings."""
     _, offsets, _ = column.buffers()
     if offsets is None:
         return np.zeros(len(column) + 1, np.int64)
@@ -282,7 +282,7 @@ def _enum(enum: ProtoEnum) -> tuple[int, Make]:
 
 
 def _as_message(number: int, make: Make, is_left_out: bool = False) -> Make:
-    """Return what puts key and length before the pieces; where nothing is told, left out or not."""
+    """Return an encoder that adds key and length to the pieces, and omits empty ones if requested."""
     key = varint(number << 3 | LENGTH)
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
@@ -298,7 +298,7 @@ def _as_message(number: int, make: Make, is_left_out: bool = False) -> Make:
 
 
 def _listed(make: Make, is_map: bool = False) -> Make:
-    """Return what puts the pieces of all items of a list, or entries of a map, behind each other."""
+    """Return an encoder that concatenates the pieces of a list's items or a map's entries."""
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         offsets = column.offsets.to_numpy().astype(np.int64)
@@ -322,7 +322,7 @@ def _listed(make: Make, is_map: bool = False) -> Make:
 
 
 def _whole(*columns: Any) -> list[Piece]:
-    """Return the pieces of a message whose fields, from 1 on, are whole numbers; zeros are not written."""
+    """Return the pieces of a message whose fields, starting at 1, are integers; zeros are omitted."""
     return [
         piece
         for number, (values, rows) in enumerate(columns, 1)
@@ -353,7 +353,7 @@ def _timestamps(column: Any, rows: Any) -> list[Piece]:
 
 
 def _decimals(scale: int) -> Make:
-    """Return what makes decimals of up to 18 digits, whose unscaled numbers are in as few bytes as they can be."""
+    """Return an encoder of decimals of up to 18 digits, with minimal unscaled numbers."""
     told = b"" if scale == 0 else b"\x18" + varint(scale & _NEGATIVE)
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
@@ -371,7 +371,7 @@ def _decimals(scale: int) -> Make:
 
 
 def _unscaled(column: Any, sizes: Any) -> Any:
-    """Return whole numbers that are given as bytes, the highest first."""
+    """Return the integers of big-endian bytes."""
     content, offsets = memory(column)
     content = np.append(content, np.zeros(_LONGEST, np.uint8))
     starts = offsets[:-1]

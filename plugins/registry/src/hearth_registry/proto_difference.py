@@ -1,4 +1,4 @@
-"""Whether one Protobuf file reads what another wrote, by the rules of Confluent's registry."""
+"""Checks whether a Protobuf file can read data of another, by the rules of Confluent's registry."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _ALIKE = (
     {"int32", "uint32", "int64", "uint64", "bool", "enum"}, {"sint32", "sint64"}, {"string", "bytes"},
     {"fixed32", "sfixed32"}, {"fixed64", "sfixed64"},
 )  # fmt: skip
-"""Scalar types that are written alike, each of which reads the others."""
+"""Groups of scalar types with a compatible encoding."""
 
 
 def differences(reader: ProtoFile, writer: ProtoFile) -> list[str]:
-    """Return what stands in the way of `reader`; nothing where it reads all that `writer` wrote."""
+    """Return the incompatibilities of `reader` with `writer`; empty if it reads everything."""
     problems: list[str] = []
     if reader.package != writer.package:
         problems.append(f"package changed from {writer.package} to {reader.package}")
@@ -45,7 +45,7 @@ def _message(new: ProtoMessage, old: ProtoMessage) -> Iterator[str]:
 
 
 def _is_shared(message: ProtoMessage, each: ProtoField) -> bool:
-    """Tell whether a field is one of several of a oneof."""
+    """Return whether a field belongs to a oneof with several members."""
     return each.oneof is not None and sum(other.oneof == each.oneof for other in message.fields) > 1
 
 

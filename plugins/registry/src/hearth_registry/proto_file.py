@@ -1,4 +1,4 @@
-"""Protobuf files as this project holds them: messages and enums, and what the types of their fields mean."""
+"""The model of Protobuf files: messages, enums, and the resolved types of fields."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ OPTIONAL, REQUIRED, REPEATED = "optional", "required", "repeated"
 
 @dataclass(eq=False)
 class ProtoEnum:
-    """An enum, its values in the order they are written."""
+    """An enum with its values in declaration order."""
 
     name: str
     values: list[tuple[str, int]] = field(default_factory=list)
     full_name: str = ""
     is_closed: bool = False
-    """Whether a number without a name is as if the field was not there, as in proto2."""
+    """Whether an unknown number leaves the field unset, as in proto2."""
 
 
 @dataclass(eq=False)
@@ -36,22 +36,22 @@ class ProtoField:
     type: str
     number: int
     label: str | None = None
-    """`optional`, `required` or `repeated`; none in a oneof, and where proto3 needs none."""
+    """`optional`, `required` or `repeated`; empty in a oneof, and where proto3 needs no label."""
     oneof: str | None = None
     params: Mapping[str, str] = field(default_factory=dict)
-    """What `(confluent.field_meta)` says of it."""
+    """The parameters in `(confluent.field_meta)`."""
     json_name: str | None = None
     default: str | None = None
     is_packed: bool | None = None
     kind: Kind = ""
-    """What the type means: the name of a scalar, a message or an enum."""
+    """The resolved type: the name of a scalar, a message or an enum."""
     has_presence: bool = False
-    """Whether a value that is the default is told apart from none."""
+    """Whether a default value is distinguished from an unset field."""
 
 
 @dataclass(eq=False)
 class ProtoMessage:
-    """A message, with those that are declared in it."""
+    """A message with its nested messages."""
 
     name: str
     fields: list[ProtoField] = field(default_factory=list)
@@ -59,11 +59,11 @@ class ProtoMessage:
     messages: list[ProtoMessage] = field(default_factory=list)
     enums: list[ProtoEnum] = field(default_factory=list)
     entries: list[ProtoMessage] = field(default_factory=list)
-    """The messages that fields written `map<K, V>` stand for, which are not counted among the others."""
+    """The entry messages of `map<K, V>` fields, which have no index."""
     full_name: str = ""
 
     def find(self, name: str) -> ProtoField | None:
-        """Return the field of a name; when this was asked once, no more fields may be added."""
+        """Return the field with a name; no fields may be added after the first call."""
         return self._by_name.get(name)
 
     @cached_property
@@ -76,7 +76,7 @@ Kind: TypeAlias = "str | ProtoMessage | ProtoEnum"
 
 @dataclass(eq=False)
 class ProtoFile:
-    """A file; `resolve` has to be called before the kinds of fields are known."""
+    """A file; `resolve` must be called before field types are used."""
 
     syntax: str = PROTO2
     package: str | None = None
@@ -87,7 +87,7 @@ class ProtoFile:
     enums: list[ProtoEnum] = field(default_factory=list)
 
     def resolve(self, imported: Iterable[ProtoFile] = ()) -> ProtoFile:
-        """Find what the types of all fields mean, here or in imported files, and return the file."""
+        """Resolve the types of all fields in this and imported files, and return the file."""
         types: dict[str, ProtoMessage | ProtoEnum] = {}
         for file in (*imported, self):
             types.update(_named(file.package or "", file.messages, file.enums, file.syntax == PROTO2))
@@ -97,7 +97,7 @@ class ProtoFile:
         return self
 
     def message_at(self, indexes: tuple[int, ...]) -> ProtoMessage:
-        """Return a message by where it stands; `()` is the first one."""
+        """Return a message by its indexes; `()` is the first one."""
         messages, found = self.messages, None
         for index in indexes or (0,):
             if not 0 <= index < len(messages):
@@ -108,7 +108,7 @@ class ProtoFile:
         return found
 
     def indexes_of(self, full_name: str) -> tuple[int, ...] | None:
-        """Return where the message of a name stands, None when there is none of that name."""
+        """Return the indexes of a message by name, None if it does not exist."""
 
         def search(messages: list[ProtoMessage], path: tuple[int, ...]) -> tuple[int, ...] | None:
             for index, message in enumerate(messages):
@@ -135,7 +135,7 @@ class ProtoFile:
 def _named(
     scope: str, messages: list[ProtoMessage], enums: list[ProtoEnum], is_closed: bool
 ) -> Iterator[tuple[str, ProtoMessage | ProtoEnum]]:
-    """Return all types by their full names, which they are told."""
+    """Return all types by full name, and set their full names."""
     prefix = f"{scope}." if scope else ""
     for enum in enums:
         enum.full_name, enum.is_closed = prefix + enum.name, is_closed
@@ -154,7 +154,7 @@ def _all(messages: list[ProtoMessage]) -> Iterator[ProtoMessage]:
 
 
 def _found(name: str, scope: str, types: Mapping[str, ProtoMessage | ProtoEnum]) -> ProtoMessage | ProtoEnum | None:
-    """Return the type of a name, looked for in a scope and then in those around it."""
+    """Resolve a type name in a scope and its enclosing scopes."""
     if name.startswith("."):
         return types.get(name[1:])
     while True:

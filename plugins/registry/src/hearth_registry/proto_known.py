@@ -1,7 +1,6 @@
-"""The Protobuf files that everybody has: Google's and Confluent's, as far as converters meet them.
+"""Well-known Protobuf files of Google and Confluent that converters use.
 
-What they declare is told here by names and numbers; only the file of wrappers is ever written as text, for values that
-are no structs.
+The declarations are given by names and numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _WRAPPED = {
     "BytesValue": "bytes",
 }  # fmt: skip
 WRAPPED = {f"google.protobuf.{name}": type_ for name, type_ in _WRAPPED.items()}
-"""The wrapper messages in the order of their file, each with the type of its only field, `value`."""
+"""The wrapper messages in file order, each with the type of its only field, `value`."""
 _WRAPPER_OPTIONS = [
     ("java_package", '"com.google.protobuf"'), ("java_outer_classname", '"WrappersProto"'),
     ("java_multiple_files", "true"), ("go_package", '"google.golang.org/protobuf/types/known/wrapperspb"'),
@@ -31,7 +30,7 @@ _WRAPPER_OPTIONS = [
 
 
 def _message(name: str, *fields: str) -> ProtoMessage:
-    """Return a message; a field is told as `TYPE NAME NUMBER`, with `repeated` before it or not."""
+    """Return a message; a field is given as `TYPE NAME NUMBER`, optionally prefixed with `repeated`."""
     message = ProtoMessage(name)
     for told in fields:
         *label, type_, field, number = told.split()
@@ -44,7 +43,7 @@ def _file(package: str, messages: Iterable[ProtoMessage], enums: Iterable[ProtoE
 
 
 def wrappers() -> ProtoFile:
-    """Return the file of wrappers as it is registered for values that are no structs."""
+    """Return the wrappers file as registered for values that are not structs."""
     messages = [
         ProtoMessage(name, [ProtoField("value", type_, 1, json_name="value")]) for name, type_ in _WRAPPED.items()
     ]
@@ -66,7 +65,7 @@ def _struct() -> ProtoFile:
 
 
 def _options(java: str, name: str, go: str = "", arenas: bool = False, prefix: str = "", sharp: str = "") -> Any:
-    """Return the options of a file, in the order of their numbers."""
+    """Return the options of a file in number order."""
     told = [("java_package", java), ("java_outer_classname", name), ("java_multiple_files", None), ("go_package", go)]
     told += [("cc_enable_arenas", None if arenas else ""), ("objc_class_prefix", prefix), ("csharp_namespace", sharp)]
     return [(key, "true" if text is None else f'"{text}"') for key, text in told if text != ""]
@@ -85,11 +84,11 @@ _OPTIONS = {
     "confluent/type/decimal.proto": _options("io.confluent.protobuf.type", "DecimalProto"),
     "confluent/type/variant.proto": _options("io.confluent.protobuf.type", "VariantProto"),
 }  # fmt: skip
-"""Those of files that Connect schemas import."""
+"""The options of files that Connect schemas import."""
 
 
 def registrable(path: str) -> ProtoFile:
-    """Return a file that Connect schemas import as it is registered, for who does not skip known types."""
+    """Return an imported file as registered when known types are not skipped."""
     if path == WRAPPERS:
         return wrappers()
     known = KNOWN[path]
@@ -131,6 +130,6 @@ KNOWN: dict[str, ProtoFile] = {
     ),
     META: _file("confluent", []),
 }
-"""The files by the paths they are imported by."""
+"""The files by import path."""
 FILE_OF = {message.full_name: path for path, file in KNOWN.items() for message in file.messages}
-"""The paths of the files by the full names of the messages in them."""
+"""The import paths by full message name."""

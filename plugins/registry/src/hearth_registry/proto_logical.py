@@ -1,4 +1,4 @@
-"""Logical types as the messages of Google and Confluent that stand for them: days, times, moments, decimals."""
+"""Converts logical types to and from Google's and Confluent's messages: dates, times, timestamps, decimals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=deci
 
 
 def _numbers(*numbers: int) -> bytes:
-    """Return a message whose fields, from 1 on, are whole numbers; a zero is not written."""
+    """Return a message whose fields, starting at 1, are integers; zeros are omitted."""
     _, encode, _ = SCALARS["int64"]
     return b"".join([varint(place << 3) + encode(number) for place, number in enumerate(numbers, 1) if number])
 
@@ -74,11 +74,11 @@ WRITERS: dict[str | None, Callable[[Schema], Encode]] = {
     Time.LOGICAL_NAME: _write_time,
     Timestamp.LOGICAL_NAME: _write_timestamp,
 }
-"""What writes a value as the bytes of a message, by the names of logical types, for a schema."""
+"""Writers of message bytes by logical type name, for a schema."""
 
 
 def _parts(data: bytes) -> dict[int, Any]:
-    """Return the fields of a message of whole numbers and bytes, by their numbers."""
+    """Return the fields of a message of integers and bytes, by number."""
     found: dict[int, Any] = {}
     at, end = 0, len(data)
     while at < end:
@@ -144,7 +144,7 @@ def _read_decimal(schema: Schema) -> Read:
 
 
 def _rescaled(number: decimal.Decimal, scale: int) -> decimal.Decimal:
-    """Give a decimal the scale of its schema, without which no converter could write it again."""
+    """Rescale a decimal to the scale of its schema, which converters require for writing."""
     if number and number.adjusted() + scale > 10_000:
         raise DataError("decimal of more than 10000 digits")
     rescaled = _EXACT.quantize(number, decimal.Decimal(1).scaleb(-scale, _EXACT))
@@ -159,4 +159,4 @@ READERS: dict[str | None, Callable[[Schema], Read]] = {
     Time.LOGICAL_NAME: _read_time,
     Timestamp.LOGICAL_NAME: _read_timestamp,
 }
-"""What reads the bytes of a message as a value, by the names of logical types, for a schema."""
+"""Readers of message bytes by logical type name, for a schema."""

@@ -1,7 +1,7 @@
-"""Texts of Protobuf files, read: what payloads need to know of them, in any version of the language.
+"""Parses Protobuf files of any language version, as far as payloads require.
 
-Services, extensions, reserved names and options that say nothing of payloads are passed over. A text that is no
-Protobuf file is a `PayloadError`.
+Services, extensions, reserved names and options without effect on payloads are skipped. An invalid file raises
+`PayloadError`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _LABELS = ("optional", "required", "repeated")
 _OPENING, _CLOSING = "{[<(", "}]>)"
 _DEEPEST = 100
 PARTS_AT_MOST = 1_000_000
-"""A text of more words and marks than this is refused."""
+"""Maximum number of tokens."""
 _META = "(confluent.field_meta)"
 
 
 def parse_proto(text: str) -> ProtoFile:
-    """Return the file of a text, in which types are not looked for yet."""
+    """Parse a file without resolving types."""
     try:
         return _Parser(list(_tokens(text))).file()
     except (TypeError, ValueError, OverflowError) as error:
@@ -170,7 +170,7 @@ class _Parser:
         return "".join(parts)
 
     def _value(self) -> Any:
-        """Return the value of an option: a text, a list, or an object as a list of pairs."""
+        """Return the value of an option: a string, a list, or an object as a list of pairs."""
         word = self._next()
         if word in ("{", "<"):
             return self._pairs("}" if word == "{" else ">")
@@ -226,7 +226,7 @@ class _Parser:
         return enum
 
     def _skip(self) -> None:
-        """Pass over a statement: to its semicolon, or to the end of its block."""
+        """Skip a statement: to its semicolon or the end of its block."""
         while True:
             word = self._peek()
             if word == ";":
@@ -290,7 +290,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _params(name: str, value: Any) -> dict[str, str]:
-    """Return the parameters that an option about a field tells: all of them, or one alone."""
+    """Return the parameters in a field option, which has all of them or a single one."""
     rest = name[len(_META) :].lstrip(".")
     entries = [value] if rest == "params" else [item for key, item in value if key == "params"] if not rest else []
     found: dict[str, str] = {}

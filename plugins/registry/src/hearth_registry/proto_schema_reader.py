@@ -1,4 +1,4 @@
-"""Protobuf messages to Connect schemas, with the choices, and the losses, of the Java converter."""
+"""Converts Protobuf messages to Connect schemas with the choices and losses of the Java converter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth_registry.proto_wire import DEEPEST
 from hearth_registry.protobuf_setting import ProtobufSettings
 
 PARTS_AT_MOST = 50_000
-"""A schema of more fields and messages than this is refused."""
+"""Maximum number of fields and messages in a schema."""
 _TYPES = {
     "double": Type.FLOAT64, "float": Type.FLOAT32, "bool": Type.BOOLEAN, "string": Type.STRING, "bytes": Type.BYTES,
     "int32": Type.INT32, "sint32": Type.INT32, "sfixed32": Type.INT32, "int64": Type.INT64, "uint32": Type.INT64,
@@ -24,7 +24,7 @@ _VARIANT = "org.apache.kafka.connect.data.Variant"
 
 
 def is_map(field: ProtoField) -> bool:
-    """Tell whether a field is a map: a repeated message of that name with a key and a value."""
+    """Return whether a field is a map: a repeated message of that name with a key and a value."""
     kind = field.kind
     if field.label != REPEATED or not isinstance(kind, ProtoMessage) or not kind.name.endswith(word.ENTRY):
         return False
@@ -34,12 +34,12 @@ def is_map(field: ProtoField) -> bool:
 
 
 def is_told(field: ProtoField, file: ProtoFile, settings: ProtobufSettings) -> bool:
-    """Tell whether a field is null where it is not set, though its type has a default."""
+    """Return whether an unset field is null although its type has a default."""
     return _is_optional(field, file) and (file.syntax != "proto2" or settings.optional_for_proto2)
 
 
 def union_names(message: ProtoMessage, settings: ProtobufSettings) -> dict[str, str]:
-    """Return the names of the fields of a struct that stand for oneofs, by the names of these."""
+    """Map the names of oneofs to the names of their struct fields."""
     is_counted = settings.generate_index_for_unions
     return {oneof: f"{oneof}_{index}" if is_counted else oneof for index, oneof in enumerate(message.oneofs)}
 
@@ -51,20 +51,20 @@ def _is_optional(field: ProtoField, file: ProtoFile) -> bool:
 
 
 class ProtoSchemaReader:
-    """Reads one file's messages as Connect schemas."""
+    """Converts the messages of one file to Connect schemas."""
 
     def __init__(self, file: ProtoFile, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._file, self._settings = file, settings
         self._seen: dict[str, dict[str, str]] = {}
-        """The parameters of messages that were read, by full name."""
+        """The parameters of completed messages by full name."""
         self._open: dict[str, SchemaBuilder] = {}
-        """The messages that are being read, by full name."""
+        """The messages in progress by full name."""
         self._entries: set[str] = set()
         self._count = 0
 
     def schema(self, message: ProtoMessage, version: int | None) -> Schema:
-        """Return the schema of a root message; `version` is the registry's."""
+        """Return the schema of a root message; `version` is the registry's version."""
         if message.full_name in known.WRAPPED and self._settings.wrapper_for_raw_primitives:
             return SchemaBuilder(_TYPES[known.WRAPPED[message.full_name]]).version(version).build()
         return self._struct(message).version(version).build()
@@ -125,7 +125,7 @@ class ProtoSchemaReader:
         return builder.build()
 
     def _itself(self, field: ProtoField, message: SchemaBuilder) -> Schema:
-        """Return the schema of a message inside of itself; as in Java, it is optional then wherever it stands."""
+        """Return the schema of a recursive message; as in Java, it is then optional everywhere."""
         reference = message.optional().itself(optional=True)
         if field.label == REPEATED:
             return SchemaBuilder.array(reference).optional().parameter(word.TAG, str(field.number)).build()

@@ -1,4 +1,4 @@
-"""Connect schemas as Protobuf files, with the names and numbers that the Java converter gives."""
+"""Converts Connect schemas to Protobuf files with the names and numbers of the Java converter."""
 
 from __future__ import annotations
 
@@ -46,30 +46,29 @@ def parameter(schema: Schema, name: str) -> str | None:
 
 
 def is_union(schema: Schema) -> bool:
-    """Tell whether a struct stands for a oneof: the field that is set is the value."""
+    """Return whether a struct represents a oneof: the set field is the value."""
     is_named = schema.name is not None and schema.name.startswith(UNION)
     return schema.type is Type.STRUCT and (is_named or parameter(schema, ANY_UNION) is not None)
 
 
 def is_enum(schema: Schema) -> bool:
-    """Tell whether texts, or whole numbers, stand for values of an enum."""
+    """Return whether strings or integers represent the values of an enum."""
     if schema.type is Type.INT32:
         return parameter(schema, ENUM) is not None
     return schema.type is Type.STRING and (parameter(schema, ENUM) or parameter(schema, ANY_ENUM)) is not None
 
 
 def root_wrapper(schema: Schema) -> str:
-    """Return the wrapper message that a root schema which is no struct is registered as."""
+    """Return the wrapper message that a non-struct root schema is registered as."""
     if schema.type not in _SCALARS:
         raise DataError(f"Unsupported root schema of type {schema.type}")
     return _WRAPPERS[_SCALARS[schema.type]]
 
 
 def root_message(schema: Schema) -> ProtoMessage:
-    """Return the message that root values which are no structs are written as.
+    """Return the message that non-struct root values are written as.
 
-    Java writes logical types as the messages that stand for them in structs, though it registers the wrapper of
-    the scalar that carries them.
+    Java writes logical types as their message in structs, although it registers the wrapper of their scalar.
     """
     name = _LOGICAL.get(schema.name) or root_wrapper(schema)
     file = known.KNOWN[known.FILE_OF[name]]
@@ -77,14 +76,14 @@ def root_message(schema: Schema) -> ProtoMessage:
 
 
 def wrapper_in(schema: Schema, message: ProtoMessage) -> ProtoMessage:
-    """Return the wrapper message that Java writes where a schema has `message`: 32 unsigned bits go as signed ones."""
+    """Return the wrapper message that Java writes for `message`: unsigned 32-bit numbers as signed ones."""
     if schema.type is Type.INT64 and message.full_name in known.WRAPPED and parameter(schema, TYPE) in _UNSIGNED:
         return next(each for each in known.KNOWN[known.WRAPPERS].messages if each.full_name == _WRAPPERS["int32"])
     return message
 
 
 def scrubbed(name: str) -> str:
-    """Return a name that Protobuf allows."""
+    """Scrub a name to one that Protobuf allows."""
     if not name or _PLAIN.fullmatch(name):
         return name
     encoded = re.sub(r"[^A-Za-z0-9_]", "_", quote_plus(name, safe="*").replace("~", "%7E"))
@@ -98,14 +97,14 @@ def full_name(schema: Schema, settings: ProtobufSettings) -> str:
 
 
 class ProtoSchemaWriter:
-    """Makes files of Connect schemas."""
+    """Converts Connect schemas to files."""
 
     def __init__(self, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._settings = settings
 
     def file(self, schema: Schema) -> ProtoFile:
-        """Return the file of a schema; one that Protobuf has no way for raises a DataError."""
+        """Return the file of a schema; raise DataError if Protobuf does not support it."""
         if schema.type is not Type.STRUCT:
             root_wrapper(schema)
             return known.wrappers()
@@ -115,14 +114,14 @@ class ProtoSchemaWriter:
 
 @dataclass
 class _File:
-    """One file, as it grows."""
+    """A file under construction."""
 
     settings: ProtobufSettings
     has_unnamed_root: bool
     imports: list[str] = field(default_factory=list)
     unnamed: int = 0
     structs: dict[tuple[Field, ...], str] = field(default_factory=dict)
-    """The names of messages by the fields of their schemas, for what stands inside of itself."""
+    """Message names by the fields of their schemas, for recursive schemas."""
 
     def made(self, package: str, name: str, schema: Schema) -> ProtoFile:
         self.unnamed = int(self.has_unnamed_root)
@@ -143,7 +142,7 @@ class _File:
         return message
 
     def add(self, message: ProtoMessage, schema: Schema, name: str, number: int, oneof: str | None = None) -> None:
-        """Add a field to a message, and what it needs to be declared in it."""
+        """Add a field to a message, and the nested types it requires."""
         is_list = schema.type is Type.ARRAY
         inner = schema.value_schema if schema.type is Type.ARRAY else schema
         assert inner is not None
@@ -168,7 +167,7 @@ class _File:
             self.add(message, each.schema, self.name(each.name), _number(parameter(each.schema, TAG) or "0"), name)
 
     def type(self, message: ProtoMessage, schema: Schema, name: str, in_oneof: bool, params: dict[str, str]) -> str:
-        """Return the type of a field; what it needs is declared in the message, or imported."""
+        """Return the type of a field; declare or import what it requires."""
         type_ = _LOGICAL.get(schema.name)
         if type_ == known.DECIMAL:
             told = {"precision": parameter(schema, PRECISION), "scale": parameter(schema, Decimal.SCALE_FIELD)}
@@ -194,7 +193,7 @@ class _File:
         if type_ == field_name:
             type_ += "Message"
         if type_ != message.name and all(type_ != each.name for each in message.messages):
-            # Noted before it is made: what it holds may be named like it.
+            # Reserved before it is built, because a nested type may have the same name.
             place = len(message.messages)
             message.messages.append(ProtoMessage(type_))
             message.messages[place] = self.message(type_, schema)
@@ -248,7 +247,7 @@ class _File:
         return type_
 
     def short(self, name: str | None) -> str:
-        """Return a name without its namespace, or the next one of those that have none."""
+        """Return a name without its namespace, or the next default name."""
         if not name:
             self.unnamed += 1
             name = f"{_DEFAULT_NAME}{self.unnamed}"
@@ -259,7 +258,7 @@ class _File:
 
 
 def is_wrapped(schema: Schema, settings: ProtobufSettings, in_oneof: bool) -> bool:
-    """Tell whether a scalar stands in a message of its own, so that none can be told from a default."""
+    """Return whether a scalar uses a wrapper message, which distinguishes null from the default."""
     is_marked = not in_oneof or parameter(schema, WRAPPER) == "true"
     return settings.wrapper_for_nullables and schema.optional and is_marked
 

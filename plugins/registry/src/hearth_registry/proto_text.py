@@ -1,4 +1,4 @@
-"""Protobuf files as text, letter by letter as the Java converter registers them."""
+"""Prints Protobuf files exactly as the Java converter registers them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from hearth_registry.proto_file import ProtoEnum, ProtoField, ProtoFile, ProtoMessage
 
 _VALUE_FIRST = ("precision", "scale")
-"""The parameters whose entries have the value before the key."""
+"""The parameters that are printed with the value before the key."""
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -23,7 +23,7 @@ def proto_text(file: ProtoFile) -> str:
 
 
 def without_extensions(file: ProtoFile) -> ProtoFile:
-    """Return a file without Confluent's options, which a reader of Protobuf has to have an extension for."""
+    """Return a file without Confluent's options, which require an extension in Protobuf readers."""
     return replace(file, messages=[_without_extensions(each) for each in file.messages])
 
 
@@ -36,7 +36,7 @@ def _without_extensions(message: ProtoMessage) -> ProtoMessage:
 
 
 def _message(message: ProtoMessage) -> str:
-    """Return a message; what is declared in it comes in groups, each after an empty line."""
+    """Return a message; its declarations are grouped, each group after an empty line."""
     fields = [_field(each) for each in message.fields if each.oneof is None]
     oneofs = [_oneof(message, name) for name in message.oneofs]
     types = [_message(each) for each in message.messages] + [_enum(each) for each in message.enums]

@@ -1,4 +1,4 @@
-"""Protobuf messages to Connect values, one at a time: the plain form, and the measure of the form with columns."""
+"""Protobuf messages to Connect values, one at a time: the plain form, which the column form must match."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from hearth_registry.schema_format import PayloadError
 
 _TOO_DEEP = "Protocol message had too many levels of nesting"
 _UNKNOWN = object()
-"""What a number stands for that no symbol of a closed enum has."""
+"""Marks a number without symbol in a closed enum."""
 _BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 
 @dataclass
 class _Slot:
-    """How one field is read, and where in the struct, or in the struct of its oneof, it goes."""
+    """The reader of a field, and its index in the struct or its oneof's struct."""
 
     field: ProtoField
     schema: Schema
@@ -44,21 +44,21 @@ class _Slot:
     is_map: bool = False
     is_message: bool = False
     missing: Any = None
-    """What stands for it where it is not set: a value, or a function that makes one anew."""
+    """Its value if unset: a value, or a function that creates one."""
 
 
 class ProtoValueReader:
-    """Makes readers of messages of one file."""
+    """Creates readers for the messages of one file."""
 
     def __init__(self, file: ProtoFile, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._file, self._settings = file, settings
         self._references: dict[tuple[Schema, int], Read] = {}
         self._depth = 0
-        """How many messages are around the one that is read, where that stands inside of itself."""
+        """The current nesting depth of recursive messages."""
 
     def root(self, schema: Schema, message: ProtoMessage) -> Read:
-        """Return what reads payloads of a root message as values of its Connect schema."""
+        """Return a reader of a root message's payloads as values of its Connect schema."""
         read = self.message(schema, message) if schema.type is Type.STRUCT else self._wrapped(schema, message)
 
         def payload(data: bytes) -> Any:
@@ -70,7 +70,7 @@ class ProtoValueReader:
         return payload
 
     def message(self, schema: Schema, message: ProtoMessage, depth: int = 0) -> Read:
-        """Return what reads a message as a struct; inside of itself it is made when the first is there."""
+        """Return a reader of a message as a struct; for a recursive one it is created on first use."""
         if not schema.is_reference:
             return self._message(schema, message, depth)
         key = (schema, id(message))
@@ -114,7 +114,7 @@ class ProtoValueReader:
         return read
 
     def _fill(self, data: bytes, by_key: dict[int, tuple[int, _Slot, Decode]], raws: list[Any]) -> None:
-        """Read all fields of a message; of several of one oneof the last one counts, parts of a message add up."""
+        """Read all fields of a message; the last member of a oneof wins; parts of a message are merged."""
         at, end = 0, len(data)
         chosen: dict[str, int] = {}
         while at < end:
@@ -173,7 +173,7 @@ class ProtoValueReader:
         return slot
 
     def _missing(self, each: ProtoField, schema: Schema, convert: Callable[[Any], Any]) -> Any:
-        """Return what a field has that is not set, None or a function that says it."""
+        """Return the value of an unset field, None or a function that creates it."""
         if each.label == REPEATED:
             return list
         if each.label == REQUIRED:
@@ -190,7 +190,7 @@ class ProtoValueReader:
         return lambda: default
 
     def _convert(self, each: ProtoField, schema: Schema, depth: int) -> Callable[[Any], Any]:
-        """Return what makes the value of a field, or of an item of it, from what its bytes say."""
+        """Return a function that converts the decoded bytes of a field or item to its value."""
         kind = each.kind
         if isinstance(kind, ProtoEnum):
             return (lambda number: number) if schema.type is Type.INT32 else _symbols(kind)
@@ -206,7 +206,7 @@ class ProtoValueReader:
         return lambda number: wrap(number, bits)
 
     def _wrapped(self, schema: Schema, message: ProtoMessage) -> Read:
-        """Return what reads a wrapper message as the value in it."""
+        """Return a reader of a wrapper message as its value."""
         each = message.fields[0]
         convert = self._convert(each, schema, 0)
         slot = _Slot(each, schema, convert, 0, _decodes(each))
@@ -221,7 +221,7 @@ class ProtoValueReader:
         return read
 
     def _entry(self, each: ProtoField, schema: Schema, depth: int) -> Callable[[Any], Any]:
-        """Return what makes key and value from the bytes of an entry; what is not set has its default."""
+        """Return a reader of a map entry's key and value, with defaults for unset ones."""
         assert isinstance(each.kind, ProtoMessage)
         keys, items = schema.key_schema, schema.value_schema
         assert keys is not None
@@ -245,7 +245,7 @@ class ProtoValueReader:
 
 
 class _Packed(list[Any]):
-    """Items that came together, without keys between them."""
+    """Packed items."""
 
 
 def _value(slot: _Slot, raw: Any) -> Any:
@@ -275,7 +275,7 @@ def _refused(each: ProtoField) -> Callable[[], Any]:
 
 
 def _decodes(each: ProtoField) -> dict[int, Decode]:
-    """Return by wire type how a field's content is read; numbers that repeat may also come packed."""
+    """Return the readers of a field's content by wire type; repeated numbers may be packed."""
     kind = each.kind
     if isinstance(kind, ProtoMessage):
         _, _, decode = SCALARS["bytes"]
@@ -318,7 +318,7 @@ def _symbols(enum: ProtoEnum) -> Callable[[Any], Any]:
 
 
 def _default(each: ProtoField) -> Any:
-    """Return what a field that is not set is read as."""
+    """Return the value of an unset field."""
     kind, told = each.kind, each.default
     if isinstance(kind, ProtoMessage):
         return b""

@@ -1,4 +1,4 @@
-"""Connect values as Protobuf messages, one at a time: the plain form, and the measure of the form with columns."""
+"""Connect values as Protobuf messages, one at a time: the plain form, which the column form must match."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _KINDS: dict[Type, Any] = {
     Type.BYTES: (bytes, bytearray, memoryview),
 }  # fmt: skip
 Fill = Callable[[Struct], bytes]
-"""Returns what a struct has for one field, with its key; nothing where that is not written."""
+"""Encodes one field of a struct with its key; empty if it is not written."""
 
 
 class ProtoValueWriter:
-    """Makes writers of values, each for one schema and one message."""
+    """Creates writers of values, each for a schema and a message."""
 
     def __init__(self, settings: ProtobufSettings) -> None:
         """Keep the settings."""
@@ -32,7 +32,7 @@ class ProtoValueWriter:
         self._references: dict[tuple[Schema, int], Encode] = {}
 
     def root(self, schema: Schema, message: ProtoMessage) -> Encode:
-        """Return what writes values of a root schema."""
+        """Return a writer of a root schema's values."""
         write = self._of_message(schema, message, False)
 
         def payload(value: Any) -> bytes:
@@ -44,7 +44,7 @@ class ProtoValueWriter:
         return payload
 
     def message(self, schema: Schema, message: ProtoMessage) -> Encode:
-        """Return what writes structs; for what stands inside of itself it is made when the first is there."""
+        """Return a writer of structs; for a recursive one it is created on first use."""
         if not schema.is_reference:
             return self._message(schema, message)
         key = (schema, id(message))
@@ -58,7 +58,7 @@ class ProtoValueWriter:
         return write
 
     def _message(self, schema: Schema, message: ProtoMessage) -> Encode:
-        """Return what writes structs; fields stand in the order of their numbers."""
+        """Return a writer of structs, with fields in number order."""
         fills: list[tuple[int, Fill]] = []
         for field in schema.fields:
             inner = field.schema
@@ -80,7 +80,7 @@ class ProtoValueWriter:
         return write
 
     def target(self, message: ProtoMessage, name: str) -> ProtoField:
-        """Return the field of a message by the name of a struct's field."""
+        """Return the message field for a struct field's name."""
         found = message.find(word.scrubbed(name) if self._settings.scrub_invalid_names else name)
         if found is None:
             raise DataError(f"Cannot find field with name {name}")
@@ -102,7 +102,7 @@ class ProtoValueWriter:
         return fill
 
     def _union(self, name: str, schema: Schema, message: ProtoMessage) -> list[tuple[int, Fill]]:
-        """Return a fill for every member of a oneof, of which the first that is not null is written."""
+        """Return an encoder of a oneof, which writes its first non-null member."""
         members = [(each.name, self.target(message, each.name)) for each in schema.fields]
         encodes = {each.name: self.field(each.schema, self.target(message, each.name), True) for each in schema.fields}
         ignores = self._settings.ignore_default_for_nullables
@@ -123,7 +123,7 @@ class ProtoValueWriter:
         return [(target.number, member(each)) for each, target in members]
 
     def field(self, schema: Schema, target: ProtoField, in_oneof: bool = False) -> Encode:
-        """Return what writes a value that is not null as a field, with its key."""
+        """Return a writer of a non-null value as a field with its key."""
         if schema.type is Type.ARRAY and schema.name is None:
             return self._array(schema, target)
         if schema.type is Type.MAP:
@@ -143,7 +143,7 @@ class ProtoValueWriter:
         return write
 
     def value(self, schema: Schema, target: ProtoField, in_oneof: bool = False) -> tuple[int, Encode, Any]:
-        """Return the wire type, what writes a value without the key, and the default of the type."""
+        """Return the wire type, the writer of a value without its key, and the default of the type."""
         kind = target.kind
         if isinstance(kind, ProtoEnum):
             return ENUM[0], self._enum(schema, kind), kind.values[0][0] if kind.values else ""
@@ -230,7 +230,7 @@ class ProtoValueWriter:
 
 
 def checked(schema: Schema, kind: str, encode: Encode) -> Encode:
-    """Return what writes a scalar if it is of the type that its Connect schema says, and that Protobuf has there."""
+    """Return a writer of a scalar that checks its Connect type and the Protobuf type."""
     expected, default = _KINDS.get(schema.type), DEFAULTS[kind]
     if expected is None or not isinstance(default, expected) or isinstance(default, bool) is not (expected is bool):
         raise DataError(f"Cannot write {schema.type} as {kind}")
@@ -247,7 +247,7 @@ def checked(schema: Schema, kind: str, encode: Encode) -> Encode:
 
 
 def wrong_type(schema: Schema, value: object) -> DataError:
-    """Return the error of a value that is not what its schema says."""
+    """Return the error for a value that does not match its schema."""
     return DataError(f"Invalid type for {schema.type}: class {java_class(value, schema)}")
 
 

@@ -1,4 +1,4 @@
-"""Protobuf's bytes, one value at a time: how scalars are written and read, and what is unknown is passed over."""
+"""Protobuf's wire format for single values: encodes and decodes scalars, and skips unknown fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hearth_registry.schema_format import PayloadError
 
 VARINT, FIXED64, LENGTH, GROUP, GROUP_END, FIXED32 = range(6)
 DEEPEST = 100
-"""Messages nested deeper than this are refused, as Java's library does."""
+"""Maximum nesting of messages, as in Java's library."""
 _LOW = 0xFFFF_FFFF
 _ALL = 0xFFFF_FFFF_FFFF_FFFF
 _SMALL = [bytes([number]) for number in range(128)]
@@ -20,7 +20,7 @@ Decode = Callable[[bytes, int, int], "tuple[Any, int]"]
 
 
 def varint(number: int) -> bytes:
-    """Return a number that is not negative, seven bits in a byte."""
+    """Return a non-negative number as a varint."""
     if number < 128:
         return _SMALL[number]
     parts = bytearray()
@@ -32,7 +32,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return a number and where it ends; one that does not is a `PayloadError`."""
+    """Return a varint and its end; raise `PayloadError` if it is malformed."""
     number = shift = 0
     while at < end:
         byte = data[at]
@@ -47,7 +47,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return where content begins, after its length, and where it ends."""
+    """Return the start and end of length-prefixed content."""
     length, at = read_varint(data, at, end)
     if length > end - at:
         raise truncated()
@@ -55,7 +55,7 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, at: int, end: int, key: int, depth: int = 0) -> int:
-    """Return where a value ends of which nobody knows more than the key before it."""
+    """Return the end of an unknown field's value."""
     wire = key & 7
     if wire == VARINT:
         return read_varint(data, at, end)[1]
@@ -78,12 +78,12 @@ def skip(data: bytes, at: int, end: int, key: int, depth: int = 0) -> int:
 
 
 def truncated() -> PayloadError:
-    """Return the error of a message that is cut short."""
+    """Return the error for a truncated message."""
     return PayloadError("While parsing a protocol message, the input ended unexpectedly in the middle of a field")
 
 
 def signed(number: int, bits: int) -> int:
-    """Return the lowest bits of a number as a signed one."""
+    """Return the lowest bits of a number as a signed number."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
@@ -140,7 +140,7 @@ def _unzigzag(number: int) -> int:
 
 
 def _wrapping(coder: tuple[Encode, Decode], bits: int, is_signed: bool) -> tuple[Encode, Decode]:
-    """Return a coder that takes the lowest bits of any number, and gives Java's numbers of 64 bits."""
+    """Return a codec that truncates numbers to their lowest bits and returns Java's 64-bit numbers."""
     encode, decode = coder
 
     def cut(number: int) -> bytes:
@@ -168,7 +168,7 @@ SCALARS: dict[str, tuple[int, Encode, Decode]] = {
     "string": (LENGTH, _text, _read_text),
     "bytes": (LENGTH, _bytes, _read_bytes),
 }
-"""For every scalar type the wire type, and how a value is written and read, without the key of its field."""
+"""The wire type, encoder and decoder of each scalar type, without the field's key."""
 ENUM = (VARINT, *_INT32)
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(SCALARS, 0), "double": 0.0, "float": 0.0, "bool": False, "string": "", "bytes": b"",

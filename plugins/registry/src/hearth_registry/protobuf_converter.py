@@ -1,4 +1,4 @@
-"""The converter of Protobuf."""
+"""The Protobuf converter."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class ProtobufConverter(RegistryConverter):
     settings_type = ProtobufSettings
 
     def make_format(self, settings: ProtobufSettings) -> SchemaFormat:
-        """Return Protobuf with these settings."""
+        """Return the Protobuf format with these settings."""
         return ProtobufFormat(settings)

@@ -1,4 +1,4 @@
-"""Protobuf as a format of the converters with a registry."""
+"""Protobuf as a schema format of the registry converters."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _FIRST = (0,)
 
 
 class ProtobufSchema(FormatSchema):
-    """A Protobuf file, read when somebody asks for what it says."""
+    """A Protobuf file, parsed on first use."""
 
     def __init__(self, text: SchemaText, references: Mapping[str, str], name: str | None = None) -> None:
-        """Keep the text, and those of the files it imports; `name` is that of its message, if not of the first."""
+        """Set the text, and the texts of imported files; `name` is the message if it is not the first one."""
         self.text = text
         self._references = references
         self._name = name
 
     @cached_property
     def file(self) -> ProtoFile:
-        """Return the file; what is none, or imports what is not there, is a `PayloadError`."""
+        """Return the parsed file; raise `PayloadError` if it is invalid or an import is missing."""
         return loaded(self.text.text, self._references)
 
     @property
     def record_name(self) -> str | None:
-        """Return the full name of the message that this is about."""
+        """Return the full name of the message."""
         return self._name or (self.file.messages[0].full_name if self.file.messages else None)
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +71,7 @@ class ProtobufSchema(FormatSchema):
 
 
 def loaded(text: str, references: Mapping[str, str]) -> ProtoFile:
-    """Return the file of a text, with the types of all files it imports, directly or not."""
+    """Parse a file and resolve its types with all direct and indirect imports."""
     files: dict[str, ProtoFile] = {}
 
     def load(path: str) -> None:
@@ -87,7 +87,7 @@ def loaded(text: str, references: Mapping[str, str]) -> ProtoFile:
         imports = [*file.imports, *file.public_imports]
         for each in imports:
             load(each)
-        # Whoever imports a file may name what that one imports publicly; to know more does no harm.
+        # An importing file may use the public imports of its imports; knowing more types does no harm.
         file.resolve([files[each] for each in files if each != path])
 
     root = parse_proto(text)
@@ -106,10 +106,10 @@ class ProtobufFormat(SchemaFormat):
         self._settings = settings
         self._schemas = ProtoSchemaWriter(settings)
         if settings.schema_format not in (None, "", "default", _IGNORE_EXTENSIONS):
-            log.warning("schema.format=%s does nothing: files are registered as text", settings.schema_format)
+            log.warning("schema.format=%s has no effect: files are registered as text", settings.schema_format)
 
     def schema_of(self, schema: Schema | None) -> ProtobufSchema:
-        """Return the file of a Connect schema; for data without one, which is never written, an empty one."""
+        """Return the file of a Connect schema; for data without a schema, which is never written, an empty one."""
         if schema is None:
             return ProtobufSchema(SchemaText(PROTOBUF, 'syntax = "proto3";\n'), {})
         file = self._schemas.file(schema)
@@ -118,7 +118,7 @@ class ProtobufFormat(SchemaFormat):
         return ProtobufSchema(SchemaText(PROTOBUF, proto_text(file)), {}, self._name_of(schema))
 
     def imports(self, schema: FormatSchema) -> tuple[Import, ...]:
-        """Return the files a schema imports, which are all known, unless known ones are skipped."""
+        """Return the imported files, which are all well-known, unless well-known files are skipped."""
         assert isinstance(schema, ProtobufSchema)
         settings = self._settings
         if settings.skip_known_types:
@@ -135,7 +135,7 @@ class ProtobufFormat(SchemaFormat):
         )
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
-        """Tell that every null is a record without value."""
+        """Return True: every null becomes a record without value."""
         return True
 
     def parse(self, text: SchemaText, references: Mapping[str, str]) -> ProtobufSchema:
@@ -145,7 +145,7 @@ class ProtobufFormat(SchemaFormat):
         return schema
 
     def writer(self, schema: Schema | None, target: FormatSchema) -> PayloadWriter:
-        """Return what writes values as the message of their schema's name in a file."""
+        """Return a writer of values as the file's message with the schema's name."""
         if schema is None:
             return SchemalessWriter("Protobuf")
         assert isinstance(target, ProtobufSchema)
@@ -154,7 +154,7 @@ class ProtobufFormat(SchemaFormat):
     def reader(
         self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
     ) -> PayloadReader:
-        """Return what reads a message, with the fields of the wanted file where there is one."""
+        """Return a reader of a message, with the fields of the wanted file if given."""
         assert isinstance(written, ProtobufSchema)
         file, message = written.file, written.file.message_at(message_indexes)
         if isinstance(wanted, ProtobufSchema):
@@ -164,7 +164,7 @@ class ProtobufFormat(SchemaFormat):
         return _Reader(self._settings, file, message, version)
 
     def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
-        """Return why what `writer` wrote cannot be read by `reader`."""
+        """Return why `reader` cannot read data of `writer`."""
         assert isinstance(reader, ProtobufSchema)
         assert isinstance(writer, ProtobufSchema)
         return [] if reader == writer else differences(reader.file, writer.file)
@@ -181,7 +181,7 @@ class _Writer(PayloadWriter):
         name = full_name(schema, settings) if root is None else root.full_name
         indexes = file.indexes_of(name)
         if indexes is None and is_logical(schema):
-            indexes = _FIRST  # which is another message: nobody can read what Java writes here
+            indexes = _FIRST  # another message, so what Java writes here is unreadable
         if indexes is None:
             raise DataError(f"Protobuf schema has no message {name}")
         message = file.message_at(indexes) if root is None else root
@@ -197,7 +197,7 @@ class _Writer(PayloadWriter):
     def payloads(self, column: Any, prefix: bytes) -> Any:
         """Return the payloads of a column."""
         if self._columns is None:
-            from hearth_registry.proto_column_writer import ProtoColumnWriter  # Arrow only where there are columns
+            from hearth_registry.proto_column_writer import ProtoColumnWriter  # loads Arrow only for columns
 
             self._columns = ProtoColumnWriter(self._settings, self._schema, self._message)
         return self._columns.payloads(column, prefix)

@@ -1,4 +1,4 @@
-"""The keys of the Protobuf converter beside those that all have."""
+"""The keys of the Protobuf converter in addition to the common keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mapping that forgets: what was not used for longest, and what is too old."""
+"""An LRU cache with expiry."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Keeps the values that were used last.
+    """Keeps the most recently used values.
 
-    At most `size` of them (none with 0), each for `ttl` seconds after it was put; a negative `ttl` is for good. For
-    one thread.
+    At most `size` values (none with 0), each for `ttl` seconds after it was put; a negative `ttl` means no expiry. Not
+    thread-safe.
     """
 
     def __init__(self, size: int, ttl: float = -1, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,7 +26,7 @@ class Recent(Generic[K, V]):
         self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """Return the value of a key, None where there is none (any more)."""
+        """Return the value of a key, None if it is missing or expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -46,5 +46,5 @@ class Recent(Generic[K, V]):
         return value
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         self._entries.clear()

@@ -1,4 +1,4 @@
-"""What a registry is asked, whatever answers: one over HTTP, one in memory, or what is remembered of either."""
+"""The interface of a registry, implemented over HTTP, in memory, and as a cache of either."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ INCOMPATIBLE = 40901
 INVALID_SCHEMA = 42201
 NOT_PERMITTED = 42205
 UNREADABLE = 50005
-"""The code of errors whose answer is not what a registry answers."""
+"""The error code of a response that is not a registry's."""
 
 
 class RegistryRefusal(ConnectError):
-    """A registry answered, and did not do what it was asked: `RegistryRefusal(message, status, error_code)`."""
+    """The registry refused a request: `RegistryRefusal(message, status, error_code)`."""
 
     code = "registry.refusal"
     java_name = "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException"
 
     @property
     def status(self) -> int:
-        """Return the status of HTTP."""
+        """Return the HTTP status."""
         return int(self.args[1])
 
     @property
     def error_code(self) -> int:
-        """Return the registry's own code, of which the first three digits mostly are the status."""
+        """Return the registry's error code, whose first three digits are usually the status."""
         return int(self.args[2])
 
     def __str__(self) -> str:
-        """Word it as Java's client does."""
+        """Return the message of Java's client."""
         return f"{self.args[0]}; error code: {self.args[2]}"
 
 
 class RegistryAway(ConnectError):
-    """No registry answered, at any address: `RegistryAway(message)`, raised from what the last one failed with."""
+    """No address of the registry answered: `RegistryAway(message)`, raised from the last failure."""
 
     code = "registry.away"
     java_name = "java.net.ConnectException"
-    hint = "see whether the registry runs, and schema.registry.url"
+    hint = "check that the registry runs, and schema.registry.url"
 
 
 class RegistrySlow(RegistryAway):
-    """A registry kept silent for too long, or its address did."""
+    """The registry did not answer in time."""
 
     code = "registry.slow"
     java_name = "java.net.SocketTimeoutException"
@@ -60,7 +60,7 @@ class RegistrySlow(RegistryAway):
 
 @dataclass(frozen=True)
 class RegisteredSchema:
-    """A schema as the registry knows it; what it did not say is None."""
+    """A schema as the registry returns it; members missing in the response are None."""
 
     schema_id: int | None
     guid: str | None = None
@@ -70,32 +70,32 @@ class RegisteredSchema:
 
 
 class Registry(ABC):
-    """The requests that converters and commands make; each raises `RegistryRefusal` or `RegistryAway`.
+    """The requests of converters and commands; each raises `RegistryRefusal` or `RegistryAway`.
 
-    Calls come from one thread at a time.
+    Called by one thread at a time.
     """
 
     @abstractmethod
     def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
-        """Make a schema a version of a subject, unless it is one, and return its id and what else the answer has."""
+        """Register a schema as a version of a subject, unless it is one, and return the response with its id."""
 
     @abstractmethod
     def look_up(
         self, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
-        """Return the version of a subject that a schema is."""
+        """Return the version of a schema in a subject."""
 
     @abstractmethod
     def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
-        """Return the schema of an id; `subject` names the context to look in."""
+        """Return the schema with an id; `subject` determines the context."""
 
     @abstractmethod
     def by_guid(self, guid: str) -> RegisteredSchema:
-        """Return the schema of a GUID."""
+        """Return the schema with a GUID."""
 
     @abstractmethod
     def by_version(self, subject: str, version: int, deleted: bool = False) -> RegisteredSchema:
-        """Return a version of a subject, or its `LATEST`."""
+        """Return a version of a subject, or its latest one (`LATEST`)."""
 
     @abstractmethod
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
@@ -103,15 +103,15 @@ class Registry(ABC):
 
     @abstractmethod
     def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
-        """Return the subjects a topic is associated with; none where the registry knows of no such thing."""
+        """Return the associated subjects of a topic; empty if the registry does not support associations."""
 
     @abstractmethod
     def incompatibilities(self, subject: str, schema: SchemaText) -> list[str]:
-        """Return what the registry has against a schema as the next version of a subject; nothing where it would do.
+        """Return the registry's objections to a schema as the next version of a subject; empty if it is compatible.
 
-        A subject without versions has nothing against anything.
+        A subject without versions accepts any schema.
         """
 
     @abstractmethod
     def compatibility(self, subject: str) -> str:
-        """Return the compatibility that holds for a subject, its own or that for all: `BACKWARD`, `NONE`, ..."""
+        """Return the compatibility level of a subject, or the global one: `BACKWARD`, `NONE`, ..."""

@@ -1,4 +1,4 @@
-"""What the three converters share: everything but the format."""
+"""The common base of the three converters: everything except the format."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NOTHING = SchemaAndValue(None, None)
 
 
 class RegistryConverter(BatchConverter, RegisteringConverter):
-    """A converter of one format, with a schema registry."""
+    """A converter of one format with a schema registry."""
 
     settings_type: ClassVar[type[RegistrySettings]]
     """The keys of the format's converter."""
 
     @abstractmethod
     def make_format(self, settings: Any) -> SchemaFormat:
-        """Return the format with these settings, which are of `settings_type`."""
+        """Create the format with these settings, which are of `settings_type`."""
 
     def version(self) -> str:
-        """Return the version of the Java class this one stands for."""
+        """Return the version of the corresponding Java class."""
         return "8.3.2"
 
     def config(self) -> ConfigDef:
@@ -39,8 +39,8 @@ class RegistryConverter(BatchConverter, RegisteringConverter):
         return self.settings_type.definition()
 
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
-        """Take the settings; the registry is asked nothing before there is something to convert."""
-        from hearth_registry.open_registry import open_registry  # HTTP, which whoever asks for the keys does not need
+        """Apply the settings; no request is sent before the first conversion."""
+        from hearth_registry.open_registry import open_registry  # loads HTTP, which the definition does not need
 
         settings = self.settings_type(configs)
         form = self.make_format(settings)
@@ -54,21 +54,21 @@ class RegistryConverter(BatchConverter, RegisteringConverter):
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the bytes of a value, after those that say which schema of the registry it was written by."""
+        """Return the bytes of a value, prefixed with its schema's id."""
         return self._writer.write(topic, schema, value, headers)
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """Return schema and value of bytes that begin with a schema's id, or have it in a header."""
+        """Return schema and value of bytes with a schema id in their prefix or a header."""
         return _NOTHING if data is None else self._reader.read(topic, data, headers)
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the bytes of every value of a column, where the format has a form for columns."""
-        from hearth_registry.mixed_column import write_with_nulls  # Arrow only where there are columns
+        """Return the bytes of each value of a column, if the format has a column form."""
+        from hearth_registry.mixed_column import write_with_nulls  # loads Arrow only for columns
 
         return write_with_nulls(self._writer, topic, schema, column)
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Any:
-        """Return the values of a column of bytes, split where the schema changes."""
+        """Return the values of a column of bytes, one run for each schema."""
         if self._columns is None:
             from hearth_registry.mixed_column import MixedColumnReader
 
@@ -76,8 +76,8 @@ class RegistryConverter(BatchConverter, RegisteringConverter):
         return self._columns.runs(topic, data)
 
     def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
-        """Return what values of a schema would have registered for a topic, and whether the registry would have it."""
+        """Return the schema that values would register for a topic, and whether the registry would accept it."""
         return self._writer.outlook(topic, schema)
 
     def close(self) -> None:
-        """Hold nothing, so do nothing."""
+        """Do nothing: there are no resources."""

@@ -1,4 +1,4 @@
-"""Reading with a registry: the schema of an id is asked for once, and read as the version it is of its subject."""
+"""Reads payloads with a registry: each schema id is requested once and read as its subject's version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERRORS_OF_PAYLOADS = (PayloadError, RecursionError)
 
 
 class RegistryReader(RegistrySide):
-    """Reads what is in the keys or the values of topics."""
+    """Reads the keys or values of topics."""
 
     def __init__(
         self,
@@ -33,18 +33,18 @@ class RegistryReader(RegistrySide):
         registry: Registry,
         strategy: SubjectStrategy,
     ) -> None:
-        """Prepare; the registry is asked when the first bytes come."""
+        """Configure the reader; the first request is sent for the first bytes."""
         super().__init__(settings, is_key, form, registry, strategy)
         self._has_indexes = form.schema_type == PROTOBUF
         id_reader = settings.key_id_reader if is_key else settings.value_id_reader
         header = KEY_HEADER if is_key else VALUE_HEADER
         self.header = header if id_reader == SCHEMA_IDS + "DualSchemaIdDeserializer" else None
-        """The header that may say which schema it is, instead of the bytes themselves."""
+        """The header that may hold the schema id instead of the prefix."""
         self._fixed = _fixed_id(settings, form) if id_reader == SCHEMA_IDS + "ConfigSchemaIdDeserializer" else None
         ttl = settings.latest_cache_ttl if self._wants_latest else -1
         self._readers: Recent[Hashable, PayloadReader] = Recent(settings.schemas_cache_size, ttl)
         self._usual_prefix = ID_PREFIX + self._has_indexes
-        """How long most prefixes are: an id, and in Protobuf that it is the first message of its file."""
+        """The usual prefix length: an id, and for Protobuf the index of a file's first message."""
         self._by_prefix: Recent[tuple[str, bytes], PayloadReader] = Recent(
             settings.schemas_cache_size if ttl < 0 else 0
         )
@@ -57,7 +57,7 @@ class RegistryReader(RegistrySide):
             try:
                 return SchemaAndValue(reader.schema, reader.value(data[usual:]))
             except _ERRORS_OF_PAYLOADS:
-                pass  # and is worded below
+                pass  # the error is raised below
         with self._wording.reading_from(topic):
             schema_id, start = self._schema_id(data, headers)
             reader = self._reader(topic, schema_id)
@@ -70,13 +70,13 @@ class RegistryReader(RegistrySide):
             return SchemaAndValue(reader.schema, value)
 
     def prefix(self, data: bytes) -> tuple[SchemaId, int]:
-        """Return which schema bytes are of, by themselves, and where their payload begins; `PrefixError` for none."""
+        """Return the schema id in the prefix and the start of the payload; raise `PrefixError` without a prefix."""
         if self._fixed is not None:
             return self._fixed, 0
         return read_prefix(self._form.schema_type, data, self._has_indexes)
 
     def read_column(self, topic: str, schema_id: SchemaId, payloads: Any) -> tuple[PayloadReader, Any]:
-        """Return what reads payloads of one schema, and their values as a column or `NotImplemented`."""
+        """Return the reader of a schema's payloads, and their values as a column or `NotImplemented`."""
         with self._wording.reading_from(topic):
             reader = self._reader(topic, schema_id)
             try:
@@ -91,7 +91,7 @@ class RegistryReader(RegistrySide):
         )
 
     def _schema_id(self, data: bytes, headers: Headers | None) -> tuple[SchemaId, int]:
-        """Return the schema of a record: by the last header that says one, or by the bytes."""
+        """Return the schema of a record from its last id header, or from the prefix."""
         try:
             said = self._said(headers)
             if said is None:
@@ -118,7 +118,7 @@ class RegistryReader(RegistrySide):
         return self._readers.put(key, self._make(topic, schema_id)) if reader is None else reader
 
     def _make(self, topic: str, schema_id: SchemaId) -> PayloadReader:
-        """Ask the registry for a schema and its version, and for the one to read as, where the keys say so."""
+        """Request a schema and its version, and the reader's schema if the keys require one."""
         subject, form_schema, found = self._find(topic, schema_id)
         version = self._version(schema_id, subject, found)
         wanted = self._wanted(subject, schema_id) if self._wants_latest else None
@@ -128,7 +128,7 @@ class RegistryReader(RegistrySide):
             raise self._unreadable(schema_id, error) from error
 
     def _find(self, topic: str, schema_id: SchemaId) -> tuple[str, FormatSchema, RegisteredSchema]:
-        """Return subject and schema; where the one depends on the other, the schema is asked for twice, as in Java."""
+        """Return subject and schema; if the subject depends on the schema, it is requested twice, as in Java."""
         payload = self._wording.reading_payload(schema_id)
         with asking(f"Error retrieving associated subject for topic {topic}", payload, None):
             subject = None if self._strategy.needs_schema else self._strategy.subject(topic, None)
@@ -152,7 +152,7 @@ class RegistryReader(RegistrySide):
             raise self._unreadable(schema_id, error) from error
 
     def _version(self, schema_id: SchemaId, subject: str, found: RegisteredSchema) -> int | None:
-        """Return the version of its subject that a schema is: by its own metadata, or as the registry says."""
+        """Return the version of a schema in its subject: from its metadata, or from the registry."""
         assert found.text is not None
         own = ((found.text.metadata or {}).get("properties") or {}).get(_VERSION)
         if own is not None and str(own).lstrip("-").isdecimal():
@@ -167,7 +167,7 @@ class RegistryReader(RegistrySide):
 
 
 def _fixed_id(settings: RegistrySettings, form: SchemaFormat) -> SchemaId:
-    """Return the schema that the keys say everything is of."""
+    """Return the schema that the keys set for all records."""
     if settings.use_schema_id < 0 and not settings.use_schema_guid:
         raise ConfigError("use.schema.id or use.schema.guid is needed where ConfigSchemaIdDeserializer reads no id")
     indexes = None

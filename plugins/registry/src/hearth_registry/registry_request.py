@@ -1,7 +1,8 @@
-"""One request to a registry: at which address, how often, and what became of it.
+"""Sends requests to a registry, with retries and failover between addresses.
 
-Follows Confluent's RestService of 8.3: each address is tried `1 + max.retries` times while it cannot be reached, does
-not answer in time or answers that it cannot at present; then comes the next one. What answers stays the first choice.
+Like Confluent's RestService of 8.3, each address is tried `1 + max.retries` times while it is unreachable, times out
+or reports that it is temporarily unavailable; then the next address is tried. The address that answers stays the first
+choice.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OK = (200, 207)
 _NO_CONTENT = 204
 _NOT_FOUND = 404
 LARGEST_ANSWER = 64 << 20
-"""No answer is read further than this many bytes."""
+"""Maximum size of a response in bytes."""
 _PIECE = 1 << 16
 _HEADERS = {
     "Content-Type": "application/vnd.schemaregistry.v1+json",
@@ -39,7 +40,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """How addresses are reached: times in seconds (0 is for ever), TLS, a proxy as (host, port), headers."""
+    """Transport options: timeouts in seconds (0 is unlimited), TLS, a proxy as (host, port), headers."""
 
     connect_timeout: float = 60.0
     read_timeout: float = 60.0
@@ -50,20 +51,20 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class RetryBudget:
-    """How often an address is tried again, and the milliseconds to wait before."""
+    """Number of retries for an address, and the waits in milliseconds."""
 
     retries: int = 3
     wait_ms: int = 1000
     most_wait_ms: int = 20000
 
     def wait(self, attempt: int) -> float:
-        """Return the seconds to wait after an attempt, counted from 0: any part of a span that doubles."""
+        """Return the wait in seconds after an attempt, counted from 0: a random part of a doubling interval."""
         span = min(self.wait_ms * 2**attempt, self.most_wait_ms)
         return random.randint(1, span) / 1000 if span > 1 else span / 1000
 
 
 class RegistryRequests:
-    """Sends requests to a registry that has several addresses."""
+    """Sends requests to a registry with one or more addresses."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class RegistryRequests:
         credential: Credential | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Prepare; nothing is sent. The first address is asked first; `ConfigError` for one that is none."""
+        """Configure without sending a request; raise `ConfigError` for an invalid address."""
         self._addresses = [_address(url) for url in urls]
         self._endpoint = endpoint or Endpoint()
         self._retry_budget = retry_budget or RetryBudget()
@@ -83,13 +84,13 @@ class RegistryRequests:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Return the addresses in the order they are tried, without what is secret in them."""
+        """Return the addresses in the order of attempts, without secrets."""
         return tuple(map(_shown, self._addresses))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Return the JSON that answers a request, None where the answer is empty.
+        """Return the JSON response of a request, None if it is empty.
 
-        Raises `RegistryRefusal` for an answer that says no, and `RegistryAway` where there is none.
+        Raises `RegistryRefusal` for an error response, `RegistryAway` if there is no response.
         """
         data = None if body is None else _written(body)
         for number in range(len(self._addresses)):
@@ -107,7 +108,7 @@ class RegistryRequests:
         raise AssertionError("a registry has at least one address")
 
     def _send_to(self, address: SplitResult, method: str, path: str, data: bytes | None) -> Any:
-        """Try one address as often as it may be tried."""
+        """Try one address with retries."""
         for attempt in range(self._retry_budget.retries + 1):
             if attempt:
                 self._sleep(self._retry_budget.wait(attempt - 1))
@@ -142,7 +143,7 @@ class RegistryRequests:
 
 
 def _written(body: Mapping[str, Any]) -> bytes:
-    """Return a body as it travels; a letter of which only one half is there becomes a question mark, as in Java."""
+    """Encode a body; unpaired surrogates become question marks, as in Java."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
@@ -158,7 +159,7 @@ def _connection(address: SplitResult, endpoint: Endpoint) -> http.client.HTTPCon
 
 
 def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
-    """Return what was answered; who sends for longer than it may keep silent is as slow as who does keep silent."""
+    """Read a response; one that takes longer than the read timeout in total counts as timed out."""
     deadline = time.monotonic() + timeout if timeout else None
     pieces: list[bytes] = []
     size = 0
@@ -194,7 +195,7 @@ def _answer(status: int, content: bytes, address: SplitResult) -> Any:
 
 
 def _where(address: SplitResult) -> str:
-    """Return what to do about a 404 that has none of the registry's own codes, so that no registry answers there."""
+    """Return the hint for a 404 without a registry error code, which means that no registry is at the path."""
     url = _shown(address)
     if address.path.strip("/"):
         return f"no registry answers below {url}: see whether schema.registry.url has the right path"
@@ -217,11 +218,11 @@ def _address(url: str) -> SplitResult:
     try:
         address = urlsplit(url)
         is_one = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # of a port that is no number
+    except ValueError:  # the port is not a number
         is_one = False
     if is_one:
         return address
-    raise ConfigError("schema.registry.url", url, "it is no address such as http://localhost:8081")
+    raise ConfigError("schema.registry.url", url, "not an address such as http://localhost:8081")
 
 
 def _default_port(address: SplitResult) -> int:
@@ -233,11 +234,11 @@ def _host_and_port(address: SplitResult) -> str:
 
 
 def _user_info(address: SplitResult) -> str | None:
-    """Return `user:password` of an address, as it was before it was quoted."""
+    """Return the unquoted `user:password` of an address."""
     info, found, _ = address.netloc.rpartition("@")
     return unquote(info) if found else None
 
 
 def _shown(address: SplitResult) -> str:
-    """Return an address without what is secret in it."""
+    """Return an address without secrets."""
     return f"{address.scheme}://{_host_and_port(address)}{address.path.rstrip('/')}"

@@ -1,7 +1,6 @@
-"""The keys that all three converters have, each declared once, after Confluent's serdes of 8.3.
+"""The common keys of the three converters, each declared once, as in Confluent's serdes of 8.3.
 
-Keys of the registry's client may also be written with `schema.registry.` before them, which then counts; those of TLS
-have to be.
+Keys of the registry client may have the prefix `schema.registry.`, which takes precedence; TLS keys must have it.
 """
 
 from __future__ import annotations
@@ -86,11 +85,11 @@ _UNHEARD_PREFIXES = {
     "specific.avro.": _JAVA_OBJECTS,
     "specific.protobuf.": _JAVA_OBJECTS,
 }
-"""Keys that are known and do nothing, which the log says of those that are set, and why."""
+"""Known keys without effect and the reason, which is logged if they are set."""
 
 
 def known_class(package: str, *names: str) -> Lambda:
-    """Return a validator of classes of one Java package, which stand here for what Java would load."""
+    """Return a validator of the supported class names of a Java package."""
     known = [package + name for name in names]
 
     def ensure_valid(name: str, value: Any) -> None:
@@ -111,7 +110,7 @@ _SOME = Range.at_least(0)
 
 
 class RegistrySettings(Settings):
-    """What all three converters are told about the registry, and how to use it."""
+    """The common settings of the three converters."""
 
     urls: list[str] = key(
         URL, importance=Importance.HIGH, check=ValidList(empty_allowed=False),
@@ -307,7 +306,7 @@ class RegistrySettings(Settings):
 
     @classmethod
     def definition(cls) -> ConfigDef:
-        """Return the definition of the declared keys, and of the other names that are heard."""
+        """Return the definition of the declared keys and their accepted alternative names."""
         is_new = "_definition" not in vars(cls)
         definition = super().definition()
         if is_new:
@@ -316,27 +315,27 @@ class RegistrySettings(Settings):
         return definition
 
     def __init__(self, props: Mapping[str, Any]) -> None:
-        """Parse the keys, those with the client's prefix in the place of those without; say which do nothing."""
+        """Parse the keys, with the client's prefix taking precedence; warn about keys without effect."""
         super().__init__(_without_prefix(props))
         for name in self.originals:
             if (why := _unheard(name)) is not None:
-                log.warning("key %r does nothing: %s", name, why)
+                log.warning("key %r has no effect: %s", name, why)
 
     @property
     def is_mock(self) -> bool:
-        """Tell whether the registry is one in memory; a ConfigError where some addresses are and some are not."""
+        """Return whether the registry is in memory; raise ConfigError if only some addresses are."""
         mocks = [url.startswith(MOCK_SCHEME) for url in self.urls]
         if any(mocks) and not all(mocks):
             raise ConfigError(f"Only one mock scope is permitted for 'schema.registry.url'. Got: {self.urls}")
         return all(mocks)
 
     def is_set(self, name: str) -> bool:
-        """Tell whether a key was written down; some mean nothing with their default."""
+        """Return whether a key is set; the defaults of some keys have no effect."""
         return name in self.originals
 
 
 def _without_prefix(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys as they are declared; TLS is heard with the prefix only, and keeps it."""
+    """Return the declared keys; TLS keys require the prefix and keep it."""
     client = RegistrySettings.definition().keys
     plain, prefixed = {}, {}
     for name, value in props.items():
@@ -349,10 +348,10 @@ def _without_prefix(props: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known_otherwise(definition: ConfigDef) -> Iterator[ConfigKey]:
-    """Yield the keys that are heard as well, and shown to those alone who use them.
+    """Yield the additional accepted keys, which are shown only if they are set.
 
-    So nobody is told that they do nothing, and what is secret in them is hidden: the client's keys with its prefix, of
-    TLS, of SASL where credentials are inherited, and those that do nothing.
+    They are the prefixed client keys, TLS keys, SASL keys for inherited credentials, and keys without effect. Defining
+    them avoids warnings about unknown keys and hides their secrets.
     """
     for each in RegistrySettings.definition().keys.values():
         if not each.unlisted and not each.name.startswith(CLIENT_PREFIX):

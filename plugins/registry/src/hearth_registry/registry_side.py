@@ -1,4 +1,4 @@
-"""What reading and writing with a registry have in common: whom to ask, and how what goes wrong is worded."""
+"""The common base of reading and writing with a registry: the client and the error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth_registry.subject import SubjectStrategy
 
 
 class RegistrySide:
-    """Keys or values of topics, and the registry that knows their schemas."""
+    """The keys or values of topics, and the registry of their schemas."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class RegistrySide:
         registry: Registry,
         strategy: SubjectStrategy,
     ) -> None:
-        """Prepare; the registry is asked when there is something to convert."""
+        """Configure without sending a request."""
         self._settings = settings
         self._form = form
         self._registry = registry
@@ -31,18 +31,18 @@ class RegistrySide:
 
     @property
     def _wants_latest(self) -> bool:
-        """Return whether the latest version of a subject counts, or the latest that carries some metadata."""
+        """Return whether the latest version is used, with or without a metadata filter."""
         return bool(self._settings.use_latest_version or self._metadata)
 
     def _latest(self, subject: str) -> RegisteredSchema:
-        """Return the latest version of a subject, of those that carry some metadata."""
+        """Return the latest version of a subject that matches the metadata filter."""
         if self._metadata:
             return self._registry.by_metadata(subject, self._metadata)
         return self._registry.by_version(subject, LATEST)
 
 
 def _metadata_of(settings: RegistrySettings) -> dict[str, str]:
-    """Return what use.latest.with.metadata says, nothing where it is not set."""
+    """Parse use.latest.with.metadata; empty if it is not set."""
     pairs = [part.partition("=") for part in (settings.use_latest_with_metadata or "").split(",") if part.strip()]
     if not all(found for _, found, _ in pairs):
         raise ConfigError("use.latest.with.metadata", settings.use_latest_with_metadata, "it is not KEY=VALUE,...")

@@ -1,4 +1,4 @@
-"""TLS of the registry's client, from `schema.registry.ssl.*`: certificates as PEM, in a file or as text."""
+"""TLS of the registry client from `schema.registry.ssl.*`: PEM certificates in a file or as text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PEM = "PEM"
 
 
 def tls_context(keys: Mapping[str, Any]) -> ssl.SSLContext:
-    """Return how addresses with https are reached; `keys` are those below the prefix, without it.
+    """Create the TLS context; `keys` are given without the prefix.
 
-    Who answers has to have a certificate of the truststore, or without one of the system. That it is one of the
-    address asked for is looked at only where `endpoint.identification.algorithm` is set, as in Java's client.
+    The server's certificate must be trusted by the truststore, or by the system's without one. The host name is
+    verified only if `endpoint.identification.algorithm` is set, as in Java's client.
     """
     context = ssl.create_default_context()
     context.check_hostname = str(keys.get("endpoint.identification.algorithm") or "none").lower() not in ("none", "")
@@ -36,7 +36,7 @@ def tls_context(keys: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def _only(context: ssl.SSLContext, authorities: str) -> ssl.SSLContext:
-    """Return a context like this one that trusts these authorities and no other."""
+    """Return a context that trusts only these authorities."""
     only = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     only.check_hostname = context.check_hostname
     only.load_verify_locations(cadata=authorities)
@@ -44,7 +44,7 @@ def _only(context: ssl.SSLContext, authorities: str) -> ssl.SSLContext:
 
 
 def _pem(keys: Mapping[str, Any], store: str, inline: str) -> str | None:
-    """Return the PEM of a store, from its file or from the key that holds it; None where there is neither."""
+    """Return the PEM of a store from its file or its key; None without either."""
     text = _text(keys.get(inline))
     location = keys.get(store + ".location")
     if text is None and not location:
@@ -67,7 +67,7 @@ def _text(value: Any) -> str | None:
 
 
 def _load_chain(context: ssl.SSLContext, pem: str, password: str | None) -> None:
-    """Give a context its own certificate, by way of a file, as OpenSSL asks for one, that nobody else may read."""
+    """Load the client certificate into a context through a private temporary file, which OpenSSL requires."""
     handle, name = tempfile.mkstemp(suffix=".pem")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Writing with a registry: which schema, its id before the payload, and what both cost only once a schema."""
+"""Writes payloads with a registry: selects the schema once for each Connect schema and prefixes its id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hearth_registry.wire_format import KEY_HEADER, VALUE_HEADER, guid_prefix, i
 
 @dataclass(frozen=True)
 class _Own:
-    """What a Connect schema is by itself, before a registry is asked."""
+    """The format's schema of a Connect schema, without the registry."""
 
     schema: FormatSchema
     writer: PayloadWriter
@@ -37,14 +37,14 @@ class _Own:
 
 @dataclass(frozen=True)
 class _Written:
-    """How values of a Connect schema are written to a topic; `prefix` is a header's value where ids are in headers."""
+    """How values of a Connect schema are written to a topic; `prefix` is the header value if ids are in headers."""
 
     writer: PayloadWriter
     prefix: bytes
 
 
 class RegistryWriter(RegistrySide):
-    """Writes values of the keys or the values of topics."""
+    """Writes the keys or values of topics."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RegistryWriter(RegistrySide):
         registry: Registry,
         strategy: SubjectStrategy,
     ) -> None:
-        """Prepare; the registry is asked when the first value comes."""
+        """Configure the writer; the first request is sent for the first value."""
         super().__init__(settings, is_key, form, registry, strategy)
         id_writer = settings.key_id_writer if is_key else settings.value_id_writer
         self._header = KEY_HEADER if is_key else VALUE_HEADER
@@ -64,7 +64,7 @@ class RegistryWriter(RegistrySide):
         self._written: Recent[tuple[str, Schema | None], _Written] = Recent(settings.schemas_cache_size, ttl)
 
     def write(self, topic: str, schema: Schema | None, value: Any, headers: Headers | None) -> bytes | None:
-        """Return the bytes of one value; None for a null that becomes a record without value."""
+        """Return the bytes of a value; None for a null that becomes a record without value."""
         own = self._own(schema)
         if value is None and own.null_is_tombstone:
             return None
@@ -73,16 +73,16 @@ class RegistryWriter(RegistrySide):
             try:
                 return written.prefix + written.writer.payload(value)
             except PayloadError:
-                pass  # and is worded below
+                pass  # the error is raised below
         with self._wording.writing(topic):
             if written is None:
-                self._payload(own.writer, value)  # what cannot be written registers nothing
+                self._payload(own.writer, value)  # an invalid value must not register its schema
                 written = self._choose(topic, schema, own)
             payload = self._payload(written.writer, value)
             return self._with_header(headers, written, payload) if self.is_in_header else written.prefix + payload
 
     def write_column(self, topic: str, schema: Schema | None, column: Any) -> Any:
-        """Return the bytes of a column without nulls; `NotImplemented` where there is no such form."""
+        """Return the bytes of a column without nulls; `NotImplemented` without a column form."""
         if self.is_in_header:
             return NotImplemented
         own = self._own(schema)
@@ -95,11 +95,11 @@ class RegistryWriter(RegistrySide):
             return self._payloads(written.writer, column, written.prefix)
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
-        """Tell whether nulls of a schema become records without value."""
+        """Return whether nulls of a schema become records without value."""
         return self._own(schema).null_is_tombstone
 
     def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
-        """Return what values of a schema would have registered; the registry is only asked."""
+        """Return the schema that values would register, without registering it."""
         own, text = self._own(schema).schema, self._own(schema).schema.text
         with self._wording.writing(topic), asking(self._wording.looking_up + text.text, "", None):
             subject = self._strategy.subject(topic, own)
@@ -156,7 +156,7 @@ class RegistryWriter(RegistrySide):
             raise SerializationError(error.headline or self._wording.writing_payload) from error
 
     def _with_header(self, headers: Headers | None, written: _Written, payload: bytes) -> bytes:
-        """Leave the GUID in a header, unless one says the same, and return the payload."""
+        """Put the GUID in a header, unless an equal one exists, and return the payload."""
         if headers is None:
             raise SerializationError("Missing headers")
         if not any(each.key == self._header and each.value == written.prefix for each in headers):
@@ -164,7 +164,7 @@ class RegistryWriter(RegistrySide):
         return payload
 
     def _choose(self, topic: str, schema: Schema | None, own: _Own) -> _Written:
-        """Find the schema that values are written by, as the keys say, and remember it."""
+        """Select the schema to write with according to the keys, and cache it."""
         form_schema, found = self._registered(topic, own.schema)
         writer = own.writer if form_schema == own.schema else self._form.writer(schema, form_schema)
         written = _Written(writer, self._prefix(found, writer))
@@ -182,7 +182,7 @@ class RegistryWriter(RegistrySide):
         return id_prefix(found.schema_id, writer.message_indexes)
 
     def _registered(self, topic: str, own: FormatSchema) -> tuple[FormatSchema, RegisteredSchema]:
-        """Return the schema that writes, and what the registry says of it; the order is that of the keys' weight."""
+        """Return the schema to write with and the registry's response; keys are checked in order of precedence."""
         settings, text = self._settings, own.text.text
         payload = self._wording.writing_payload
         with asking(f"Error retrieving associated subject for topic {topic}", payload, None):
@@ -211,7 +211,7 @@ class RegistryWriter(RegistrySide):
             return own, found
 
     def _referring(self, own: FormatSchema) -> FormatSchema:
-        """Return a schema with references to what it imports, all of which is in the registry then."""
+        """Register the imports of a schema and return it with references to them."""
         imports = self._form.imports(own)
         if not imports:
             return own
@@ -230,14 +230,14 @@ class RegistryWriter(RegistrySide):
             else:
                 found = self._registry.look_up(each.subject, text, settings.normalize)
             version = found.version
-            if version is None:  # registries before 8.0 tell the id alone
+            if version is None:  # registries before 8.0 return only the id
                 version = self._registry.look_up(each.subject, text, settings.normalize).version
             if version is None:
                 raise SerializationError(f"the registry tells no version of {each.subject!r}")
             return Reference(each.name, each.subject, version)
 
     def _parsed(self, found: RegisteredSchema, own: FormatSchema) -> FormatSchema:
-        """Return the schema of an answer; that is the own one where it says no other."""
+        """Return the schema in a response, or the own schema if it has none."""
         if found.text is None or found.text == own.text:
             return own
         try:
@@ -246,7 +246,7 @@ class RegistryWriter(RegistrySide):
             raise SerializationError(self._wording.writing_payload) from error
 
     def _able(self, own: FormatSchema, found: RegisteredSchema, which: str, is_strict: bool) -> FormatSchema:
-        """Return a schema of the registry that has to be able to read what values are by themselves."""
+        """Return a registered schema after checking that it can read the values' own schema."""
         able = self._parsed(found, own)
         if is_strict and able != own and (why := self._form.incompatibilities(able, own)):
             raise SerializationError(self._wording.writing_payload) from IncompatibleError(
@@ -256,15 +256,15 @@ class RegistryWriter(RegistrySide):
 
 
 class IncompatibleError(PayloadError):
-    """The chosen schema cannot read what values are by themselves.
+    """The selected schema cannot read the values' own schema.
 
-    `IncompatibleError(type, which, why)`, which is "id" or "latest".
+    `IncompatibleError(type, which, why)`; `which` is "id" or "latest".
     """
 
     java_name = "java.io.IOException"
 
     def __str__(self) -> str:
-        """Word it as Java's serde does; what Java leaves to its log is said here."""
+        """Return the message of Java's serde, with the details that Java only logs."""
         schema_type, which, why = self.args
         return (
             f"Incompatible schema of type '{schema_type}'. Set {which}.compatibility.strict=false to disable this"

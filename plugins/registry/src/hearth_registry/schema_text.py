@@ -1,4 +1,4 @@
-"""Schemas as a registry keeps them: a text of some type, and the other schemas it names."""
+"""Schemas as a registry stores them: text, type and references."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROTOBUF = "PROTOBUF"
 
 @dataclass(frozen=True)
 class Reference:
-    """A schema that another one names: by `name` in its text, as `version` of `subject` in the registry."""
+    """A reference to another schema: `name` in the text, `version` of `subject` in the registry."""
 
     name: str
     subject: str
@@ -22,9 +22,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class SchemaText:
-    """A schema as it is sent and stored; equal when type, text and references are.
+    """A schema as it is sent and stored; equal if type, text and references are equal.
 
-    `metadata` and `rules` are what the registry keeps beside it (`properties`, `tags`; `domainRules`, ...), as JSON.
+    `metadata` and `rules` are the registry's additional data (`properties`, `tags`; `domainRules`, ...) as JSON.
     """
 
     schema_type: str

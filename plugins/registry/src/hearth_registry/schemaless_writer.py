@@ -1,4 +1,4 @@
-"""Data without schema, for the formats that have no way to write it."""
+"""Refuses data without schema, for formats that cannot write it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hearth_registry.schema_format import PayloadWriter
 
 
 class SchemalessWriter(PayloadWriter):
-    """Writes nothing: a format that has to be told of what kind a value is cannot write one of no kind."""
+    """A writer that refuses every value, since the format requires a schema."""
 
     def __init__(self, form: str) -> None:
-        """Take the name of the format."""
+        """Set the name of the format."""
         self._form = form
 
     def payload(self, value: Any) -> bytes:
         """Raise a DataError."""
         raise DataError(
-            f"data without a schema cannot be written with {self._form}, which has to be told of what kind it is",
+            f"data without a schema cannot be written with {self._form}, which requires a schema",
             hint="use org.apache.kafka.connect.json.JsonConverter with schemas.enable=false",
         )

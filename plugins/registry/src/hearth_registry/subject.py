@@ -1,4 +1,4 @@
-"""Under which name of a registry the schemas of a topic are kept."""
+"""Subject name strategies: the registry name of a topic's schemas."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ log = logging.getLogger(__name__)
 
 
 class SubjectStrategy(ABC):
-    """Finds the subject of the keys or the values of a topic."""
+    """Determines the subject of a topic's keys or values."""
 
     needs_schema = False
-    """Whether the subject depends on the schema, so that a reader has to know that first."""
+    """Whether the subject depends on the schema, so that a reader needs the schema first."""
 
     @abstractmethod
     def subject(self, topic: str, schema: FormatSchema | None) -> str:
-        """Return the subject; a SerializationError where there is none."""
+        """Return the subject; raise SerializationError if there is none."""
 
 
 class TopicNames(SubjectStrategy):
-    """One subject for each topic's keys, and one for its values."""
+    """One subject for a topic's keys and one for its values."""
 
     def __init__(self, is_key: bool) -> None:
-        """Note which of them."""
+        """Set the side."""
         self._suffix = "-key" if is_key else "-value"
 
     def subject(self, topic: str, schema: FormatSchema | None) -> str:
-        """Return the topic and the side."""
+        """Return the topic with the side as suffix."""
         return topic + self._suffix
 
 
 class RecordNames(SubjectStrategy):
-    """One subject for each record, by its full name, whatever topic it is in, or one for each in each topic."""
+    """One subject for each full record name, or one for each topic and full record name."""
 
     needs_schema = True
 
     def __init__(self, is_key: bool, with_topic: bool = False) -> None:
-        """Note what an error would have to say."""
+        """Set the side and class name for errors."""
         self._side = "key" if is_key else "value"
         self._with_topic = with_topic
 
     def subject(self, topic: str, schema: FormatSchema | None) -> str:
-        """Return the name of the record, with the topic before it where that counts."""
+        """Return the name of the record, prefixed with the topic if required."""
         name = None if schema is None else schema.record_name
         if name is None:
             own = STRATEGIES + ("TopicRecordNameStrategy" if self._with_topic else "RecordNameStrategy")
@@ -62,17 +62,17 @@ class RecordNames(SubjectStrategy):
 
 
 class NoNames(SubjectStrategy):
-    """No subject for topics without association."""
+    """No subject for a topic without an association."""
 
     def subject(self, topic: str, schema: FormatSchema | None) -> str:
-        """Find none."""
+        """Raise SerializationError."""
         raise SerializationError(f"No associated subject found for topic {topic}")
 
 
 class AssociatedNames(SubjectStrategy):
-    """The subject that the registry says a topic is associated with, or what a fallback says.
+    """The associated subject of a topic in the registry, or the subject of a fallback strategy.
 
-    It is asked once for a topic when reading, and once for each schema in it when writing, and remembered.
+    The result is cached: once for each topic when reading, once for each topic and schema when writing.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class AssociatedNames(SubjectStrategy):
         fallback: SubjectStrategy,
         known: Recent[tuple[str, FormatSchema | None], str],
     ) -> None:
-        """Ask for keys or values in a cluster; `known` is where the answers are remembered."""
+        """Set the side and cluster; `known` is the cache."""
         self.needs_schema = fallback.needs_schema
         self._registry = registry
         self._cluster = cluster
@@ -92,7 +92,7 @@ class AssociatedNames(SubjectStrategy):
         self._known = known
 
     def subject(self, topic: str, schema: FormatSchema | None) -> str:
-        """Return what is remembered, or ask."""
+        """Return the cached subject, or request it."""
         found = self._known.get((topic, schema))
         return self._known.put((topic, schema), self._ask(topic, schema)) if found is None else found
 
@@ -103,14 +103,14 @@ class AssociatedNames(SubjectStrategy):
         if subjects:
             return subjects[0]
         subject = self._fallback.subject(topic, schema)
-        log.info("topic %r is associated with no subject, so it has %r", topic, subject)
+        log.info("topic %r has no associated subject, using %r", topic, subject)
         return subject
 
 
 def subject_strategy(
     settings: RegistrySettings, is_key: bool, registry: Registry, clock: Callable[[], float] = time.monotonic
 ) -> SubjectStrategy:
-    """Return the strategy that the keys name."""
+    """Return the configured strategy."""
     chosen = (settings.key_strategy if is_key else settings.value_strategy).removeprefix(STRATEGIES)
     if chosen != "AssociatedNameStrategy":
         return _plain(chosen.removesuffix("NameStrategy"), is_key)

@@ -1,7 +1,7 @@
-"""Variants: any JSON value in the binary form of Parquet's and Spark's variants, as a struct of two fields of bytes.
+"""Variants: JSON values in the Variant Binary Encoding of Parquet and Spark, as a struct of two bytes fields.
 
-`metadata` holds the names of members, each once; `value` says of every value what it is, and refers to these names.
-All numbers are little-endian. The layout is that of the Parquet format's "Variant Binary Encoding".
+`metadata` contains the distinct member names; `value` encodes the typed values and refers to these names. All numbers
+are little-endian.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def variant_of(schema: Schema, tree: Any) -> Struct:
 
 
 def variant_text(variant: Struct) -> str:
-    """Return a variant as JSON text; bytes that are none raise a DataError."""
+    """Return a variant as JSON text; raise DataError for invalid bytes."""
     try:
         return _Reader(variant.get("metadata") or b"", variant.get("value") or b"").text(0)
     except (IndexError, struct.error, ValueError, KeyError, OverflowError) as error:
@@ -131,7 +131,7 @@ def _object(members: Mapping[str, Any], names: dict[str, int]) -> bytes:
 
 
 class _Reader:
-    """Reads one variant as JSON text."""
+    """Converts a variant to JSON text."""
 
     def __init__(self, metadata: bytes, value: bytes) -> None:
         self._metadata, self._value = metadata, value
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def _moment(nanos: int) -> str:
-    """Return a moment in ISO's form, with as many groups of three digits behind the seconds as it needs."""
+    """Return an ISO timestamp with as many groups of three fractional digits as needed."""
     seconds, rest = divmod(nanos, 1_000_000_000)
     digits = f"{rest:09d}"
     while digits.endswith("000"):

@@ -1,7 +1,7 @@
-"""What stands before a payload, or in a header beside it: which schema it was written by.
+"""The prefix of a payload, or the header of a record, that identifies the writer's schema.
 
-`00` and the id of the schema in 4 bytes, or `01` and its GUID in 16, then for Protobuf where the message stands in its
-file. In a header it is the form with the GUID, and the payload stands alone.
+It is `00` and the schema id in 4 bytes, or `01` and the GUID in 16 bytes; for Protobuf the message indexes follow. A
+header has the GUID form, and the payload then has no prefix.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VALUE_HEADER = "__value_schema_id"
 
 
 class PrefixError(ConnectError):
-    """The bytes do not begin as they should: `PrefixError(message)`."""
+    """The bytes have no valid prefix: `PrefixError(message)`."""
 
     code = "data.prefix"
     java_name = "java.lang.IllegalArgumentException"
@@ -36,7 +36,7 @@ class ShortPrefixError(PrefixError):
 
 @dataclass(frozen=True)
 class SchemaId:
-    """The schema a payload was written by, by its id or its GUID."""
+    """The identity of the writer's schema: its id or GUID."""
 
     schema_type: str
     schema_id: int | None = None
@@ -44,7 +44,7 @@ class SchemaId:
     message_indexes: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        """Word it as Java's client does."""
+        """Return the text of Java's client."""
         indexes = None if self.message_indexes is None else list(self.message_indexes)
         schema_id, guid, shown = (_java(each) for each in (self.schema_id, self.guid, indexes))
         return f"SchemaId{{schemaType='{self.schema_type}', id={schema_id}, guid='{guid}', messageIndexes={shown}}}"
@@ -55,17 +55,17 @@ def _java(value: object) -> str:
 
 
 def id_prefix(schema_id: int, message_indexes: Sequence[int] = ()) -> bytes:
-    """Return what stands before payloads of a schema, by its id."""
+    """Return the payload prefix with the schema's id."""
     return b"\0" + schema_id.to_bytes(4, "big", signed=True) + _indexes(message_indexes)
 
 
 def guid_prefix(guid: str, message_indexes: Sequence[int] = ()) -> bytes:
-    """Return what stands in the header of a schema, by its GUID."""
+    """Return the header value with the schema's GUID."""
     return b"\1" + uuid.UUID(guid).bytes + _indexes(message_indexes)
 
 
 def read_prefix(schema_type: str, data: bytes, has_indexes: bool) -> tuple[SchemaId, int]:
-    """Return which schema data begins with, and where what follows begins; `PrefixError` for none."""
+    """Parse the schema identity and return it with the end of the prefix; raise `PrefixError` if it is invalid."""
     if not data:
         raise ShortPrefixError("the message is empty")
     if data[0] == ID_MAGIC and len(data) >= ID_PREFIX:
@@ -83,7 +83,7 @@ def read_prefix(schema_type: str, data: bytes, has_indexes: bool) -> tuple[Schem
 
 
 def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
-    """Return where a message stands in its file, and where what follows begins."""
+    """Parse message indexes and return them with their end."""
     count, end = _read_varint(data, start)
     if count == 0:
         return (0,), end
@@ -97,7 +97,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
 
 
 def _indexes(path: Sequence[int]) -> bytes:
-    """Return the bytes of a path; the first message of a file, which most are, is a single zero."""
+    """Encode message indexes; the first message of a file, the usual case, is a single zero."""
     if not path:
         return b""
     if tuple(path) == (0,):

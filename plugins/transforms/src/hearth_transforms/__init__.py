@@ -1,12 +1,11 @@
 """Kafka Connect's transformations and predicates.
 
-Each transformation has two forms: `apply` works on one record and is the plain reference, `apply_batch` works on
-Arrow columns. The columns are for structs; everything else, data without schema above all, is `NotImplemented` there
-and left to `apply`, and so is a batch in which a record fails, since only `apply` knows what is wrong.
-`side` is the difference between the variants for key and value, `field_path` finds fields, `struct_column` takes
-structs apart and puts them together (with Arrow, which the first batch loads), `requirement` words what Kafka Connect
-says about wrong data, `date_format` prints and reads times by Java's patterns.
+Each transformation has two forms: `apply` transforms one record and is the reference; `apply_batch` transforms Arrow
+columns. A batch that has no column form is `NotImplemented` and falls back to `apply`, and so does a batch with a
+failing record, since only `apply` determines the error. `side` implements the key and value variants, `field_path`
+finds fields, `struct_column` splits and assembles structs (with Arrow, which the first batch loads), `requirement`
+raises Kafka Connect's errors for wrong data, and `date_format` formats and parses times by Java's patterns.
 """
 
 VERSION = "4.3.1"
-"""The version of Kafka Connect whose classes these are, which is the version users see."""
+"""The Kafka Connect version of the corresponding classes, shown to users as the plugin version."""

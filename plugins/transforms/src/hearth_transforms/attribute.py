@@ -1,4 +1,4 @@
-"""What InsertField can insert: attributes of records, read from one record or from a whole batch."""
+"""Record attributes that InsertField inserts, read from a record or a whole batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PURPOSE = "field insertion"
 
 
 class Row(NamedTuple):
-    """What the attributes are read from where a row of a batch stands for a record, or for many."""
+    """The attributes of one row of a batch, or of many rows with equal layout."""
 
     topic: str | None
     kafka_partition: int | ScalarColumn | None
@@ -34,10 +34,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute: the schema its field gets, its plain value of a record, what a batch has of it.
+    """An attribute: the schema of its field, its value in a record, and its value in a batch.
 
-    That is a column, a text that all rows share, or None. A null leaves the field out, unless the attribute
-    `is_needed`: then the null is written, and may be refused.
+    The batch value is a column, a string that all rows share, or None. A null omits the field, unless the attribute
+    `is_needed`: then the null is written and may be refused.
     """
 
     schema: Schema
@@ -46,15 +46,15 @@ class Attribute:
     of_batch: Callable[[Batch], Any]
     is_needed: bool = False
     is_shared: bool = False
-    """Whether all records of a topic have the same."""
+    """Whether all records of a topic share the value."""
 
     def logical(self, value: Any) -> Any:
-        """Return the value as one of the schema, where a plain one will not do."""
+        """Return the value in the logical type of the schema, if it has one."""
         return Timestamp.to_logical(Timestamp.SCHEMA, value) if self is TIMESTAMP else value
 
 
 def fixed_text(text: str) -> Attribute:
-    """Return the attribute that is the same text in every record."""
+    """Return an attribute with the same string in every record."""
     return Attribute(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA, lambda record: text, lambda batch: text, is_shared=True)
 
 

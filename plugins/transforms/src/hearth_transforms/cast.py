@@ -1,4 +1,4 @@
-"""Cast: fields of the key or value, or the whole of it, get another type."""
+"""Cast: changes the type of fields of the key or value, or of the whole key or value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.side import KEY, VALUE, R
 
 _WHOLE = None
-"""What stands for the name of a field where the whole is cast."""
+"""The field name that stands for the whole key or value."""
 
 
 def _targets(items: list[str]) -> dict[str | None, Type]:
@@ -81,7 +81,7 @@ class CastConfig(Settings):
 
 
 class _Casting(Alteration):
-    """Casts fields of some names."""
+    """Casts the named fields."""
 
     def __init__(self, targets: Mapping[str, Type], with_default: bool) -> None:
         self._targets, self._with_default = hash_ordered(targets), with_default
@@ -123,9 +123,9 @@ class _Casting(Alteration):
 
 
 class Cast(FieldTransformation):
-    """Gives fields on one side of a record, or the whole side, another type; a null side stays as it is.
+    """Casts fields of a key or value, or all of it; a null stays null.
 
-    A field that a map lacks is added as null.
+    A field that is missing in a map is added as null.
     """
 
     settings = CastConfig
@@ -133,7 +133,7 @@ class Cast(FieldTransformation):
     keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the types."""
+        """Read the target types."""
         config = CastConfig(configs)
         targets = _targets(config.spec)
         self._whole = targets.pop(_WHOLE, None)
@@ -144,11 +144,11 @@ class Cast(FieldTransformation):
         self._alter_with({place: _Casting(names, with_default) for place, names in places.items()})
 
     def apply(self, record: R) -> R:
-        """Cast the fields of one record, or its whole."""
+        """Cast the fields or the whole side of a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if value is None:
             return record
-        # As in Java what is wrong with a schema, such as its default, is found before what is wrong with a value.
+        # As in Java, an error in the schema, such as its default, is raised before one in the value.
         converted = None if schema is None else (self._updated if self._whole is None else self._whole_schema)(schema)
         if self._whole is None:
             return super().apply(record)
@@ -158,7 +158,7 @@ class Cast(FieldTransformation):
         return self.side.replaced(record, converted, found)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Cast the columns of the fields, or that of the whole."""
+        """Cast the columns of the fields or of the whole side."""
         from hearth_transforms import struct_column as columns
 
         if self._whole is not None and self.side.schema(batch) is not None:
@@ -186,7 +186,7 @@ def _field_schema(schema: Schema, target: Type) -> Schema:
 
 
 def _completed(builder: SchemaBuilder, schema: Schema, target: Type) -> Schema:
-    """Return the schema that is being built, as optional as the one it stands for, and with its default."""
+    """Return the new schema with the optionality and default of the old one."""
     if schema.optional:
         builder.optional()
     if schema.default is not None:
@@ -195,12 +195,12 @@ def _completed(builder: SchemaBuilder, schema: Schema, target: Type) -> Schema:
 
 
 class CastKey(Cast):
-    """Casts in the key."""
+    """Casts the key."""
 
     side = KEY
 
 
 class CastValue(Cast):
-    """Casts in the value."""
+    """Casts the value."""
 
     side = VALUE

@@ -1,4 +1,4 @@
-"""What Cast makes of columns: Arrow and numpy cast what they cast as Java does, the rest goes value by value."""
+"""Casts columns: with Arrow and numpy where they agree with Java, otherwise value by value."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _NUMBERS: dict[Type, Any] = {**_WHOLE, **_FLOATS}
 _PLAIN_INTEGER = "^-?[0-9]{1,18}$"
 _MAYBE_INTEGER = r"^[+-]?[0-9\x{80}-\x{10FFFF}]+$"
 _MAYBE_FLOAT = r"^[\x00-\x20]*[+-]?[.0-9NI]"
-"""What a text that is a number for Java looks like, at least; any other fails, and nobody has to read it to know."""
+"""A pattern that matches every text Java parses as a number; any other text fails without parsing."""
 
 
 def cast_column(column: Any, schema: Schema, target: Type) -> Any:
-    """Return what `cast` gives for every value of a column."""
-    # A float that is out of range becomes the nearest integer in Java, and anything at all in numpy.
+    """Apply `cast` to each value of a column."""
+    # An out-of-range float becomes the nearest integer in Java and is undefined in numpy.
     if (schema.type in _WHOLE and target in _NUMBERS) or (schema.type in _FLOATS and target in _FLOATS):
         return _cast_numbers(column, target)
     if target is Type.STRING and schema.type in _WHOLE and not is_logical(schema):
@@ -47,7 +47,7 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
 
 
 def cast_many(many: ScalarColumn, target: Type) -> ScalarColumn:
-    """Return what `cast` gives for values without schema."""
+    """Apply `cast` to values without schema."""
     schema, column = many.column()
     if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
         raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
@@ -66,7 +66,7 @@ def _cast_numbers(column: Any, target: Type) -> Any:
 
 
 def _cast_texts(column: Any, schema: Schema, target: Type) -> Any:
-    """Return whole numbers; what may be one and is no plain one is read value by value."""
+    """Parse integers; unusual forms are parsed value by value."""
     change = partial(cast, schema=schema, target=target)
     plain = pc.fill_null(pc.match_substring_regex(column, _PLAIN_INTEGER), True)
     if plain.true_count < len(plain):
@@ -79,12 +79,12 @@ def _cast_texts(column: Any, schema: Schema, target: Type) -> Any:
         column = pc.replace_with_mask(column, pc.invert(plain), pa.array(map(str, found), pa.string()))
     try:
         return column.cast(arrow_type(Schema(target)))
-    except pa.ArrowInvalid:  # one is too large: which, and in which words it is refused, `cast` knows
+    except pa.ArrowInvalid:  # one is too large: `cast` finds it and raises Java's error
         return values_to_column(Schema(target), each(change, column.to_pylist()))
 
 
 def _refuse_others(column: Any, pattern: str, change: Callable[[Any], Any]) -> None:
-    """Raise RowErrors where some texts do not look like a pattern, which say why when somebody asks."""
+    """Raise RowErrors for the texts that do not match a pattern; their messages are built on demand."""
     may_be = pc.fill_null(pc.match_substring_regex(column, pattern), True)
     if may_be.true_count < len(may_be):
         errors = LateErrors()

@@ -1,4 +1,8 @@
-"""What Cast makes of values: Java's casts between numbers, and Java's reading of numbers in texts."""
+"""Casts values: Java's conversions between numbers, and Java's parsing of numbers.
+
+This module and `cast_column` import each other: `cast` also takes a `ScalarColumn`, which `cast_column` casts as a
+whole, falling back to `cast` for single values. The import is deferred, so that single values do not load Arrow.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ OUTPUTS = tuple(type_ for type_ in Type if type_.is_primitive and type_ is not T
 INPUTS = (*OUTPUTS, Type.BYTES)
 """The types that can be cast from."""
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Time, Timestamp)}
-# Java takes any decimal digit of the Basic Multilingual Plane for integers, and those of ASCII for floats.
+# Java accepts any decimal digit of the Basic Multilingual Plane in integers, and only ASCII digits in floats.
 _WHOLE = re.compile(r"[+-]?[^\D\U00010000-\U0010ffff]+")
 _FLOAT = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?|([+-]?(?:NaN|Infinity))")
 _HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
@@ -38,16 +42,16 @@ _INTEGERS: dict[Type, tuple[int, Callable[[Schema | None, Any], int | None]]] = 
     Type.INT64: (64, convert_to_int64),
 }
 _EXACT_BITS = 40
-_LONGEST = 4000  # Python refuses to read integers of more digits, and such a one would not fit
+_LONGEST = 4000  # Python refuses to parse integers with more digits, which would not fit anyway
 
 
 def supported(types: tuple[Type, ...]) -> str:
-    """Return the end of the message about a type that is not among these."""
+    """Return the end of the message for an unsupported type."""
     return f"supported types are [{', '.join(map(str, types))}]"
 
 
 def cast(value: Any, schema: Schema | None, target: Type) -> Any:
-    """Return a value as the target type has it; null for null."""
+    """Return a value in the target type; None for None."""
     if value is None:
         return None
     if isinstance(value, ScalarColumn):
@@ -68,7 +72,7 @@ def cast(value: Any, schema: Schema | None, target: Type) -> Any:
     if target in _INTEGERS:
         return _integer(value, target)
     number = _float(value, target)
-    # Python has one type of floats: what prints as Java's Float does stands for it where no schema tells.
+    # Python has one float type: without a schema, a value that prints as a Java Float counts as one.
     return float(float_text(number)) if schema is None and target is Type.FLOAT32 else number
 
 
@@ -85,7 +89,7 @@ def _integer(value: Any, target: Type) -> int | None:
             raise _out_of_range(value)
         return number
     if isinstance(value, float) and bits < 64:
-        # Java goes by way of an int, which holds the nearest it can.
+        # Java converts to int first, which saturates.
         value = 0 if math.isnan(value) else int(max(-(2.0**31), min(value, 2.0**31 - 1)))
     return convert(None, _number(value))
 
@@ -101,9 +105,9 @@ def _float(value: Any, target: Type) -> Any:
 
 
 def _shortened(number: int) -> int:
-    """Return an integer without the bits that a 32-bit float has no room for, but for a sign that there were some.
+    """Drop the bits of an integer that do not fit a 32-bit float, keeping a sticky bit.
 
-    Its 64-bit float is exact then, so nothing is rounded twice.
+    The 64-bit float of the result is exact, which avoids double rounding.
     """
     shift = max(0, number.bit_length() - _EXACT_BITS)
     rest = abs(number) & ((1 << shift) - 1)

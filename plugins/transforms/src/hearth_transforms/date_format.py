@@ -1,11 +1,11 @@
-"""Java's SimpleDateFormat in UTC and in English: its patterns, what they print and what they read.
+"""Java's SimpleDateFormat in UTC and English: formats and parses times by its patterns.
 
-Reading is as lenient as in Java: 32 January is 1 February, what follows the last field is not looked at, and the
-calendar is Julian before 15 October 1582. Moments are milliseconds since 1970 throughout, so that no year is too far.
+Parsing is as lenient as in Java: 32 January is 1 February, text after the last field is ignored, and the calendar is
+Julian before 15 October 1582. Moments are milliseconds since 1970, so that any year can be represented.
 
-Weeks begin on Sunday, and the one with 1 January is the first, as in every Java whose language is English. What
-counts weeks (`Y`, `w`, `W`, `F`), `u` and a day of the week without a day can be printed but not read, and of the
-names of time zones only GMT and UTC are known.
+Weeks start on Sunday and the first week contains 1 January, as in Java with an English locale. Fields that count
+weeks (`Y`, `w`, `W`, `F`), `u`, and a day of the week without a day can be formatted but not parsed. The only known
+time zone names are GMT and UTC.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
 _NEVER_READ = "uFYwW"
 _STEPS = {"S": 1, "s": _SECOND, "m": _MINUTE, "H": _HOUR, "k": _HOUR, "K": _HOUR, "h": _HOUR, "a": 12 * _HOUR}
 _COUNTS = {"S": 1000, "s": 60, "m": 60, "H": 24, "k": 24, "K": 12, "h": 12, "a": 2}
-"""How many of these steps there are until all is as it was."""
+"""The number of steps in one period."""
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -50,19 +50,19 @@ _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 
 
 class _Field(NamedTuple):
-    """A letter of a pattern and how many of it stand there in a row."""
+    """A pattern letter and its number of repetitions."""
 
     letter: str
     width: int
 
     @property
     def is_number(self) -> bool:
-        """Tell whether it is read and printed as digits."""
+        """Return whether the field is numeric."""
         return self.letter not in "GEazZX" and not (self.letter in "ML" and self.width > 2)
 
 
 class _Moment(NamedTuple):
-    """A moment taken apart: its day, the number of that day since 1970, the milliseconds since midnight."""
+    """A moment split into its date, the days since 1970 and the milliseconds since midnight."""
 
     day: Day
     number: int
@@ -71,10 +71,10 @@ class _Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """What stands side by side in a pattern and tells the day, or one thing about the time of day.
+    """Adjacent fields of a pattern that depend on the day, or on one unit of the time of day.
 
-    It prints the same within a `step` of milliseconds since 1970, and the same again after a `count` of them; days
-    have none.
+    The text is constant within a `step` of milliseconds since 1970 and repeats after `count` steps; days do not
+    repeat.
     """
 
     parts: Sequence[_Field | str]
@@ -82,22 +82,22 @@ class Section:
     count: int | None
 
     def print(self, step: int) -> str:
-        """Return the text of a step, counted from 1970."""
+        """Return the text of a step; steps are numbered from 1970."""
         return _printed(self.parts, step * self.step)
 
     @cached_property
     def texts(self) -> list[bytes]:
-        """Return the texts of all the steps there are."""
+        """Return the texts of all steps of a period."""
         return [self.print(step).encode() for step in range(self.count or 0)]
 
 
 class DateFormat:
-    """A pattern; nothing of it changes, so that any number of threads may use it."""
+    """A parsed pattern. Immutable and thread-safe."""
 
     def __init__(self, pattern: str) -> None:
-        """Take a pattern apart.
+        """Parse a pattern.
 
-        What Java refuses is a ValueError in Java's words, what is refused only here a NotImplementedError.
+        Raises ValueError with Java's message for what Java refuses, NotImplementedError for what is unsupported here.
         """
         self.pattern = pattern
         self._parts = _compiled(pattern)
@@ -105,12 +105,12 @@ class DateFormat:
 
     @property
     def step(self) -> int:
-        """Return the milliseconds within which, counted from 1970, all moments are printed as the same text."""
+        """Return the interval in milliseconds, aligned to 1970, within which all moments have the same text."""
         return min((section.step for section in self.sections), default=_DAY)
 
     @cached_property
     def sections(self) -> list[Section]:
-        """Return what a text is put together of, in order."""
+        """Return the sections of the text in order."""
         groups: list[tuple[str, list[_Field | str]]] = []
         for part in self._parts:
             letter = part.letter if isinstance(part, _Field) and part.letter in _STEPS else ""
@@ -125,16 +125,16 @@ class DateFormat:
         return _printed(self._parts, millis)
 
     def require_reading(self) -> None:
-        """Raise a NotImplementedError where the pattern is good for printing only."""
+        """Raise NotImplementedError if the pattern can only format."""
         letters = {part.letter for part in self._parts if isinstance(part, _Field)}
         refused = sorted(letters.intersection(_NEVER_READ))
         if refused:
             raise NotImplementedError(f"Pattern character '{refused[0]}' is printed, but not read")
         if "E" in letters and not letters & {"d", "D"}:
-            raise NotImplementedError("Pattern character 'E' is read only beside 'd' or 'D'")
+            raise NotImplementedError("Pattern character 'E' is read only together with 'd' or 'D'")
 
     def read(self, text: str) -> int | None:
-        """Return the moment at the beginning of a text, None where it does not match the pattern."""
+        """Parse the moment at the start of a text; return None if it does not match the pattern."""
         found: dict[str, int] = {}
         place = 0
         for part, following in zip(self._parts, [*self._parts[1:], ""]):
@@ -149,7 +149,7 @@ class DateFormat:
         return self._resolved(found)
 
     def _read_field(self, field: _Field, text: str, place: int, is_cut: bool, found: dict[str, int]) -> int | None:
-        """Put what a field holds to what is found, and return where the next one starts."""
+        """Add a field's value to `found` and return the start of the next field."""
         names = _names(field)
         if field.letter in "zZX":
             read = _read_zone(field, text, place)
@@ -165,7 +165,7 @@ class DateFormat:
         if letter == "y" and field.width <= 2 and len(digits) == 2 and digits.isdigit():
             found["century"] = value
             value += self._century.year // 100 * 100 + (100 if value < self._century.year % 100 else 0)
-        found.pop(letter, None)  # The one that is read last counts, and stands last.
+        found.pop(letter, None)  # The last field with a letter wins and comes last.
         found[letter] = value
         return end
 
@@ -184,7 +184,7 @@ def _printed(parts: Sequence[_Field | str], millis: int) -> str:
 
 
 def format_of(name: str, pattern: str, is_read: bool = False) -> DateFormat:
-    """Return the format that a setting asks for, to print times and perhaps to read them."""
+    """Return the format for a setting; raise if parsing is requested and not supported."""
     try:
         made = DateFormat(pattern)
         if is_read:
@@ -219,7 +219,7 @@ def _checked(field: _Field) -> _Field:
 
 
 def _eighty_years_ago() -> dt.datetime:
-    """Return when the hundred years begin that years of two digits are taken to be in."""
+    """Return the start of the hundred years that two-digit years fall in."""
     now = dt.datetime.now(dt.timezone.utc)
     is_leap_day = (now.month, now.day) == (2, 29)
     return now.replace(year=now.year - 80, day=28 if is_leap_day else now.day)
@@ -240,7 +240,7 @@ def _print_week_year(moment: _Moment, width: int) -> str:
 
 
 def _week_of_year(moment: _Moment) -> tuple[int, int]:
-    """Return the year that a day's week belongs to, the one whose 1 January it has if there is any, and its number."""
+    """Return the year and number of a day's week; a week with a 1 January belongs to that year."""
     year = moment.day.year
     saturday = moment.number + 6 - _since_sunday(moment.number)
     if saturday >= day_number(year + 1, 1, 1):
@@ -249,12 +249,12 @@ def _week_of_year(moment: _Moment) -> tuple[int, int]:
 
 
 def _week_since(moment: _Moment, first: int) -> int:
-    """Return the number of a day's week where the week with another day is the first."""
+    """Return the number of a day's week, counted from the week of `first`."""
     return (moment.number - first + _since_sunday(first)) // 7 + 1
 
 
 def _since_sunday(number: int) -> int:
-    """Return how many days before a day of some number since 1970, a Thursday, the last Sunday was."""
+    """Return the days from the last Sunday to a day, given as days since 1970-01-01, a Thursday."""
     return (number + 4) % 7
 
 
@@ -296,7 +296,7 @@ _PRINTERS: dict[str, Callable[[_Moment, int], str]] = {
 
 
 def _names(field: _Field) -> dict[str, int]:
-    """Return the names a field may be read from, short ones and long ones, with the numbers they stand for."""
+    """Map the short and long names of a field to their numbers."""
     if field.letter == "a":
         return {name: half for half, name in enumerate(_HALVES)}
     if field.letter == "G":
@@ -329,14 +329,14 @@ def _read_number(text: str, place: int, end: int | None) -> tuple[int, int] | No
 
 
 def _int32(number: int) -> int:
-    """Return what Java keeps of a number: the last 32 bits of one that fits 64, the limit for any other."""
+    """Return the number as Java keeps it: the low 32 bits if it fits 64, else the limit."""
     if not -(1 << 63) <= number < 1 << 63:
         return (1 << 31) - 1 if number > 0 else -(1 << 31)
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _read_zone(field: _Field, text: str, place: int) -> tuple[int, int] | None:
-    """Return the milliseconds by which a zone is ahead of UTC."""
+    """Parse a zone and return its offset from UTC in milliseconds."""
     zone = _ISO_ZONES[field.width] if field.letter == "X" else _ZONE
     match = zone.match(text, place)
     if match is None:
@@ -351,7 +351,7 @@ def _read_zone(field: _Field, text: str, place: int) -> tuple[int, int] | None:
 
 
 def _plain(letter: str, value: int) -> tuple[str, int]:
-    """Return the letter that stands for all that mean the same, and the value as that one counts."""
+    """Return the canonical letter of a field and the value in its numbering."""
     if letter == "k":
         return "H", 0 if value == 24 else value
     if letter == "h":
@@ -362,7 +362,7 @@ def _plain(letter: str, value: int) -> tuple[str, int]:
 
 
 def _resolved(found: dict[str, int]) -> int:
-    """Return the moment that the fields make, which may lie outside of their ranges."""
+    """Return the moment of the fields, whose values may be out of range."""
     order = list(found)
     year = found.get("y", 1970)
     if found.get("G") == 0:
@@ -376,7 +376,7 @@ def _resolved(found: dict[str, int]) -> int:
 
 
 def _hours(found: dict[str, int], order: list[str]) -> int:
-    """Return the hours, of the clock of twelve where that was read last and is told by its half of the day."""
+    """Return the hour, from the twelve-hour clock if it was parsed last and with its half of the day."""
     of_twelve = found.get("K", 0) + 12 * found.get("a", 0)
     if "H" not in found:
         return of_twelve

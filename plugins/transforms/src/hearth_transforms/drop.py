@@ -1,4 +1,4 @@
-"""Drop: the key or value becomes null; the class of this name in Confluent's documentation."""
+"""Drop: sets the key or value to null, as documented by Confluent."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Drop(KafkaPlugin, BatchTransformation):
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take what becomes of schemas."""
+        """Read the schema behavior."""
         self._behavior = DropConfig(configs).schema_behavior
         self._kept = lru_cache(maxsize=1000)(self._make_kept)
 
     def apply(self, record: R) -> R:
-        """Set the side of one record to null."""
+        """Set the key or value of a record to null."""
         return self.side.replaced(record, self._kept(self.side.schema(record)), None)
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Take the column away, which means that all of it is null."""
+        """Remove the column, which makes every row null."""
         return [self.side.replaced_column(batch, self._kept(self.side.schema(batch)), None)]
 
     def _make_kept(self, schema: Schema | None) -> Schema | None:

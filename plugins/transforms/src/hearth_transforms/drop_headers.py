@@ -1,4 +1,4 @@
-"""DropHeaders: headers of some names are taken off."""
+"""DropHeaders: removes headers by name."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class DropHeadersConfig(Settings):
 
 
 class DropHeaders(KafkaPlugin, BatchTransformation):
-    """Removes every header of some names; the others keep their order."""
+    """Removes all headers with the given names; the others keep their order."""
 
     settings = DropHeadersConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names."""
+        """Read the names."""
         self._names = frozenset(DropHeadersConfig(configs).headers)
 
     def apply(self, record: R) -> R:
@@ -36,7 +36,7 @@ class DropHeaders(KafkaPlugin, BatchTransformation):
         return record.new_record(headers=Headers(each for each in record.headers if each.key not in self._names))
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Take the headers out of their column, where there is one."""
+        """Remove the headers from the header column, if there is one."""
         from hearth_transforms.header_column import without
 
         headers = batch.column("headers")

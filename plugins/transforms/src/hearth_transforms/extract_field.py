@@ -1,4 +1,4 @@
-"""ExtractField: one field of the key or value takes the place of the whole."""
+"""ExtractField: replaces the key or value by one of its fields."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class ExtractFieldConfig(Settings):
 
 
 class ExtractField(FieldPlugin):
-    """Replaces one side of a record by one of its fields; a null stays null and gets the field's schema."""
+    """Replaces the key or value by one of its fields; a null stays null and gets the field's schema."""
 
     settings = ExtractFieldConfig
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the path to the field."""
+        """Read the path of the field."""
         config = ExtractFieldConfig(configs)
         self._path = FieldPath(config.field, config.field_syntax_version)
         self._with_default = config.replace_null_with_default
 
     def apply(self, record: R) -> R:
-        """Extract the field of one record."""
+        """Extract the field of a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if schema is None:
             return self.side.replaced(record, None, self._of_map(value))
@@ -53,7 +53,7 @@ class ExtractField(FieldPlugin):
         return self.side.replaced(record, field.schema, found)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Take the column of the field out of the column of structs."""
+        """Extract the field's column from the struct column."""
         from hearth_transforms import struct_column as columns
 
         schema = self.side.schema(batch)
@@ -70,12 +70,12 @@ class ExtractField(FieldPlugin):
 
 
 class ExtractFieldKey(ExtractField):
-    """Extracts from the key."""
+    """Extracts a field of the key."""
 
     side = KEY
 
 
 class ExtractFieldValue(ExtractField):
-    """Extracts from the value."""
+    """Extracts a field of the value."""
 
     side = VALUE

@@ -1,4 +1,4 @@
-"""ExtractTopic: a text of the record names its topic; the class of this name in Confluent's documentation."""
+"""ExtractTopic: sets the topic to a string from the record, as documented by Confluent."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class ExtractTopicConfig(Settings):
 
 
 class ExtractTopic(KafkaPlugin, BatchTransformation):
-    """Sends a record to the topic that a part of it names."""
+    """Sets a record's topic to a string in its key, value or headers."""
 
     settings = ExtractTopicConfig
     place: ClassVar[str]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take where the topic is told."""
+        """Read the location of the topic."""
         config = ExtractTopicConfig(configs)
         self._field, self._skips = config.field, config.skip_missing_or_null
         self._path = _path(config.field) if config.field_format == "JSON_PATH" and config.field else None
@@ -71,16 +71,16 @@ class ExtractTopic(KafkaPlugin, BatchTransformation):
         return record.new_record(topic=self._topic(self._found(record), record.topic))
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Return a batch for every stretch of records with the same topic."""
+        """Return a batch for each run of records with the same topic."""
         return routed(batch, [self._topic(found, batch.topic) for found in self._all_found(batch)])
 
     @abstractmethod
     def _found(self, record: ConnectRecord) -> Any:
-        """Return what stands where the topic of a record is told."""
+        """Return the value at the topic's location in a record."""
 
     @abstractmethod
     def _all_found(self, batch: Batch) -> Iterable[Any]:
-        """Return the same for every row."""
+        """Return the value at the topic's location in each row."""
 
     def _topic(self, found: Any, present: str | None) -> str | None:
         if isinstance(found, str):
@@ -94,7 +94,7 @@ class ExtractTopic(KafkaPlugin, BatchTransformation):
 
 
 class ExtractSideTopic(ExtractTopic):
-    """Finds the topic on one side of a record."""
+    """Extracts the topic from the key or value."""
 
     side: ClassVar[Side]
 
@@ -125,24 +125,24 @@ class ExtractSideTopic(ExtractTopic):
 
 
 class ExtractTopicKey(ExtractSideTopic):
-    """Finds the topic in the key."""
+    """Extracts the topic from the key."""
 
     side, place = KEY, "key"
 
 
 class ExtractTopicValue(ExtractSideTopic):
-    """Finds the topic in the value."""
+    """Extracts the topic from the value."""
 
     side, place = VALUE, "value"
 
 
 class ExtractTopicHeader(ExtractTopic):
-    """Finds the topic in a header, the last one where there are several of its name."""
+    """Extracts the topic from a header, the last one of several with the name."""
 
     place = "headers"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the name of the header."""
+        """Read the name of the header."""
         super().configure(configs)
         if not self._field:
             raise ConfigError("field", self._field, "the name of the header is needed")

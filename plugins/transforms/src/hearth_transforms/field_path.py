@@ -1,4 +1,4 @@
-"""Paths to fields, `a` or, in the second version of the syntax (KIP-821), `a.b` and `` `a.b`.c ``."""
+"""Paths to fields: `a`, or in version V2 of the syntax (KIP-821) `a.b` and `` `a.b`.c ``."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _PURPOSE = "nested field access"
 
 
 class FieldPath:
-    """The names of fields on the way to a field, from the outermost struct or map inwards."""
+    """The names of the fields on a path, from the outermost struct or map inwards."""
 
     def __init__(self, text: str, version: str) -> None:
-        """Read a path; in version V1 it is one name, whatever is in it."""
+        """Parse a path; in version V1 it is a single name."""
         self._text = text
         self.steps = tuple(_steps(text)) if version.upper() == "V2" else (text,)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Return the names on the way to the struct or map that the field is in."""
+        """Return the path of the struct or map that contains the field."""
         return self.steps[:-1]
 
     @property
     def name(self) -> str:
-        """Return the name of the field in that struct or map."""
+        """Return the field's name in its struct or map."""
         return self.steps[-1] if self.steps else ""
 
     def field_in(self, schema: Schema) -> Field:
-        """Return the field of a struct schema, and raise an UnknownFieldError when there is none."""
+        """Return the field of a struct schema; raise UnknownFieldError if it does not exist."""
         *_, last = self.fields_in(schema)
         return last
 
     def find_in(self, schema: Schema) -> Field | None:
-        """Return the field of a struct schema, None when there is none."""
+        """Return the field of a struct schema, None if it does not exist."""
         field = None
         for step in self.steps:
             field = schema.field(step) if schema.type is Type.STRUCT else None
@@ -49,7 +49,7 @@ class FieldPath:
         return self._text
 
     def fields_in(self, schema: Schema) -> Iterator[Field]:
-        """Return the fields on the way, from the outermost inwards; a missing one raises an UnknownFieldError."""
+        """Yield the fields on the path, from the outermost inwards; raise UnknownFieldError for a missing one."""
         for step in self._present_steps():
             field = schema.field(step)
             if field is None:
@@ -58,7 +58,7 @@ class FieldPath:
             schema = field.schema
 
     def value_in_map(self, value: dict[str, Any]) -> Any:
-        """Return the value in a map, None when it is missing anywhere on the way."""
+        """Return the value in a map, None if any part of the path is missing."""
         *outer, last = self._present_steps()
         for step in outer:
             inner = value.get(step)
@@ -68,7 +68,7 @@ class FieldPath:
         return value.get(last)
 
     def value_in_struct(self, value: Struct, with_default: bool) -> Any:
-        """Return the value in a struct; on the way defaults stand in for missing structs in any case."""
+        """Return the value in a struct; defaults always replace missing structs on the path."""
         *outer, last = self.fields_in(value.schema)
         for field in outer:
             inner = value.get(field)
@@ -98,9 +98,9 @@ def _steps(text: str) -> Iterator[str]:
 
 
 def _quoted(text: str, opening: int) -> tuple[str, int]:
-    """Return the step that a backtick opens and where the next one starts.
+    """Return the step that a backtick opens and the start of the next step.
 
-    It ends with a backtick before a dot or the end; in front of a dot a backslash takes that meaning away.
+    A backtick before a dot or at the end closes it; before a dot a backslash escapes the backtick.
     """
     step = ""
     start = place = opening + 1

@@ -1,4 +1,4 @@
-"""Filter: records are dropped, all those that its predicate lets through to it."""
+"""Filter: drops every record that its predicate selects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Filter(KafkaPlugin, BatchTransformation):
     """Drops every record; meant to be used with a predicate."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take nothing, since there is nothing to set."""
+        """Do nothing: there are no settings."""
 
     def apply(self, record: R) -> R | None:
         """Drop a record."""

@@ -1,4 +1,4 @@
-"""Flatten: the fields of structs or maps within the key or value become fields of itself."""
+"""Flatten: moves the fields of nested structs or maps to the top of the key or value."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class FlattenConfig(Settings):
 
 
 class Flatten(FieldPlugin):
-    """Flattens one side of a record, arrays excepted; a null side stays as it is."""
+    """Flattens the key or value, except for arrays; a null stays null."""
 
     settings = FlattenConfig
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the delimiter."""
+        """Read the delimiter."""
         self._delimiter = FlattenConfig(configs).delimiter
         self._flattened = lru_cache(maxsize=1000)(self._make_flattened)
 
     def apply(self, record: R) -> R:
-        """Flatten one record."""
+        """Flatten a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if value is None:
             return record
@@ -52,7 +52,7 @@ class Flatten(FieldPlugin):
         return self.side.replaced(record, updated.schema, updated)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of all fields side by side."""
+        """Collect the columns of all nested fields."""
         from hearth_transforms import struct_column as columns
 
         if self.side.schema(batch) is None:
@@ -99,7 +99,7 @@ class Flatten(FieldPlugin):
     def _leaf_schemas(
         self, schema: Schema, prefix: str, optional: bool, default: Struct | None
     ) -> Iterator[tuple[str, Schema]]:
-        """Yield the fields that are no structs, as optional as what is around them and with the default from there."""
+        """Yield the non-struct fields, with optionality and default inherited from the enclosing structs."""
         for field in schema.fields:
             path, own = self._path(prefix, field.name), field.schema
             is_optional = optional or own.optional

@@ -1,4 +1,4 @@
-"""Columns of headers, which are lists of names, schemas and values: what is taken out of them and put into them."""
+"""Adds and removes headers in header columns, which are lists of names, schemas and values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLOATS = (Type.FLOAT32, Type.FLOAT64)  # to which 0.0 and -0.0 are the same
 
 
 def without(column: Any, names: Collection[str]) -> Any:
-    """Return the column without the headers of some names, None where none is left."""
+    """Return the column without the named headers, None if no header is left."""
     entries = column.flatten()
     is_kept = pc.invert(pc.is_in(entries.field("key"), pa.array(sorted(names), pa.string())))
     if not is_kept.true_count:
@@ -27,13 +27,13 @@ def without(column: Any, names: Collection[str]) -> Any:
 
 
 def fixed(header: Header, count: int) -> Any:
-    """Return the same header for each of so many rows."""
+    """Return the same header for `count` rows."""
     entry = headers_to_column([Headers([header])]).flatten()
     return pa.StructArray.from_arrays([pa.repeat(entry.field(name)[0], count) for name in _NAMES], _NAMES)
 
 
 def of_values(key: str, schema: Schema, column: Any) -> Any:
-    """Return a header for each value of a column; texts stand as they are, other values are written once if equal."""
+    """Return a header for each value of a column; strings are copied, equal other values are encoded once."""
     if schema.type is Type.STRING:
         texts = column
     elif schema.type.is_primitive and schema.type not in _FLOATS:
@@ -47,14 +47,14 @@ def of_values(key: str, schema: Schema, column: Any) -> Any:
 
 
 def plain(key: str, texts: Any) -> Any:
-    """Return a header without schema for each of a column of values that have none."""
+    """Return a header without schema for each value of a column without schema."""
     count = len(texts)
     parts = [pa.repeat(pa.scalar(key, pa.string()), count), schema_texts(None, count), texts]
     return pa.StructArray.from_arrays(parts, _NAMES)
 
 
 def appended(column: Any, added: Sequence[Any], count: int) -> Any:
-    """Return the column with more headers at the end of its rows, each given for every row."""
+    """Append headers to each row of the column; each header is given for every row."""
     present = [] if column is None else [column.flatten()]
     rows = [] if column is None else [pc.list_parent_indices(column).to_numpy()]
     if len(added) == 1 and not (present and len(present[0])):
@@ -69,7 +69,7 @@ def _texts(schema: Schema, column: Any) -> Any:
 
 
 def _listed(rows: Any, entries: Any, count: int) -> Any:
-    """Return the entries as lists, where `rows` tells for each entry the list it belongs to."""
+    """Group the entries as lists; `rows` has the list index of each entry."""
     ends = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(np.asarray(rows), minlength=count), out=ends[1:])
     return pa.ListArray.from_arrays(pa.array(ends), entries)

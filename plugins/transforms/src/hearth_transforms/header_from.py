@@ -1,4 +1,4 @@
-"""HeaderFrom: fields of the key or value become headers."""
+"""HeaderFrom: copies or moves fields of the key or value to headers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class HeaderFromConfig(Settings):
 
 
 class _Leaving(Alteration):
-    """Leaves out fields of some names; the others stay."""
+    """Removes the named fields."""
 
     def __init__(self, names: Collection[str], with_default: bool) -> None:
         self._names, self._with_default = names, with_default
@@ -89,12 +89,12 @@ class _Leaving(Alteration):
 
 
 class HeaderFrom(FieldTransformation):
-    """Appends headers that hold what fields of one side of a record hold."""
+    """Appends headers with the values of fields of the key or value."""
 
     settings = HeaderFromConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names, a header for each field."""
+        """Read the field and header names."""
         config = HeaderFromConfig(configs)
         if len(config.headers) != len(config.fields):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
@@ -107,7 +107,7 @@ class HeaderFrom(FieldTransformation):
         self._alter_with({place: _Leaving(names, self._with_default) for place, names in leaving.items()})
 
     def apply(self, record: R) -> R:
-        """Make headers of the fields of one record."""
+        """Create headers from the fields of a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         headers = record.headers.duplicate()
         if schema is None:
@@ -127,7 +127,7 @@ class HeaderFrom(FieldTransformation):
         return self.side.replaced(record, new_schema, rest_struct).new_record(headers=headers)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Make headers of the columns of the fields."""
+        """Create headers from the columns of the fields."""
         from hearth_transforms import header_column, struct_column
 
         schema, column = self.side.schema(batch), batch.column(self.side.name)
@@ -157,7 +157,7 @@ class HeaderFrom(FieldTransformation):
         return [self.side.regrouped(batch, rests).with_columns(headers=headers)]
 
     def _found_in_map(self, value: Any, record: Any) -> tuple[Any, ...]:
-        """Return what becomes of a map: what its headers hold, and the rest."""
+        """Return the header values of a map and the remaining map."""
         present = require_map(value, self.purpose)
         found = (path.value_in_map(present) for path in self._paths)
         return *found, self._alteration.map(present, record) if self._moves else _copied(present)
@@ -168,12 +168,12 @@ def _copied(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class HeaderFromKey(HeaderFrom):
-    """Makes headers of fields of the key."""
+    """Creates headers from fields of the key."""
 
     side = KEY
 
 
 class HeaderFromValue(HeaderFrom):
-    """Makes headers of fields of the value."""
+    """Creates headers from fields of the value."""
 
     side = VALUE

@@ -1,4 +1,4 @@
-"""HoistField: the whole key or value becomes the one field of a struct or map."""
+"""HoistField: wraps the key or value in a struct or map with one field."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class HoistFieldConfig(Settings):
 
 
 class HoistField(FieldPlugin):
-    """Wraps one side of a record into a struct, or into a map where it has no schema; nulls are wrapped as well."""
+    """Wraps the key or value in a struct, or in a map if it has no schema; nulls are wrapped as well."""
 
     settings = HoistFieldConfig
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the name of the field."""
+        """Read the name of the field."""
         self._field = HoistFieldConfig(configs).field
         self._wrapping = lru_cache(maxsize=1000)(self._make_wrapping)
 
     def apply(self, record: R) -> R:
-        """Wrap the value of one record."""
+        """Wrap the key or value of a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if schema is None:
             return self.side.replaced(record, None, {self._field: value})
@@ -38,7 +38,7 @@ class HoistField(FieldPlugin):
         return self.side.replaced(record, wrapping, Struct(wrapping).put(self._field, value))
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Wrap a column, which is not even copied."""
+        """Wrap a column without copying it."""
         from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 

@@ -1,4 +1,4 @@
-"""InsertField: topic, partition, offset, timestamp or a fixed text become fields of the key or value."""
+"""InsertField: inserts the topic, partition, offset, timestamp or a fixed string into the key or value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InsertFieldConfig(Settings):
 
 
 class Insertion(NamedTuple):
-    """One field to insert."""
+    """A field to insert."""
 
     name: str
     is_optional: bool
@@ -111,14 +111,14 @@ class _Inserting(Alteration):
 
 
 class InsertField(FieldTransformation):
-    """Adds fields to one side of a record; a null side stays as it is."""
+    """Adds fields to the key or value; a null stays null."""
 
     settings = InsertFieldConfig
     purpose = PURPOSE
     keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields, at least one."""
+        """Read the names of the fields, at least one."""
         config = InsertFieldConfig(configs)
         insertions = _insertions(config)
         self._is_timed = any(each.attribute is TIMESTAMP for _, each in insertions)
@@ -130,7 +130,7 @@ class InsertField(FieldTransformation):
         self._alter_with({place: _Inserting(found, with_default) for place, found in places.items()})
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of the fields beside those that are there."""
+        """Add the columns of the fields to the existing ones."""
         return super().apply_batch(batch.stamped() if self._is_timed else batch)
 
     def _added(self, batch: Batch) -> AddedColumns | None:

@@ -1,4 +1,4 @@
-"""InsertHeader: every record gets a header of a fixed value."""
+"""InsertHeader: adds a header with a fixed value to every record."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class InsertHeaderConfig(Settings):
 
 
 class InsertHeader(KafkaPlugin, BatchTransformation):
-    """Appends a header, whether or not there is one of that name."""
+    """Appends a header even if one with that name exists."""
 
     settings = InsertHeaderConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Find out what the text stands for."""
+        """Parse the value of the header."""
         config = InsertHeaderConfig(configs)
         self._header = Header(config.header, *parse_string(config.value_literal))
 
@@ -39,7 +39,7 @@ class InsertHeader(KafkaPlugin, BatchTransformation):
         return record.new_record(headers=record.headers.duplicate().add(self._header))
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Put the header to the end of every list in the column."""
+        """Append the header to every list in the column."""
         from hearth_transforms.header_column import appended, fixed
 
         count = batch.num_rows

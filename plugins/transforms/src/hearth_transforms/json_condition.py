@@ -1,7 +1,7 @@
-"""The conditions in paths into data, such as `?(@.price < 10 && @.tag in ['a', 'b'])`.
+"""Conditions in JSON paths, such as `?(@.price < 10 && @.tag in ['a', 'b'])`.
 
-What is compared is told by JsonPath for Java: a number equals a text that reads as that number, `==` and `<` hold for
-nothing that is absent, and `!=` and `nin` for everything that is.
+Comparisons follow JsonPath for Java: a number equals a string that parses as that number; for an absent value `==`
+and `<` are false, `!=` and `nin` are true.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hearth_api import Date, Struct, Time, Timestamp
 from hearth_api.java import PatternError, compile_pattern, java_text
 
 Condition = Callable[[Any, Any], bool]
-"""Tells whether a value, given the root as well, fulfils something."""
+"""Evaluates a condition on a value and the root."""
 Operand = Callable[[Any, Any], Any]
 ABSENT = object()
-"""What an operand is that leads nowhere."""
+"""The value of an operand whose path matches nothing."""
 _SYMBOL = re.compile(r"\s*(===|!==|==|!=|>=|<=|=~|>|<|&&|\|\||!|\(|\)|@|\$|\[)")
 _WORD = re.compile(r"\s*([A-Za-z]+)\b", re.ASCII)
 _NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)")
@@ -32,9 +32,9 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 def parse_condition(text: str, place: int, parse_steps: Any, follow: Any) -> tuple[Condition, int]:
-    """Return the condition written in parentheses from a place on, and where it ends.
+    """Parse the parenthesised condition at a position; return it and its end.
 
-    `parse_steps` and `follow` read and go the paths in it, which may hold conditions themselves.
+    `parse_steps` and `follow` parse and evaluate the paths in it, which may contain conditions themselves.
     """
     reader = _Reader(text, place, parse_steps, follow)
     reader.expect("(")
@@ -44,7 +44,7 @@ def parse_condition(text: str, place: int, parse_steps: Any, follow: Any) -> tup
 
 
 class _Reader:
-    """Reads a condition from left to right; a slip is a ValueError that tells the place."""
+    """Parses a condition from left to right; raises ValueError with the position of an error."""
 
     def __init__(self, text: str, place: int, parse_steps: Any, follow: Any) -> None:
         self.text, self.place = text, place
@@ -177,7 +177,7 @@ def _unescaped(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, numbers exactly."""
+    """Return the JSON form of a value, with exact numbers."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (int, float, Decimal)):

@@ -1,8 +1,7 @@
-"""Paths into data, such as `$.book[?(@.author == 'Tolstoy')].title`, written as JsonPath for Java reads them.
+"""JSON paths with the semantics of JsonPath for Java, such as `$.book[?(@.author == 'Tolstoy')].title`.
 
-Structs and maps are the objects of JSON. That library differs from RFC 9535 and from the libraries for Python in what
-matters most here: a condition on an object is asked of that object itself, not of its members. Its functions, such as
-`.length()`, are not known here.
+Structs and maps are JSON objects. JsonPath for Java differs from RFC 9535 and from Python's libraries: a condition on
+an object is evaluated on the object itself, not on its members. Functions such as `.length()` are not supported.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from hearth_api import Struct
 from hearth_transforms.json_condition import Condition, parse_condition
 
 Take = Callable[[Any, Any], "list[Any] | None"]
-"""What one step finds from a value on, given the root as well; None where there is nothing of the kind."""
+"""Returns the matches of a step for a value and the root; None if the value has no such member."""
 _ABSENT = object()
 _NAME = re.compile(r"[^\s.\[\]()'\"=!<>&|,~@$*?]+")
 _QUOTED = re.compile(r"\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*(,|\])", re.DOTALL)
@@ -26,30 +25,30 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 class Step(NamedTuple):
-    """One step of a path; a definite one leads to one place at most."""
+    """A step of a path; a definite step has at most one match."""
 
     take: Take
     is_definite: bool = False
 
 
 class JsonPath:
-    """A path, which starts at `$`, the whole, whether or not that is written."""
+    """A path from the root `$`, which need not be written."""
 
     def __init__(self, text: str) -> None:
-        """Read a path; what is none is a ValueError that tells the place."""
+        """Parse a path; raise ValueError with the position of an error."""
         whole = text if text.startswith("$") else f"$.{text}"
         self._steps, end = parse_steps(whole, 1)
         if whole[end:].strip():
-            raise ValueError(f"{whole!r} is no path from {whole[end:]!r} on")
+            raise ValueError(f"{whole!r} is not a valid path from {whole[end:]!r} on")
         self.is_definite = all(step.is_definite for step in self._steps)
 
     def find(self, value: Any) -> list[Any] | None:
-        """Return all that the path leads to, None where a definite part of it leads nowhere."""
+        """Return all matches, None if a definite part of the path is missing."""
         return follow(self._steps, value, value)
 
 
 def follow(steps: tuple[Step, ...], start: Any, root: Any) -> list[Any] | None:
-    """Return all that steps lead to, None where a definite beginning of them leads nowhere."""
+    """Return all matches of the steps, None if a definite prefix of them is missing."""
     found, is_definite = [start], True
     for step in steps:
         arrived, found = found, []
@@ -63,7 +62,7 @@ def follow(steps: tuple[Step, ...], start: Any, root: Any) -> list[Any] | None:
 
 
 def parse_steps(text: str, start: int) -> tuple[tuple[Step, ...], int]:
-    """Return the steps written from a place on, and where they end."""
+    """Parse the steps at a position; return them and their end."""
     steps: list[Step] = []
     place = start
     while place < len(text) and text[place] in ".[":
@@ -125,7 +124,7 @@ def _read_filter(text: str, place: int) -> tuple[Step, int]:
 
 @dataclass(frozen=True)
 class _Filter:
-    """Takes an object that fulfils a condition, and the items of an array that do."""
+    """Matches an object that fulfils a condition, and the items of an array that do."""
 
     condition: Condition
 
@@ -182,8 +181,8 @@ def _take_members(value: Any, root: Any) -> list[Any]:
 
 
 def _take_all_below(value: Any, root: Any) -> list[Any]:
-    """Return the value itself and everything in it."""
+    """Return the value and all its descendants."""
     found = [value]
     for each in found:
-        found += _members(each)  # the list grows while it is walked
+        found += _members(each)  # the list grows during the iteration
     return found

@@ -1,4 +1,9 @@
-"""What MaskField puts in the place of values."""
+"""Replacement values of MaskField.
+
+This module and `struct_column` import each other: `mask` also takes a `ScalarColumn`, which `masked_column` masks as
+a whole with the value that `mask` returns for one of its type. The import is deferred, so that single values do not
+load Arrow.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +34,9 @@ _NUMBERS: dict[Type, Callable[[Schema | None, Any], Any]] = {
     Type.FLOAT32: convert_to_float32,
     Type.FLOAT64: convert_to_float64,
 }
-# Digits that a masked decimal may get; far beyond it a replacement is nonsense and is left as it is.
+# Maximum digits of a masked decimal; a longer replacement is nonsense and is left unscaled.
 _ROOM = decimal.Context(prec=1000)
-# In order: a bool is an int and a datetime is a date to Python.
+# The order matters: in Python a bool is an int and a datetime is a date.
 _NOTHINGS: tuple[tuple[type, Any], ...] = (
     (bool, False),
     (int, 0),
@@ -44,7 +49,7 @@ _NOTHINGS: tuple[tuple[type, Any], ...] = (
 
 
 def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
-    """Return what stands for a value: the replacement, or without one the nothing of its kind; null for null."""
+    """Return the masked value: the replacement, or else the empty value of its type; None for None."""
     if value is None:
         return None
     if isinstance(value, ScalarColumn):
@@ -94,7 +99,7 @@ def _converted(convert: Callable[[], Any], replacement: str, target: str) -> Any
 
 
 def _scaled(number: decimal.Decimal, schema: Schema | None) -> decimal.Decimal:
-    """Return the number with as many digits as the schema asks for, if none need be cut off."""
+    """Return the number in the scale of the schema, if that loses no digits."""
     if schema is None:
         return number
     try:

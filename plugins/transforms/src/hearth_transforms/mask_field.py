@@ -1,4 +1,4 @@
-"""MaskField: fields of the key or value lose what they hold."""
+"""MaskField: replaces the values of fields of the key or value."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class MaskFieldConfig(Settings):
 
 
 class _Masking(Alteration):
-    """Masks fields of some names."""
+    """Masks the named fields."""
 
     def __init__(self, names: Mapping[str, Any], replacement: str | None, with_default: bool) -> None:
-        # Kafka Connect goes through a `new HashSet<>(fields)`: it decides which of two that cannot be masked is named.
+        # Kafka Connect iterates over a `new HashSet<>(fields)`, which decides which unmaskable field an error names.
         self._names = hash_ordered(names, capacity=max(16, int(len(names) / 0.75) + 1))
         self._replacement, self._with_default = replacement, with_default
 
@@ -73,13 +73,13 @@ class _Masking(Alteration):
 
 
 class MaskField(FieldTransformation):
-    """Replaces the values of some fields on one side of a record; nulls stay null, what a map lacks becomes null."""
+    """Replaces the values of fields of the key or value; nulls stay null, fields missing in a map become null."""
 
     settings = MaskFieldConfig
     purpose = "mask fields"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields and what replaces their values."""
+        """Read the names of the fields and the replacement."""
         config = MaskFieldConfig(configs)
         paths = {FieldPath(text, config.field_syntax_version): None for text in config.fields}
         self._alter_with(
@@ -90,7 +90,7 @@ class MaskField(FieldTransformation):
         )
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Replace the columns of the fields; a null, which has none, is an error."""
+        """Replace the columns of the fields; a null key or value is an error."""
         column = batch.column(self.side.name)
         has_nulls = self.side.schema(batch) is not None and (column is None or column.null_count)
         return NotImplemented if has_nulls else super().apply_batch(batch)

@@ -1,6 +1,6 @@
-"""MessageTimestampRouter: records go to a topic that is named after a time their value tells.
+"""MessageTimestampRouter: derives the topic from a timestamp in the value.
 
-The class of this name in Confluent's documentation, where the value has to be a map; here a struct will do as well.
+As documented by Confluent, where the value must be a map; this class also accepts a struct.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class MessageTimestampRouterConfig(Settings):
 
 
 class MessageTimestampRouter(KafkaPlugin, BatchTransformation):
-    """Names the topic of a record after its old topic and a time that its value tells."""
+    """Derives the topic of a record from its old topic and a timestamp field of its value."""
 
     settings = MessageTimestampRouterConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields and the formats."""
+        """Read the names of the fields and the formats."""
         config = MessageTimestampRouterConfig(configs)
         self._names = config.message_timestamp_keys
         told = config.message_timestamp_format
@@ -73,7 +73,7 @@ class MessageTimestampRouter(KafkaPlugin, BatchTransformation):
         return record.new_record(topic=self._topic(record.topic, record.value_schema, record.value))
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Return a batch for every stretch of records with the same new topic."""
+        """Return a batch for each run of records with the same new topic."""
         from hearth_transforms import struct_column as columns
 
         schema = batch.value_schema
@@ -88,7 +88,7 @@ class MessageTimestampRouter(KafkaPlugin, BatchTransformation):
         return self._routed(topic, millis // self._format.step)
 
     def _time(self, value: Any) -> Any:
-        """Return what tells the time in the value of a record."""
+        """Return the timestamp in the value of a record."""
         fields = value.schema.fields if isinstance(value, Struct) else ()
         present = {field.name: value.get(field) for field in fields if field.name in self._names}
         present = present if isinstance(value, Struct) else require_map(value, _PURPOSE)

@@ -1,8 +1,8 @@
-"""Fields inside of fields: what a transformation makes of a struct or map, done to those that stand within others.
+"""Nested fields: applies a transformation to structs or maps inside others.
 
-A transformation says what it does to the fields of one struct or map, its `Alteration`. A path such as `a.b.c`
-(version V2 of the syntax, KIP-821) names the field c of what a.b holds: there the alteration takes place, and
-everything around it is put together anew. Where the struct or map is missing or null there is nothing to alter.
+A transformation defines an `Alteration` of the fields of one struct or map. A path such as `a.b.c` (version V2 of the
+syntax, KIP-821) names the field c of a.b: the alteration is applied to a.b, and the enclosing values are rebuilt. A
+missing or null struct or map is not altered.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Place = tuple[str, ...]
-"""The names of the fields on the way to a struct or map; none for the whole key or value."""
+"""The path of a struct or map; empty for the whole key or value."""
 
 
 class Alteration(ABC):
-    """What is made of one struct or map; the record or batch that it is of is at hand."""
+    """The change of one struct or map, with access to its record or batch."""
 
     @abstractmethod
     def schema(self, schema: Schema) -> Schema:
@@ -39,34 +39,34 @@ class Alteration(ABC):
 
     @abstractmethod
     def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
-        """Return a struct altered, with the altered schema."""
+        """Return the altered struct, with the altered schema."""
 
     @abstractmethod
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        """Return a map altered; of a batch it comes with what the transformation has for a row.
+        """Return the altered map; for a batch, `record` is the row's `AddedColumns` entry.
 
-        For rows of one layout it is called once, with a `ScalarColumn` in the place of each scalar.
+        For rows of one layout it is called once, with a `ScalarColumn` for each scalar.
         """
 
     def moves(self, record: Any) -> Moves | None:
-        """Return what becomes of maps where that is the same for all records of a topic; None where it is not."""
+        """Return the member moves if they are the same for all records of a topic, else None."""
         return None
 
     @property
     def touched(self) -> Collection[str]:
-        """Return the members of maps that are looked at or put over a copy of the map, if that is all that is done."""
+        """Return the members that the alteration reads or replaces in a copy of the map, if it does nothing else."""
         return ()
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
-        """Return the columns of the fields of structs, none of them null, altered, with the altered schema.
+        """Return the altered field columns of non-null structs, with the altered schema.
 
-        None where that is left to the records.
+        None falls back to the records.
         """
 
 
 class _Within(Alteration):
-    """Alters what a field holds."""
+    """Alters the value of a field."""
 
     def __init__(self, name: str, inner: Alteration, purpose: str) -> None:
         self._name, self._inner, self._purpose = name, inner, purpose
@@ -122,7 +122,7 @@ class _Within(Alteration):
 
 
 class _OneByOne(Alteration):
-    """Makes several alterations after each other."""
+    """Applies several alterations in order."""
 
     def __init__(self, alterations: Iterable[Alteration]) -> None:
         self._alterations = [(each, lru_cache(maxsize=1000)(each.schema)) for each in alterations]
@@ -157,7 +157,7 @@ class _OneByOne(Alteration):
 
 
 def by_place(paths: Mapping[FieldPath, T]) -> dict[Place, dict[str, T]]:
-    """Return what belongs to paths by where the struct or map is whose fields they name, and by the fields' names."""
+    """Group the values of paths by the enclosing struct or map, and by field name."""
     found: dict[Place, dict[str, T]] = {}
     for path, each in paths.items():
         found.setdefault(path.place, {})[path.name] = each
@@ -165,7 +165,7 @@ def by_place(paths: Mapping[FieldPath, T]) -> dict[Place, dict[str, T]]:
 
 
 def nested(alterations: Mapping[Place, Alteration], purpose: str) -> Alteration:
-    """Return the one alteration that makes several at their places, the innermost first."""
+    """Combine alterations at several places into one, the innermost first."""
     within: dict[str, dict[Place, Alteration]] = {}
     for place, alteration in alterations.items():
         if place:
@@ -176,21 +176,21 @@ def nested(alterations: Mapping[Place, Alteration], purpose: str) -> Alteration:
 
 
 class FieldTransformation(FieldPlugin):
-    """Alters the fields of one side of a record."""
+    """Alters the fields of the key or value."""
 
     side: ClassVar[Side]
     purpose: str
-    """What the fields are needed for, in Kafka Connect's words."""
+    """The purpose that Kafka Connect's error messages name."""
     keeps_null: ClassVar[bool] = False
-    """Whether a null side stays as it is; it is an error otherwise."""
+    """Whether a null key or value stays null; otherwise it is an error."""
 
     def _alter_with(self, alterations: Mapping[Place, Alteration]) -> None:
-        """Take what is to be done, and where."""
+        """Set the alterations by place."""
         self._alteration = nested(alterations, self.purpose)
         self._updated = lru_cache(maxsize=1000)(self._alteration.schema)
 
     def apply(self, record: R) -> R:
-        """Alter one record."""
+        """Alter a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if value is None and self.keeps_null:
             return record
@@ -202,7 +202,7 @@ class FieldTransformation(FieldPlugin):
         return self.side.replaced(record, updated, self._alteration.struct(struct, updated, record))
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Alter the columns of the fields; maps, which have none, by themselves."""
+        """Alter the columns of the fields; maps, which have no columns, are altered separately."""
         from hearth_transforms import struct_column
 
         if self.side.schema(batch) is not None:
@@ -214,7 +214,7 @@ class FieldTransformation(FieldPlugin):
         return self._plain.changed(self.side, batch, self._altered_plain, added, found.moves, found.touched)
 
     def _added(self, batch: Batch) -> AddedColumns | None:
-        """Return what stands for the records where maps are altered; None where only these will do."""
+        """Return the record attributes for altering maps; None if the records themselves are needed."""
         from hearth_transforms.plain_column import AddedColumns
 
         return AddedColumns()

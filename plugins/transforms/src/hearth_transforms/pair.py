@@ -1,4 +1,4 @@
-"""Lists of pairs, such as `foo:bar,abc:xyz`, which Cast and ReplaceField are configured with."""
+"""Lists of pairs, such as `foo:bar,abc:xyz`, in the configuration of Cast and ReplaceField."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DESCRIPTION = "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"
 
 
 def parts(item: str) -> list[str]:
-    """Return what stands between the colons of an item, without empty parts at its end, as Java splits a text."""
+    """Split an item at its colons without trailing empty parts, like Java's `split`."""
     found = item.split(":")
     while len(found) > 1 and not found[-1]:
         found.pop()
@@ -16,5 +16,5 @@ def parts(item: str) -> list[str]:
 
 
 def invalid_pair(items: list[str], item: str) -> ConfigError:
-    """Return the error of an item that is no pair; Kafka calls it a renaming, whoever is configured."""
+    """Return the error for an invalid pair; Kafka's message says rename for all transformations."""
     return ConfigError("renames", items, f"Invalid rename mapping: {item}")

@@ -1,4 +1,4 @@
-"""Filter by a condition on the data; the class of the name Filter in Confluent's documentation."""
+"""Filter by a condition on the data: Confluent's Filter, as documented by Confluent."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ class PathFilterConfig(Settings):
 
 
 class PathFilter(KafkaPlugin, BatchTransformation):
-    """Drops records by what one side of them holds; where that is null they go on."""
+    """Drops records by a condition on the key or value; records with a null pass."""
 
     settings = PathFilterConfig
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Read the path."""
+        """Parse the path."""
         config = PathFilterConfig(configs)
         self._text, self._path = config.filter_condition, JsonPath(config.filter_condition)
         self._includes = config.filter_type == "include"
         self._missing = config.missing_or_null_behavior
 
     def apply(self, record: R) -> R | None:
-        """Keep or drop one record."""
+        """Keep or drop a record."""
         return record if self._is_kept(self.side.schema(record), self.side.value(record)) else None
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Keep the rows that are to go on; what they hold is not made anew."""
+        """Keep the matching rows without rebuilding their values."""
         import pyarrow as pa
 
         schema, column = self.side.schema(batch), batch.column(self.side.name)

@@ -1,13 +1,13 @@
-"""Columns without schema, which hold the JSON text of every value: changed many at a time, or read and written anew.
+"""Transforms columns without schema, which hold the JSON text of each value.
 
-Where members of maps are only moved, the texts of all maps are written anew in one loop, however they are laid out
-(`hearth_api.layout.Rewriting`). Where a few members are looked at, these are taken out of the maps, changed, and put
-over the maps in the same way.
+If members of maps are only moved, one loop rewrites the texts of all maps whatever their layout
+(`hearth_api.layout.Rewriting`). If only a few members change, these are extracted, changed and written over the maps
+in the same way.
 
 A function that changes one value changes all values of one layout (`hearth_api.layout`) in one call, with a
-`ScalarColumn` in the place of each scalar. Other values are changed one by one. Most of these hold plain JSON and are
-read and written by orjson, which takes a sixth of the time of the author API's own form; that form does the
-rest, with values that JSON has no word for or numbers that orjson prints in another way than Python.
+`ScalarColumn` for each scalar. Other values are changed one by one. Most of them are plain JSON that orjson reads and
+writes in a sixth of the time of the author API's encoding; that encoding handles values without a JSON form and
+numbers that orjson prints differently from Python.
 """
 
 from __future__ import annotations
@@ -58,29 +58,29 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | o
 
 
 class AddedColumns:
-    """What there is beside the values of a column: nothing."""
+    """Attributes that accompany the values of a column; none in this class."""
 
     def of_all(self, rows: Any) -> Any:
-        """Return what stands for all of some rows, given by their numbers."""
+        """Return the attributes of the numbered rows together."""
         return None
 
     def of_each(self, rows: Any) -> Iterator[Any]:
-        """Return what there is of each of some rows."""
+        """Yield the attributes of each numbered row."""
         return itertools.repeat(None)
 
 
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
-"""What makes others of a value; it comes with what there is beside it."""
+"""Transforms a value, given its row's attributes."""
 _NOTHING = AddedColumns()
 _FIRST = np.arange(1)
 _COPYING = Rewriting(Moves(is_copied=True))
 
 
 class PlainColumns:
-    """Changes the values of columns, many at a time where they are laid out alike."""
+    """Transforms the values of columns, together where they share a layout."""
 
     def __init__(self) -> None:
-        """Know no layout yet."""
+        """Start without layouts."""
         self._layouts = Layouts()
         self._layouts_of_parts = Layouts()
         self._last: tuple[Moves, Rewriting] | None = None
@@ -94,11 +94,11 @@ class PlainColumns:
         moves: Callable[[Any], Moves | None] | None = None,
         touched: Collection[str] = (),
     ) -> list[Batch] | PartlyFailed:
-        """Return the batch with what a function makes of each value of a side, null among them.
+        """Return the batch with a function applied to each value of a side, including nulls.
 
-        ``moves`` tells what that is of any map, by what there is beside one, if it is the same for all. Where members
-        are ``touched``, the function makes of a map the same as of them alone, put over a copy of the map. A row for
-        which the function raises is left out, and its error stands beside the batch.
+        ``moves`` returns the member moves that are equal for all maps with the given attributes. If members are
+        ``touched``, applying the function to them alone and writing the result over a copy of the map is equivalent. A
+        row for which the function raises is removed, and its error is returned with the batch.
         """
         errors = LateErrors()
         known = moves(next(added.of_each(_FIRST))) if moves is not None and batch.num_rows else None
@@ -121,9 +121,9 @@ class PlainColumns:
         moves: Moves | None = None,
         touched: Collection[str] = (),
     ) -> list[Grouped]:
-        """Return as many columns as a function makes values of each value of a side.
+        """Return one column for each value that a function returns for a value of a side.
 
-        With ``errors``, a row for which it raises is null in all of them, and its error is put in there.
+        With ``errors``, a row for which it raises is null in all columns, and its error is added there.
         """
         column = side_column(side, batch)
         making = _Making(change, added, errors, [GroupedParts(len(column)) for _ in range(count)])
@@ -142,9 +142,9 @@ class PlainColumns:
         return [made.grouped() for made in making.columns]
 
     def _take_touched(self, making: _Making, column: Any, rows: Any, touched: Collection[str]) -> Any:
-        """Change members of some of the rows, and return which rows these are.
+        """Change the touched members of some rows, and return these rows.
 
-        However maps differ, there are few ways in which those of one or two members are laid out.
+        Even if maps differ, their one or two touched members have few layouts.
         """
         moves = Moves(dict(zip(touched, touched)), keeps_others=False)
         parts, written, _ = self._rewriting(moves).written(_rows(column, rows))
@@ -161,14 +161,14 @@ class PlainColumns:
         return making.put_over(column, rows, inner.columns[0].grouped().column)
 
     def _rewriting(self, moves: Moves) -> Rewriting:
-        """Return what moves members so, the same as before for the same moves."""
+        """Return the cached rewriting for the moves."""
         if self._last is None or self._last[0] != moves:
             self._last = moves, Rewriting(moves)
         return self._last[1]
 
 
 class _Making:
-    """Columns in the making, and what makes them."""
+    """Columns under construction and the function that computes them."""
 
     def __init__(
         self, change: Change, added: AddedColumns, errors: LateErrors | None, columns: list[GroupedParts]
@@ -177,7 +177,7 @@ class _Making:
         self.columns = columns
 
     def take(self, group: UniformRows) -> Any:
-        """Change a group, and return which of its rows that was done to."""
+        """Change a group and return the changed rows."""
         try:
             changed = self._change(group.value, self._added.of_all(group.rows))
             texts = [to_texts(value, len(group.rows)) for value in changed]
@@ -188,13 +188,13 @@ class _Making:
         except RowErrors as failed:
             return group.rows[:0] if self._errors is None else self._take_others(group, failed.errors)
         except ConnectError:
-            return group.rows[:0]  # what is wrong with which, they are asked one by one
+            return group.rows[:0]  # the rows are changed one by one to find the error
         for made, value, column in zip(self.columns, changed, texts):
             made.add_alike(UniformRows(group.rows, value), column)
         return group.rows
 
     def _take_others(self, group: UniformRows, errors: LateErrors) -> Any:
-        """Take errors of rows of a group, change the others, and return which rows these are together."""
+        """Record the errors of a group's rows, change the others, and return all of these rows."""
         assert self._errors is not None
         self._errors.add_part(errors, group.rows)
         are_left = np.ones(len(group.rows), bool)
@@ -205,18 +205,18 @@ class _Making:
         return np.concatenate([failed, self.take(group.part(are_left))]) if are_left.any() else failed
 
     def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
-        """Move the members of the maps of some rows, and return which of these that was done to."""
+        """Move the members of the maps of some rows, and return the changed rows."""
         texts, written, _ = rewriting.written(_rows(column, rows), over)
         (made,) = self.columns
         made.add(rows[written], texts)
         return rows[written]
 
     def of_part(self, count: int) -> _Making:
-        """Return what makes parts of so many of the values in the same way."""
+        """Return a new construction of ``count`` values with the same function."""
         return _Making(self._change, self._added, self._errors, [GroupedParts(count)])
 
     def put_over(self, column: Any, rows: Any, over: Any) -> Any:
-        """Put members over those of the maps of some rows, null where that failed; returns which of these are done."""
+        """Write members over the maps of some rows, null for failed ones; return the completed rows."""
         failed = rows[over.is_null().to_numpy(zero_copy_only=False)] if over.null_count else rows[:0]
         self.columns[0].add(failed, pa.nulls(len(failed), pa.string()))
         return np.concatenate([failed, self.take_moved(column, rows, _COPYING, over)])
@@ -241,7 +241,7 @@ def _rows(column: Any, rows: Any) -> Any:
 
 
 def wrapped(column: Any, name: str) -> Any:
-    """Return the values of a column as the one member of objects; the name is none of a tag."""
+    """Return each value of a column as the only member of an object; the name must not be a tag."""
     pieces = [f"{{{plain_to_json(name)}:".encode(), column.fill_null(constant("null")), b"}"]
     return as_string(join(pieces, len(column)))
 
@@ -259,7 +259,7 @@ def to_values(column: Any) -> list[Any]:
 
 
 def to_column(values: Iterable[Any]) -> Any:
-    """Return values as a column; they are written at once and cut at the marks between them."""
+    """Encode values as a column: they are written together and split at separators."""
     found = list(values)
     marked: list[Any] = [_MARK] * (2 * len(found) - 1)
     marked[::2] = found
@@ -281,18 +281,18 @@ def to_column(values: Iterable[Any]) -> Any:
 
 
 def _checked(value: Any, text: bytes) -> bytes | str | None:
-    """Return the text of a value that orjson has written with a null, which stands for some numbers as well."""
+    """Return the text of a value that orjson wrote with a null, which may denote a non-finite number."""
     return None if value is None else text if _is_finite(value) else plain_to_json(value)
 
 
 def _odd_rows(column: Any) -> list[int]:
-    """Return the rows that orjson and the API read or write in different ways."""
+    """Return the rows that orjson and the API read or write differently."""
     rows: list[int] = pc.indices_nonzero(pc.match_substring_regex(column, _ODD)).to_pylist()
     return rows
 
 
 def _is_finite(value: Any) -> bool:
-    """Tell whether no number in a value is one for which JSON has no word but null."""
+    """Return whether all numbers in a value are finite."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the plugins of this package share: Kafka's version and a definition that is declared once."""
+"""Base classes of the plugins: Kafka's version and a definition from the declared settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def null_to_default() -> Any:
-    """Return the key of all that read fields: what a null becomes whose schema has a default."""
+    """Return the key of plugins that read fields: whether a schema's default replaces a null."""
     return key(
         "replace.null.with.default",
         default=True,
@@ -24,7 +24,7 @@ def null_to_default() -> Any:
 
 
 def field_syntax() -> Any:
-    """Return the key of all that name fields and whose classes in Java know their names alone."""
+    """Return the field syntax key of plugins whose Java classes support only top-level field names."""
     return key(
         "field.syntax.version",
         default="V1",
@@ -37,16 +37,16 @@ def field_syntax() -> Any:
 
 
 class NoConfig(Settings):
-    """The settings of what has none."""
+    """The settings of plugins without settings."""
 
 
 class KafkaPlugin(ConnectPlugin):
-    """Stands for a class of Kafka Connect; `settings` declares the keys it understands."""
+    """The counterpart of a Kafka Connect class; `settings` declares its keys."""
 
     settings: ClassVar[type[Settings]] = NoConfig
 
     def version(self) -> str:
-        """Return the version of the Kafka Connect class this stands for."""
+        """Return the version of the corresponding Kafka Connect class."""
         return VERSION
 
     def config(self) -> ConfigDef:
@@ -55,11 +55,11 @@ class KafkaPlugin(ConnectPlugin):
 
 
 class FieldPlugin(KafkaPlugin, BatchTransformation):
-    """A transformation that looks into values, of which those without schema have columns of their own."""
+    """A transformation of fields, which handles columns without schema separately."""
 
     @cached_property
     def _plain(self) -> PlainColumns:
-        """Return what changes columns without schema, and knows how their values were laid out so far."""
-        from hearth_transforms.plain_column import PlainColumns  # with Arrow, which definitions have no use for
+        """Return the transformer of columns without schema, which caches their layouts."""
+        from hearth_transforms.plain_column import PlainColumns  # loads Arrow, which definitions do not need
 
         return PlainColumns()

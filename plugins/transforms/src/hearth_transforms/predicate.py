@@ -1,4 +1,4 @@
-"""The predicates: which records a transformation is meant for."""
+"""The predicates, which select the records of a transformation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TopicNameMatchesConfig(Settings):
 
 
 class TopicNameMatches(KafkaPlugin, BatchPredicate):
-    """Holds for records whose whole topic matches a regular expression."""
+    """Selects records whose whole topic matches a regular expression."""
 
     settings = TopicNameMatchesConfig
 
@@ -32,11 +32,11 @@ class TopicNameMatches(KafkaPlugin, BatchPredicate):
         self._pattern = compile_pattern(TopicNameMatchesConfig(configs).pattern)
 
     def test(self, record: ConnectRecord) -> bool:
-        """Return whether the topic of a record matches; no topic matches nothing."""
+        """Return whether the topic of a record matches; False without a topic."""
         return self._matches(record.topic)
 
     def test_batch(self, batch: Batch) -> Any:
-        """Return the one answer for all rows, which share their topic."""
+        """Return one result for all rows, which share their topic."""
         from hearth_transforms.struct_column import repeated
 
         return repeated(BOOLEAN_SCHEMA, self._matches(batch.topic), batch.num_rows)
@@ -52,12 +52,12 @@ class HasHeaderKeyConfig(Settings):
 
 
 class HasHeaderKey(KafkaPlugin, BatchPredicate):
-    """Holds for records with at least one header of a name."""
+    """Selects records that have a header with the name."""
 
     settings = HasHeaderKeyConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the name."""
+        """Read the name."""
         self._name = HasHeaderKeyConfig(configs).name
 
     def test(self, record: ConnectRecord) -> bool:
@@ -72,10 +72,10 @@ class HasHeaderKey(KafkaPlugin, BatchPredicate):
 
 
 class RecordIsTombstone(KafkaPlugin, BatchPredicate):
-    """Holds for records whose value is null."""
+    """Selects records whose value is null."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take nothing, since there is nothing to set."""
+        """Do nothing: there are no settings."""
 
     def test(self, record: ConnectRecord) -> bool:
         """Return whether the value of a record is null."""

@@ -1,4 +1,4 @@
-"""RegexRouter: records go to another topic."""
+"""RegexRouter: changes topics that match a regular expression."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class RegexRouterConfig(Settings):
 
 
 class RegexRouter(KafkaPlugin, BatchTransformation):
-    """Changes the topic of records where a regular expression matches it as a whole."""
+    """Changes the topic of records if a regular expression matches the whole topic."""
 
     settings = RegexRouterConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Compile the expression; a wrong replacement is an error of the first record that it would be used for."""
+        """Compile the expression; an invalid replacement fails the first matching record."""
         config = RegexRouterConfig(configs)
         self._regex = compile_pattern(config.regex)
         self._replacement = config.replacement
@@ -48,7 +48,7 @@ class RegexRouter(KafkaPlugin, BatchTransformation):
         return record if topic == record.topic else record.new_record(topic=topic)
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
-        """Return the batch with its new topic; where a sink's record was read stays known."""
+        """Return the batch with its new topic; a sink's original topic is kept."""
         return [rerouted(batch, self._routed(batch.topic))]
 
     def _route(self, topic: str | None) -> str:
@@ -57,7 +57,7 @@ class RegexRouter(KafkaPlugin, BatchTransformation):
         if self._regex.fullmatch(topic) is None:
             return topic
         try:
-            # As in Java the first match is replaced, which need not be the whole topic: t.*? finds only the t.
+            # As in Java the first match is replaced, which need not be the whole topic: t.*? matches only the t.
             return self._regex.sub(compile_replacement(self._replacement, self._regex), topic, count=1)
         except PatternError as error:
             raise DataError(str(error)) from error

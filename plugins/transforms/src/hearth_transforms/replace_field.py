@@ -1,4 +1,4 @@
-"""ReplaceField: fields of the key or value are left out or get other names."""
+"""ReplaceField: removes and renames fields of the key or value."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class ReplaceFieldConfig(Settings):
 
 
 class _Replacing(Alteration):
-    """Leaves out and renames fields; all are included where none is named."""
+    """Removes and renames fields; without included names all fields are kept."""
 
     def __init__(
         self, exclude: Collection[str], include: Collection[str], renames: Mapping[str, str], with_default: bool
     ) -> None:
         self._exclude, self._include, self._new_names = exclude, include, renames
-        # Where two fields get one name Java reads the one that is last in its map.
+        # If two fields get the same name, Java uses the last one in its map.
         self._old_names: dict[str, str] = {new: old for old, new in hash_ordered(dict(renames)).items()}
         self._with_default = with_default
         self._sources = ByKeys(self._named)
@@ -96,7 +96,7 @@ class _Replacing(Alteration):
         return Moves({name: new if self._is_kept(name) else None for name, new in names.items()}, not self._include)
 
     def _named(self, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-        """Return what becomes of a map's names: the new one of each field, with that which it has now."""
+        """Return pairs of the new and the present name of each kept field of a map."""
         kept = {self._new_names.get(name, name): name for name in names if self._is_kept(name)}
         return tuple(hash_ordered(kept, capacity=len(names)).items())
 
@@ -121,14 +121,14 @@ class _Replacing(Alteration):
 
 
 class ReplaceField(FieldTransformation):
-    """Leaves out and renames fields on one side of a record; a null side stays as it is."""
+    """Removes and renames fields of the key or value; a null stays null."""
 
     settings = ReplaceFieldConfig
     purpose = "field replacement"
     keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields."""
+        """Read the names of the fields."""
         config = ReplaceFieldConfig(configs)
         version = config.field_syntax_version
         renames = {FieldPath(old, version): new for old, new in _renames(config.renames).items()}
@@ -149,13 +149,13 @@ class ReplaceField(FieldTransformation):
 
 
 class ReplaceFieldKey(ReplaceField):
-    """Leaves out and renames fields of the key."""
+    """Removes and renames fields of the key."""
 
     side = KEY
 
 
 class ReplaceFieldValue(ReplaceField):
-    """Leaves out and renames fields of the value."""
+    """Removes and renames fields of the value."""
 
     side = VALUE
 
@@ -165,9 +165,9 @@ def _paths(texts: list[str], version: str) -> dict[FieldPath, None]:
 
 
 def _included(paths: list[Place]) -> dict[Place, set[str]]:
-    """Return by place which fields are included: those of the paths, and those on the way to them.
+    """Map each place to its included fields: the fields of the paths and all fields on these paths.
 
-    What is included as a whole has no choice within.
+    A field that is included as a whole is not filtered inside.
     """
     found: dict[Place, set[str]] = {}
     for steps in paths:

@@ -1,4 +1,4 @@
-"""What transformations require of data, in Kafka Connect's words, which name Java's classes."""
+"""Checks of the data that transformations require, with Kafka Connect's messages, which name Java classes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _INFERRED: tuple[tuple[type, Type], ...] = (
 
 
 class UnknownFieldError(DataError):
-    """There is no field of that name; Kafka Connect raises one of Java's own errors for it."""
+    """A field does not exist; Kafka Connect raises a Java exception outside its own hierarchy."""
 
     java_name = "java.lang.IllegalArgumentException"
 
 
 class NullPointerError(DataError):
-    """Something is missing that Kafka Connect uses without a look."""
+    """A value is missing that Kafka Connect dereferences without a check."""
 
     java_name = "java.lang.NullPointerException"
 
 
 def inferred_type(value: Any, transformation: str) -> Type:
-    """Return the type of a value that has no schema; Kafka Connect knows none for logical values there."""
+    """Return the type of a value without schema; Kafka Connect has none for logical values."""
     for kind, type_ in _INFERRED:
         if isinstance(value, kind):
             return type_
@@ -43,7 +43,7 @@ def inferred_type(value: Any, transformation: str) -> Type:
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """Return the value, which has no schema and must be a map."""
+    """Return a value without schema, which must be a map."""
     if not isinstance(value, dict):
         found = java_class(value)
         raise DataError(f"Only Map objects supported in absence of schema for [{purpose}], found: {found}")
@@ -51,7 +51,7 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def require_struct(value: Any, purpose: str, schema: Schema | None = None) -> Struct:
-    """Return the value, which has a schema and must be a struct."""
+    """Return a value with a schema, which must be a struct."""
     if not isinstance(value, Struct):
         found = java_class(value, schema)
         raise DataError(f"Only Struct objects supported for [{purpose}], found: {found}")
@@ -59,7 +59,7 @@ def require_struct(value: Any, purpose: str, schema: Schema | None = None) -> St
 
 
 def require_sink_record(record: ConnectRecord, purpose: str) -> SinkRecord:
-    """Return the record, which must come from Kafka."""
+    """Return the record, which must be a sink record."""
     if not isinstance(record, SinkRecord):
         found = "org.apache.kafka.connect.source.SourceRecord"
         raise DataError(f"Only SinkRecord supported for [{purpose}], found: {found}")

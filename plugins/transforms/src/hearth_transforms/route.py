@@ -1,4 +1,4 @@
-"""Batches whose records go to other topics."""
+"""Changes the topics of batches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth_api.batch import Batch
 
 
 def rerouted(batch: Batch, topic: str | None) -> Batch:
-    """Return the batch with another topic; the one that a sink's records were read from stays known."""
+    """Return the batch with another topic; a sink's original topic is kept."""
     original = batch.original_topic
     if original is None and batch.column("offset") is not None:  # only a batch read from Kafka has offsets
         original = batch.topic
@@ -17,7 +17,7 @@ def rerouted(batch: Batch, topic: str | None) -> Batch:
 
 
 def routed(batch: Batch, topics: Sequence[str | None]) -> list[Batch]:
-    """Return a batch for every stretch of rows with the same new topic, given for each row."""
+    """Return a batch for each run of rows with the same new topic; ``topics`` has the topic of each row."""
     parts = []
     start = 0
     for topic, rows in groupby(topics):

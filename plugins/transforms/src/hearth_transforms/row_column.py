@@ -1,4 +1,4 @@
-"""What InsertField reads of the rows of a batch where it inserts into maps: of one row, or of many at a time."""
+"""Row attributes that InsertField inserts into maps, read for one row or many rows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class RowColumns(AddedColumns):
     """The attributes of the rows of a batch."""
 
     def __init__(self, batch: Batch) -> None:
-        """Take the batch."""
+        """Keep the batch."""
         self._batch = batch
 
     def of_all(self, rows: Any) -> Row:
-        """Return a row whose attributes stand for those of many."""
+        """Return a row that holds the attributes of many rows."""
         found = self._columns(rows)
         return Row(self._batch.topic, *(_many(schema, column) for (_, schema), column in zip(_COLUMNS, found)))
 
     def of_each(self, rows: Any) -> Iterator[Row]:
-        """Return the rows one by one."""
+        """Yield the rows one by one."""
         found = [itertools.repeat(None) if column is None else column.to_pylist() for column in self._columns(rows)]
         return map(Row, itertools.repeat(self._batch.topic), *found)
 

@@ -1,4 +1,4 @@
-"""Errors of single rows of a column, found together."""
+"""Collects the errors of single rows of a column."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Y = TypeVar("Y")
 
 
 class RowErrors(DataError):
-    """Some rows of a column fail, each with an error of its own; what becomes of the others is not told."""
+    """Some rows of a column fail, each with its own error; the results of the other rows are not included."""
 
     def __init__(self, errors: LateErrors) -> None:
-        """Take the errors by the places of their rows."""
+        """Keep the errors by row index."""
         super().__init__(str(errors[min(errors)]))
         self.errors = errors
 
     def placed(self, places: Any) -> RowErrors:
-        """Return the errors where the column is a part of another one, in which its rows have these places."""
+        """Return the errors with the row indexes of an enclosing column."""
         errors = LateErrors()
         errors.add_part(self.errors, places)
         return RowErrors(errors)
 
 
 def each(change: Callable[[X], Y], values: Iterable[X]) -> list[Y]:
-    """Return what a function makes of each value; raises RowErrors with all that fail."""
+    """Apply a function to each value; raise RowErrors with all failures."""
     made: list[Any] = []
     errors = LateErrors()
     for place, value in enumerate(values):
@@ -42,7 +42,7 @@ def each(change: Callable[[X], Y], values: Iterable[X]) -> list[Y]:
 
 
 def error_of(change: Callable[[Any], Any], value: Any) -> Exception:
-    """Return the error with which a function fails for a value."""
+    """Return the error that a function raises for a value."""
     try:
         change(value)
     except ConnectError as error:

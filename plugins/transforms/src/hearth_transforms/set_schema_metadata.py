@@ -1,4 +1,4 @@
-"""SetSchemaMetadata: the schema of the key or value gets another name or version."""
+"""SetSchemaMetadata: sets the name or version of the key's or value's schema."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SetSchemaMetadataConfig(Settings):
 
 
 class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
-    """Names the schema of structs on one side of a record anew; Kafka Connect refuses other schemas than these."""
+    """Sets the name and version of the key's or value's struct schema; Kafka Connect refuses other schemas."""
 
     settings = SetSchemaMetadataConfig
     side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the name or the version or both."""
+        """Read the name, the version or both."""
         config = SetSchemaMetadataConfig(configs)
         self._name, self._version = config.schema_name, config.schema_version
         if self._name is None and self._version is None:
@@ -40,7 +40,7 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
         self._updated = lru_cache(maxsize=1000)(self._make_updated)
 
     def apply(self, record: R) -> R:
-        """Give one record its new schema; a null gets it as well."""
+        """Set the schema of a record, also for a null."""
         schema, value = self.side.schema(record), self.side.value(record)
         if schema is None and value is None:
             return record
@@ -55,7 +55,7 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
         return self.side.replaced(record, updated, value)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | PartlyFailed | Declined:
-        """Give the column its new schema; of its values only nulls that have a default change."""
+        """Set the schema of the column; only nulls with a default change their value."""
         from hearth_transforms import struct_column as columns
 
         schema = self.side.schema(batch)
@@ -87,12 +87,12 @@ class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
 
 
 class SetSchemaMetadataKey(SetSchemaMetadata):
-    """Names the schema of the key."""
+    """Sets the schema metadata of the key."""
 
     side = KEY
 
 
 class SetSchemaMetadataValue(SetSchemaMetadata):
-    """Names the schema of the value."""
+    """Sets the schema metadata of the value."""
 
     side = VALUE

@@ -1,4 +1,4 @@
-"""Key and value: the two sides of a record, which most transformations have a variant for."""
+"""The key and value sides of a record; most transformations have a variant for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=ConnectRecord)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of records and batches, read and replaced by the same calls whichever it is."""
+    """One side of records and batches, with one interface for key and value."""
 
     name: str
 
@@ -39,7 +39,7 @@ class Side:
         return changed.replace(key_schema=schema) if self is KEY else changed.replace(value_schema=schema)
 
     def regrouped(self, batch: Batch, made: Grouped) -> Batch:
-        """Return the batch with a column without schema on this side, and what is known of it."""
+        """Return the batch with a column without schema and its groups on this side."""
         changed = self.replaced_column(batch, None, made.column)
         return changed.replace(grouped={**changed.grouped, self.name: made})
 

@@ -1,7 +1,6 @@
-"""Columns of structs: taken apart into the columns of their fields, checked, masked, and put together.
+"""Splits columns of structs into field columns, checks, masks and assembles them.
 
-All that needs Arrow is here, and loaded with the first batch, since a host that only asks for definitions has no use
-for 25 MB.
+The first batch loads this module and Arrow, so that a host that only reads definitions saves 25 MB.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from hearth_transforms.side import Side
 
 
 def side_column(side: Side, batch: Batch) -> Any:
-    """Return the column of a side, of nulls where the batch leaves it out."""
+    """Return the column of a side, nulls if the batch omits it."""
     column = batch.column(side.name)
     return pa.nulls(batch.num_rows, arrow_type(side.schema(batch))) if column is None else column
 
 
 def attribute_column(attribute: Attribute, batch: Batch) -> Any:
-    """Return the column of an attribute, None where one that is needed is missing."""
+    """Return the column of an attribute, None if a required one is missing."""
     found = attribute.of_batch(batch)
     if isinstance(found, str):
         return repeated(STRING_SCHEMA, found, batch.num_rows)
@@ -38,10 +37,7 @@ def attribute_column(attribute: Attribute, batch: Batch) -> Any:
 
 
 def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
-    """Return the batch in pieces that lie as a whole within or outside of what is chosen.
-
-    Where there are more answers than two, all rows of a piece have the same.
-    """
+    """Split the batch into runs of rows with equal values in ``chosen``."""
     cuts = np.flatnonzero(np.diff(chosen.to_numpy(zero_copy_only=False))) + 1
     starts = [0, *cuts.tolist()]
     for start, end in zip(starts, [*starts[1:], batch.num_rows]):
@@ -49,13 +45,13 @@ def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
 
 
 Change = Callable[[Batch, Schema, Any], "tuple[Schema, Any] | None"]
-"""What makes other values of some, both given as schema and column, and knows their batch; None where it cannot."""
+"""Transforms the schema and column of a batch; returns None if it cannot."""
 
 
 def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | PartlyFailed | Declined:
-    """Return the batch with the values of a side changed; nulls keep their schema, so they are cut out.
+    """Return the batch with the values of a side changed; nulls keep their schema, so they are split off.
 
-    Rows that fail when the column is changed stand beside the others, with their errors.
+    Failing rows are returned with their errors.
     """
     schema, column = side.schema(batch), side_column(side, batch)
     if column.null_count == len(column):
@@ -84,7 +80,7 @@ def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | Part
 
 
 def _together(pieces: Sequence[Batch], parts: Sequence[Any]) -> list[Batch] | PartlyFailed | Declined:
-    """Return what became of pieces that follow each other as what became of the whole."""
+    """Combine the results of consecutive pieces."""
     if any(part is NotImplemented for part in parts):
         return NotImplemented
     made: list[Batch] = []
@@ -99,7 +95,7 @@ def _together(pieces: Sequence[Batch], parts: Sequence[Any]) -> list[Batch] | Pa
 
 
 def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | PartlyFailed | Declined:
-    """Return the batch with the structs of a side changed; what makes others of them gives the columns of fields."""
+    """Return the batch with the structs of a side changed by a function that returns field columns."""
 
     def changed(part: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
         made = change(part, schema, column) if schema.type is Type.STRUCT else None
@@ -109,11 +105,11 @@ def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | Part
 
 
 def field_column(column: Any, field: Field, with_default: bool) -> Any:
-    """Return the values of a field: null where the struct is, the default where only the field is null."""
+    """Return the values of a field: null for a null struct, the default for a null field."""
     child = column.field(field.index)
     default = field.schema.default
     if with_default and default is not None and child.null_count:
-        # The schema of a default struct is without that default, and so not quite that of the field.
+        # The schema of a default struct lacks that default, so it differs from the field's schema.
         own_schema = default.schema if isinstance(default, Struct) else field.schema
         child = child.fill_null(values_to_column(own_schema, [default])[0])
     if not column.null_count:
@@ -122,7 +118,7 @@ def field_column(column: Any, field: Field, with_default: bool) -> Any:
 
 
 def path_column(column: Any, fields: Iterable[Field], with_default: bool) -> Any:
-    """Return the values of the last of some fields within each other; on the way defaults stand in in any case."""
+    """Return the values of the last of some nested fields; defaults always replace nulls on the path."""
     *outer, last = fields
     for field in outer:
         column = field_column(column, field, with_default=True)
@@ -130,33 +126,33 @@ def path_column(column: Any, fields: Iterable[Field], with_default: bool) -> Any
 
 
 def field_columns(schema: Schema, column: Any, with_default: bool) -> list[Any] | None:
-    """Return the values of all fields of structs; None where a new struct would not take one of them."""
+    """Return the values of all fields of structs; None if a new struct would refuse one of them."""
     columns = [field_column(column, field, with_default) for field in schema.fields]
     fit = all(is_sound(field.schema, part) for field, part in zip(schema.fields, columns))
     return columns if fit else None
 
 
 def struct_column(schema: Schema, columns: Sequence[Any]) -> Any:
-    """Return structs of these fields, none of them null."""
+    """Return non-null structs of these field columns."""
     return pa.StructArray.from_arrays(list(columns), fields=list(arrow_type(schema)))
 
 
 def spread(column: Any, is_there: Any) -> Any:
-    """Return a column with its values, in their order, where it is to have any, and nulls elsewhere."""
+    """Spread the values in order over the rows where ``is_there`` is true; the others are null."""
     places = is_there.to_numpy(zero_copy_only=False)
     return column.take(pa.array(np.cumsum(places) - 1, mask=~places))
 
 
 def repeated(schema: Schema, value: Any, count: int) -> Any:
-    """Return a column that holds one value in every row."""
+    """Return a column with one value in every row."""
     if schema.type.is_primitive:
         return pa.repeat(values_to_column(schema, [value])[0], count)
     return values_to_column(schema, [value]).take(pa.array(np.zeros(count, np.int64)))
 
 
 def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
-    """Return what `mask` gives for every value of a column."""
-    # What stands for a value depends on its kind alone, so one value tells it for all.
+    """Apply `mask` to each value of a column."""
+    # The masked value depends only on the type, so one value determines all.
     if column.null_count == len(column):
         return column
     first = int(np.argmax(column.is_valid().to_numpy(zero_copy_only=False)))
@@ -167,12 +163,12 @@ def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
 
 
 def steps(column: Any, width: int) -> Any:
-    """Return for every number of a column, which has no nulls, in which step of that width it lies."""
+    """Return the index of the step of a given width for each number of a column without nulls."""
     return pa.array(column.to_numpy() // width)
 
 
 def has_header(batch: Batch, name: str) -> Any:
-    """Return for every row whether it has a header of that name."""
+    """Return for each row whether it has a header with the name."""
     answers = np.zeros(batch.num_rows, np.bool_)
     headers = batch.column("headers")
     if headers is not None:
@@ -182,7 +178,7 @@ def has_header(batch: Batch, name: str) -> Any:
 
 
 def is_sound(schema: Schema, column: Any) -> bool:
-    """Tell whether a struct would take all these values: nulls stand only where they may, inside values as well."""
+    """Return whether a struct accepts all values: nulls occur only where they are allowed, also inside values."""
     return (schema.optional or not column.null_count) and _is_sound_inside(schema, column)
 
 

@@ -1,4 +1,4 @@
-"""Columns of times, converted as a whole where every one of them is within the years 1 to 9999."""
+"""Converts columns of times as a whole if all of them are within the years 1 to 9999."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAST = 2_932_897 * DAY - 1
 
 
 def converted(column: Any, source: TimeKind, target: TimeKind, notation: Notation) -> Any:
-    """Return the times of one kind as those of another, None where only records can tell what is wrong."""
+    """Convert times from one kind to another; None if the records must determine an error."""
     try:
         millis = _millis(column, source, notation)
         bounds = pc.min_max(millis)
@@ -43,7 +43,7 @@ def converted(column: Any, source: TimeKind, target: TimeKind, notation: Notatio
 
 
 def convert_many(many: ScalarColumn, target: TimeKind, notation: Notation) -> ScalarColumn:
-    """Return what `convert` gives for values without schema."""
+    """Apply `convert` to values without schema."""
     schema, column = many.column()
     if schema.type is Type.BOOLEAN or schema.type is Type.FLOAT64:
         raise UnlikeError("values that tell no time")
@@ -71,7 +71,7 @@ def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
         return _rescaled(millis, MILLIS, notation.per_second)
     if target not in (DATE, TIME):
         return millis
-    since_first = pc.subtract(millis, _number(_FIRST))  # a division cuts towards zero
+    since_first = pc.subtract(millis, _number(_FIRST))  # the division rounds towards zero
     days = pc.divide(since_first, _number(DAY))
     if target is DATE:
         return pc.add(days, _number(_FIRST_DAY)).cast(arrow_type(target.schema))
@@ -79,8 +79,8 @@ def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
 
 
 def _printed(millis: Any, pattern: DateFormat) -> Any:
-    """Return times as their texts, equal ones made once, section by section of the format."""
-    # What has the same text is the same number now.
+    """Format times section by section, equal ones once."""
+    # Times with equal texts now have equal numbers.
     steps = pc.divide(pc.subtract(millis, _number(_FIRST)), _number(pattern.step)).dictionary_encode()
     different = steps.dictionary.to_numpy() * pattern.step + _FIRST
     pieces = [_section(each, different) for each in pattern.sections]
@@ -88,7 +88,7 @@ def _printed(millis: Any, pattern: DateFormat) -> Any:
 
 
 def _section(section: Section, millis: Any) -> Any:
-    """Return the piece that a section of a format is in the texts of times."""
+    """Return the texts of one section of the format."""
     steps = millis // section.step
     if section.count is not None:
         return chosen(section.texts, steps % section.count)
@@ -105,11 +105,11 @@ def _rescaled(column: Any, per_second: int, new_per_second: int) -> Any:
 
 
 def _number(value: int) -> Any:
-    """Return a number as Arrow's functions take it without asking each time whether there is a pandas."""
+    """Return an Arrow scalar, which saves Arrow's check for pandas on each call."""
     return pa.scalar(value, pa.int64())
 
 
 def _each(column: Any, type_: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return the column with every value converted, equal ones but once."""
+    """Convert each value of the column, equal ones once."""
     encoded = column.dictionary_encode()
     return pa.array([convert(each) for each in encoded.dictionary.to_pylist()], type_).take(encoded.indices)

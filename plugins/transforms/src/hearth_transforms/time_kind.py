@@ -1,4 +1,4 @@
-"""The five ways to tell a time that TimestampConverter knows, each by way of milliseconds since 1970."""
+"""The five time representations of TimestampConverter, converted through milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from hearth_transforms.date_format import DateFormat
 from hearth_transforms.requirement import NullPointerError
 
 DAY = 86_400_000
-"""Milliseconds of a day."""
+"""Milliseconds per day."""
 MILLIS = 1000
-"""Milliseconds of a second."""
+"""Milliseconds per second."""
 PER_SECOND = {"seconds": 1, "milliseconds": MILLIS, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 _LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How times are written: strings by a format, if there is one, and unix times in so many parts of a second."""
+    """How times are written: the format of strings, if any, and the unit of Unix times."""
 
     format: DateFormat | None
     per_second: int
@@ -43,9 +43,9 @@ class Notation:
 
 @dataclass(frozen=True)
 class TimeKind:
-    """One way to tell a time: its schemas, what its values are called, and the milliseconds they stand for.
+    """A time representation: its schemas, its name in errors, and the conversion to and from milliseconds.
 
-    Milliseconds of a value that is not one of this kind are None.
+    The milliseconds of a value of another kind are None.
     """
 
     schema: Schema
@@ -55,11 +55,11 @@ class TimeKind:
     from_millis: Callable[[int, Notation], Any]
 
     def schema_like(self, schema: Schema) -> Schema:
-        """Return the schema of times of this kind, as optional as that of the others they stand for."""
+        """Return the schema of this kind with the optionality of another schema."""
         return self.optional_schema if schema.optional else self.schema
 
     def millis(self, value: Any, notation: Notation, schema: Schema | None) -> int:
-        """Return the milliseconds since 1970 that a value stands for."""
+        """Return a value as milliseconds since 1970."""
         found = self.to_millis(value, notation)
         if found is None:
             raise DataError(f"Expected {self.expected}, but found class {java_class(value, schema)}")
@@ -67,7 +67,7 @@ class TimeKind:
 
 
 def rescaled(number: int, per_second: int, new_per_second: int) -> int:
-    """Return a number of parts of a second as one of other parts; fractions are cut off, as is what exceeds INT64."""
+    """Convert between units per second; fractions are truncated, and values saturate at the limits of INT64."""
     if new_per_second >= per_second:
         return max(min(number * (new_per_second // per_second), _LARGEST), -_LARGEST - 1)
     divisor = per_second // new_per_second
@@ -91,7 +91,7 @@ def _read(text: Any, notation: Notation) -> int | None:
 
 
 def _print(millis: int, notation: Notation) -> str:
-    assert notation.format is not None  # `configure` asks for one
+    assert notation.format is not None  # `configure` requires one
     return notation.format.print(millis)
 
 
@@ -101,7 +101,7 @@ def _from_unix(number: Any, notation: Notation) -> int | None:
 
 
 def _from_date(value: Any, notation: Notation) -> int | None:
-    """Return the milliseconds of a date, a time or a timestamp, which in Java are all the same class."""
+    """Return the milliseconds of a date, time or timestamp, which are the same class in Java."""
     if isinstance(value, dt.datetime):
         return Timestamp.from_logical(Timestamp.SCHEMA, value)
     if isinstance(value, dt.date):
@@ -139,7 +139,7 @@ TIMESTAMP = TimeKind(
     lambda millis, notation: Timestamp.to_logical(Timestamp.SCHEMA, millis),
 )
 KINDS = {"string": STRING, "unix": UNIX, "Date": DATE, "Time": TIME, "Timestamp": TIMESTAMP}
-"""The kinds by the names they have in a configuration."""
+"""The kinds by their configuration names."""
 _BY_SCHEMA_NAME: dict[str | None, TimeKind] = {
     Timestamp.LOGICAL_NAME: TIMESTAMP,
     Date.LOGICAL_NAME: DATE,
@@ -149,7 +149,7 @@ _BY_TYPE = {Type.STRING: STRING, Type.INT64: UNIX}
 
 
 def kind_of_schema(schema: Schema) -> TimeKind:
-    """Return the kind of time that values of a schema tell."""
+    """Return the kind of time of a schema."""
     kind = _BY_SCHEMA_NAME.get(schema.name) or _BY_TYPE.get(schema.type)
     if kind is None:
         raise ConnectError(f"Schema {schema} does not correspond to a known timestamp type format")
@@ -157,7 +157,7 @@ def kind_of_schema(schema: Schema) -> TimeKind:
 
 
 def kind_of_value(value: Any) -> TimeKind:
-    """Return the kind of time that a value without schema tells."""
+    """Return the kind of time of a value without schema."""
     if isinstance(value, (dt.date, dt.time)):
         return TIMESTAMP
     if isinstance(value, str):
@@ -168,7 +168,7 @@ def kind_of_value(value: Any) -> TimeKind:
 
 
 def convert(value: Any, schema: Schema | None, target: TimeKind, notation: Notation) -> Any:
-    """Return what tells the same time in another way; null for null."""
+    """Convert a time to another kind; None for None."""
     if value is None:
         return None
     if isinstance(value, ScalarColumn):

@@ -1,4 +1,4 @@
-"""TimestampConverter: the key or value, or one of its fields, tells its time in another way."""
+"""TimestampConverter: converts the time in the key or value, or in one of its fields."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TimestampConverterConfig(Settings):
 
 
 class _Converting(Alteration):
-    """Converts the time that one field tells."""
+    """Converts the time in one field."""
 
     def __init__(self, name: str, target: TimeKind, notation: Notation, with_default: bool) -> None:
         self._name, self._target, self._notation, self._with_default = name, target, notation, with_default
@@ -111,13 +111,13 @@ class _Converting(Alteration):
 
 
 class TimestampConverter(FieldTransformation):
-    """Converts times on one side of a record: the whole side or one field; nulls stay null."""
+    """Converts times in the key or value: all of it or one field; nulls stay null."""
 
     settings = TimestampConverterConfig
     purpose = "converting timestamp formats"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take what times are to become and how they are written."""
+        """Read the target type and the format."""
         config = TimestampConverterConfig(configs)
         self._target = KINDS[config.target_type]
         self._notation = Notation(_format(config.format, self._target), PER_SECOND[config.unix_precision])
@@ -127,7 +127,7 @@ class TimestampConverter(FieldTransformation):
         self._alter_with({path.place: _Converting(path.name, self._target, self._notation, with_default)})
 
     def apply(self, record: R) -> R:
-        """Convert the time of one record."""
+        """Convert the time of a record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if self._is_whole:
             if schema is not None:
@@ -172,7 +172,7 @@ class TimestampConverterValue(TimestampConverter):
 
 
 def _format(pattern: str, target: TimeKind) -> DateFormat | None:
-    """Return the format, which strings need as a target, and which else has to be good for reading."""
+    """Return the format, which a string target requires and any other target uses for parsing."""
     if not pattern.strip():
         if target is STRING:
             raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
@@ -182,7 +182,7 @@ def _format(pattern: str, target: TimeKind) -> DateFormat | None:
         if target is not STRING:
             found.require_reading()
     except ValueError as error:
-        # Kafka gives its own message in place of the key's name.
+        # Kafka's exception has this message in place of the key's name.
         place = f"TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: {pattern}"
         raise ConfigError(place, f"java.lang.IllegalArgumentException: {error}") from error
     except NotImplementedError as error:

@@ -1,4 +1,4 @@
-"""TimestampRouter: records go to a topic that is named after the time they were made."""
+"""TimestampRouter: derives the topic from the record's timestamp."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class TimestampRouterConfig(Settings):
 
 
 class TimestampRouter(KafkaPlugin, BatchTransformation):
-    """Names the topic of a record after its old topic and its timestamp."""
+    """Derives the topic of a record from its old topic and its timestamp."""
 
     settings = TimestampRouterConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the formats apart."""
+        """Parse the formats."""
         config = TimestampRouterConfig(configs)
         self._format = format_of("timestamp.format", config.timestamp_format)
         self._topic_format = config.topic_format
@@ -54,7 +54,7 @@ class TimestampRouter(KafkaPlugin, BatchTransformation):
         return record.new_record(topic=self._routed(record.topic, record.timestamp // self._step))
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Return a batch for every stretch of records with the same new topic; where they were read stays known."""
+        """Return a batch for each run of records with the same new topic; the original topic is kept."""
         from hearth_transforms import struct_column as columns
 
         batch = batch.stamped()

@@ -1,4 +1,4 @@
-"""TombstoneHandler: what becomes of records without value; the class of this name in Confluent's documentation."""
+"""TombstoneHandler: drops or refuses records without value, as documented by Confluent."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class TombstoneHandler(KafkaPlugin, BatchTransformation):
     settings = TombstoneHandlerConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take what is to be done."""
+        """Read the behavior."""
         self._behavior = TombstoneHandlerConfig(configs).behavior
 
     def apply(self, record: R) -> R | None:
-        """Let a record with a value pass."""
+        """Return a record with a value; drop or refuse one without."""
         if record.value is not None:
             return record
         self._note(record.topic, 1)
         return None
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Let the rows with a value pass, and tell once of all others."""
+        """Keep the rows with a value, and log the others once."""
         column = batch.column("value")
         count = batch.num_rows if column is None else column.null_count
         if not count:

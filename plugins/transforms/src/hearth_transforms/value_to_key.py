@@ -1,4 +1,4 @@
-"""ValueToKey: fields of the value become the key."""
+"""ValueToKey: builds the key from fields of the value."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class ValueToKeyConfig(Settings):
 
 
 class ValueToKey(FieldPlugin):
-    """Replaces the key by a struct or map of fields of the value, which keeps them."""
+    """Replaces the key by a struct or map of fields, which stay in the value."""
 
     settings = ValueToKeyConfig
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields."""
+        """Read the names of the fields."""
         config = ValueToKeyConfig(configs)
         self._paths = [FieldPath(text, config.field_syntax_version) for text in config.fields]
         self._with_default = config.replace_null_with_default
         self._key_schema = lru_cache(maxsize=1000)(self._make_key_schema)
 
     def apply(self, record: R) -> R:
-        """Make the key of one record; a field that a map lacks is null in the key."""
+        """Build the key of a record; a field missing in a map is null in the key."""
         if record.value_schema is None:
             return KEY.replaced(record, None, self._of_map(record.value))
         struct = require_struct(record.value, _PURPOSE, record.value_schema)
@@ -53,7 +53,7 @@ class ValueToKey(FieldPlugin):
         return KEY.replaced(record, made.schema, made)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of the fields together."""
+        """Build the key column from the field columns."""
         from hearth_transforms import struct_column as columns
 
         schema, column = batch.value_schema, columns.side_column(VALUE, batch)

@@ -65,7 +65,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("nobody:x", 401), ("", 401),
     ],
 )  # fmt: skip
-def test_who_knows_his_password_goes_on(guarded: Client, header: str | bytes, status: int) -> None:
+def test_a_user_with_the_right_password_is_admitted(guarded: Client, header: str | bytes, status: int) -> None:
     """Users in the letters of the file, passwords with colons."""
     answer = guarded.call("GET", "/connectors", headers={"Authorization": basic(header)})
     assert (answer.status, answer.text) == (status, "[]" if status == 200 else REFUSED)
@@ -140,7 +140,7 @@ class TestLoginConfiguration:
             ('A { x.Y required a="${no.such}"; };', "no system property 'no.such' is set"),
         ],
     )
-    def test_what_is_none_is_refused_with_its_line(self, text: str, says: str) -> None:
+    def test_a_syntax_error_is_reported_with_its_line(self, text: str, says: str) -> None:
         """Whoever wrote it finds the place."""
         with pytest.raises(ValueError, match=r"^line") as caught:
             parse(text, {})
@@ -162,7 +162,7 @@ class TestLoginConfiguration:
         with pytest.raises(ConfigError, match=r"Failed to retrieve JAAS configuration: '/nowhere/jaas\.conf': No"):
             login_entries("KafkaConnect", environment)
 
-    def test_none_at_all_lets_nobody_in(
+    def test_a_missing_entry_refuses_all_requests(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Which the log says at the start."""
@@ -170,7 +170,7 @@ class TestLoginConfiguration:
         monkeypatch.delenv("KAFKA_OPTS", raising=False)
         extension = BasicAuthSecurityRestExtension()
         extension.configure({})
-        assert "has no entry KafkaConnect; nobody is let in" in caplog.text
+        assert "has no entry KafkaConnect; all logins fail" in caplog.text
         assert not extension._login.knows("alice", "secret")
 
 
@@ -235,7 +235,7 @@ class TestLogin:
             (MODULE, {}, "must be"),
         ],
     )
-    def test_what_cannot_be_had_is_refused_at_the_start(self, module: str, options: dict[str, str], says: str) -> None:
+    def test_an_unsupported_module_is_refused_at_start(self, module: str, options: dict[str, str], says: str) -> None:
         """Nobody is to find out by being locked out."""
         with pytest.raises(ConfigError, match=says):
             Login([LoginEntry(module, "required", options)])

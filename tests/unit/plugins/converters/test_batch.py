@@ -162,7 +162,7 @@ def test_an_empty_text_has_no_byte_order_mark() -> None:
         ("d9a1 dca2 20", "\U000784a2\ufffd"),
     ],
 )
-def test_what_is_no_utf_16_is_replaced_as_often_as_in_java(data: str, text: str) -> None:
+def test_invalid_utf_16_is_replaced_as_in_java(data: str, text: str) -> None:
     """The first half of a pair takes along what stands where the other half should; the answers are Java's."""
     for encoding in ("UTF-16", "UTF-16BE"):
         assert string(encoding=encoding).to_connect_data("t", bytes.fromhex(data)).value == text
@@ -289,7 +289,7 @@ def test_headers_are_written_at_once_as_one_by_one(made: BatchHeaderConverter, d
     "text",
     ["abc", "trueish", "/a/b", "_", "4bf92f3577b34da6", "550e8400-e29b-41d4-a716-446655440000", "12ab", "a:b,c"],
 )
-def test_what_can_be_nothing_but_text_is_read_at_once(text: str) -> None:
+def test_unambiguous_text_is_read_as_a_column(text: str) -> None:
     """Words, identifiers and paths are what most headers hold."""
     data = pa.array([text.encode()], pa.binary())
     run = SimpleHeaderConverter().to_connect_headers("t", "h", data)

@@ -103,7 +103,7 @@ def test_each_is_the_kafka_class_of_its_name(kind: type[Any]) -> None:
         kind().configure({"converter.type": "x"})
 
 
-def test_what_is_read_is_optional() -> None:
+def test_read_values_have_an_optional_schema() -> None:
     """A null among the bytes is a value as well."""
     assert IntegerConverter().to_connect_data("t", None) == (OPTIONAL_INT32_SCHEMA, None)
     assert IntegerConverter().from_connect_data("t", INT32_SCHEMA, None) is None

@@ -395,7 +395,7 @@ def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> No
 
 
 @pytest.mark.parametrize("kinds", [2, 12, 300])
-def test_each_schema_has_one_run_whichever_rows_are_of_it(kinds: int) -> None:
+def test_each_schema_has_one_run_for_any_order_of_rows(kinds: int) -> None:
     """Rows of several schemas that take turns come as one run of each, also when there are many schemas."""
     made = converter({})
     schemas_in_turn = [SchemaBuilder.string().name(f"s{index}").build() for index in range(kinds)]

@@ -91,7 +91,7 @@ def assert_read_as_alone(made: JsonConverter, messages: list[bytes]) -> None:
 @pytest.mark.parametrize("is_compiled_here", [True, False])
 @settings(deadline=None)
 @given(st.lists(damaged(), min_size=1, max_size=8))
-def test_what_is_damaged_fails_as_alone(is_compiled_here: bool, messages: list[bytes]) -> None:
+def test_a_damaged_row_fails_as_it_does_alone(is_compiled_here: bool, messages: list[bytes]) -> None:
     """Among others that are whole, and in whatever encoding it was."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_compiled_here:
@@ -101,7 +101,7 @@ def test_what_is_damaged_fails_as_alone(is_compiled_here: bool, messages: list[b
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(damaged(), st.integers(0, 3)), min_size=1, max_size=30))
-def test_what_is_damaged_fails_among_envelopes(rows: list[tuple[bytes, int]]) -> None:
+def test_a_damaged_row_among_envelopes_fails_alone(rows: list[tuple[bytes, int]]) -> None:
     """Within them or in their place; the whole ones beside it are read."""
     messages = [ENVELOPE % (b"5" if way < 2 else data) if way else data for data, way in rows]
     assert_read_as_alone(converter(schemas=True), messages)
@@ -113,13 +113,13 @@ BROKEN = [
 ]  # fmt: skip
 
 
-def test_a_mark_of_utf_8_before_what_is_none_is_no_reason_to_stumble() -> None:
+def test_a_byte_order_mark_before_invalid_utf_8_raises_the_same_error() -> None:
     """What stands before the wrong byte is read; it has no value here."""
     assert_read_as_alone(converter(schemas=False), [b'\xef\xbb\xbf{"\xc2', b"\xef\xbb\xbf[5]\xc2"])
 
 
 @is_compiled
-def test_what_no_reader_takes_for_json_has_no_error_until_somebody_looks() -> None:
+def test_errors_of_invalid_rows_are_created_on_demand() -> None:
     """A row of it costs hardly more than one that is JSON."""
     for made in (converter(schemas=False), converter(schemas=True)):
         found = made.to_connect_batch("t", pa.array([ENVELOPE % b"1", *BROKEN, ENVELOPE % b"2"], pa.binary()))

@@ -148,7 +148,7 @@ def little_room() -> Iterator[None]:
 @pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize("enable", ["true", "false"])
 @pytest.mark.parametrize("depth", [100, 300, 450, 700, 980, 3000])
-def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable: str) -> None:
+def test_a_value_nested_deeper_than_the_stack_is_reported(depth: int, enable: str) -> None:
     """Also what one Python's parser still reads and nothing else could hold; a hundred levels pass everywhere."""
     made = converter(schemas_enable=enable)
     for opening, closing, nest in (("[", "]", lambda value: [value]), ('{"a":', "}", lambda value: {"a": value})):
@@ -171,7 +171,7 @@ def test_what_is_nested_deeper_than_the_stack_is_told_as_such(depth: int, enable
 
 
 @pytest.mark.usefixtures("little_room")
-def test_a_schema_nested_deeper_than_the_stack_is_told_as_such() -> None:
+def test_a_schema_nested_deeper_than_the_stack_is_reported() -> None:
     """As a value is, which has as many levels as its schema."""
     schema, value = INT32_SCHEMA, 1
     for _ in range(800):

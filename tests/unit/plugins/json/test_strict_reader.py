@@ -56,7 +56,7 @@ ODD: st.SearchStrategy[Any] = (
 
 @settings(deadline=None)
 @given(data=st.data(), replaces=st.booleans(), is_clean=st.booleans())
-def test_a_column_is_made_of_what_each_payload_is(data: st.DataObject, replaces: bool, is_clean: bool) -> None:
+def test_a_column_equals_the_values_of_its_payloads(data: st.DataObject, replaces: bool, is_clean: bool) -> None:
     """Nulls, defaults, absent members, values of other types and zeros with a sign included."""
     builder = SchemaBuilder.struct()
     members = {}

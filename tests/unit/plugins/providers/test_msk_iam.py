@@ -167,23 +167,23 @@ def test_a_role_is_taken_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
 @pytest.mark.parametrize(
     ("options", "text", "remedy"),
     [
-        ({"awsProfilName": "x"}, "the option awsProfilName of IAMLoginModule is not known", "awsProfileName"),
-        ({"awsStsRegion": "x"}, "awsStsRegion is for a role, and no role is named", "awsRoleArn"),
+        ({"awsProfilName": "x"}, "unknown option awsProfilName of IAMLoginModule", "awsProfileName"),
+        ({"awsStsRegion": "x"}, "awsStsRegion requires a role", "awsRoleArn"),
     ],
 )
-def test_an_option_that_is_wrong_is_told(options: dict[str, str], text: str, remedy: str) -> None:
+def test_a_wrong_option_is_reported(options: dict[str, str], text: str, remedy: str) -> None:
     """Before the first token."""
     with pytest.raises(ConfigError, match=text) as caught:
         MskIamTokenProvider().configure({}, options)
     assert remedy in str(caught.value.hint)
 
 
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_setting_or_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A region, credentials, the package itself."""
     with pytest.raises(ConfigError, match="the region of the brokers at 'h:1' is not known"):
         token({}, "h:1")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(ConfigError, match="there are no credentials of AWS"):
+    with pytest.raises(ConfigError, match="no AWS credentials found"):
         token({})
     real = builtins.__import__
 

@@ -42,7 +42,7 @@ class TestFile:
         assert provider.get(path).data == {"user": "ü", "password": "x\ty"}
         assert provider.get("", {"a"}).data == {}
 
-    def test_a_file_that_changes_is_read_anew(self, secrets: Path) -> None:
+    def test_a_changed_file_is_read_again(self, secrets: Path) -> None:
         """What was found is not kept."""
         provider, path = configured(FileConfigProvider), secrets / "a.properties"
         assert provider.get(str(path), {"user"}).data == {"user": "ü"}
@@ -50,7 +50,7 @@ class TestFile:
         assert provider.get(str(path), {"user"}).data == {"user": "v"}
 
     @pytest.mark.parametrize("name", ["none.properties", "folder", "broken", "bytes"])
-    def test_what_cannot_be_read_is_named(self, secrets: Path, name: str) -> None:
+    def test_an_unreadable_file_is_named(self, secrets: Path, name: str) -> None:
         """With the path, and without what the file holds."""
         (secrets / "broken").write_text("secret\\u00=1")
         (secrets / "bytes").write_bytes(b"\xff")
@@ -77,7 +77,7 @@ class TestDirectory:
         assert provider.get(str(secrets / "token"), {"a"}).data == provider.get("", {"a"}).data == {}
         assert caplog.messages == [f"The path {secrets / 'token'} is not a directory"]
 
-    def test_what_is_no_text_is_named(self, secrets: Path) -> None:
+    def test_a_value_that_is_not_text_is_named(self, secrets: Path) -> None:
         """With the file and the key."""
         (secrets / "bytes").write_bytes(b"\xff")
         with pytest.raises(ConfigError, match=r"Could not read file .*/in/bytes for property bytes"):
@@ -131,7 +131,7 @@ class TestEnvironment:
             configured(EnvVarConfigProvider).get("p", {"A"})
 
 
-def test_providers_say_what_they_take() -> None:
+def test_providers_define_their_keys() -> None:
     """Their keys are described like those of any plugin."""
     names = [kind().config().names for kind in (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)]
     assert names == [["allowed.paths"], ["allowed.paths"], ["allowlist.pattern"]]

@@ -76,7 +76,7 @@ def test_both_forms_write_the_same_bytes_and_read_the_same_values(data: st.DataO
 
 @decoder_settings()
 @given(st.data())
-def test_both_forms_read_the_same_in_bytes_that_nobody_wrote(data: st.DataObject) -> None:
+def test_both_forms_read_the_same_from_random_bytes(data: st.DataObject) -> None:
     """What the form with columns takes on it reads as the plain form does; the rest it leaves to that."""
     schema = data.draw(SCHEMAS)
     made = FORMAT.schema_of(schema)
@@ -136,7 +136,7 @@ def test_a_null_with_a_default_is_written_as_that() -> None:
     assert written(OPT, column, **keeping) is NotImplemented
 
 
-def test_enums_and_what_is_not_one_of_their_symbols() -> None:
+def test_enums_refuse_unknown_symbols() -> None:
     """The plain form has the words for it."""
     enhanced = {"enhanced.avro.schema.support": "true"}
     check(COLOR.build(), ["RED", "BLUE", "RED"], **enhanced)
@@ -182,7 +182,7 @@ def test_rows_that_claim_the_bytes_of_others_cost_nothing() -> None:
     assert columns(FORMAT.schema_of(STRING_SCHEMA)).values(data) is NotImplemented
 
 
-def test_a_wanted_schema_with_new_fields_is_read_in_columns() -> None:
+def test_a_reader_schema_with_new_fields_is_read_in_columns() -> None:
     """They get their defaults, and others come in its order."""
     wanted = parsed(
         record(of("email", ["null", "string"]), of("new", "int", default=7), of("id", "long"), name="User")

@@ -56,7 +56,7 @@ def test_null_is_no_record_where_it_may_be(server: RegistryServer) -> None:
         avro.from_connect_data("t", OPT, None)
 
 
-def test_the_latest_schema_writes_if_it_reads_what_the_record_has(server: RegistryServer) -> None:
+def test_the_latest_schema_is_used_if_it_reads_the_records_schema(server: RegistryServer) -> None:
     """Otherwise it says what to do, as Java does."""
     converter(server).from_connect_data("t", OPT, struct(OPT, c="y"))
     config: dict[str, Any] = {"auto.register.schemas": "false", "use.latest.version": "true"}

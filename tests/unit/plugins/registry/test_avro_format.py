@@ -81,7 +81,7 @@ def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) 
 
 
 @given(st.data())
-def test_fastavro_reads_what_is_written_and_writes_what_is_read(data: st.DataObject) -> None:
+def test_fastavro_agrees_in_both_directions(data: st.DataObject) -> None:
     """It is the measure: both give the same bytes and values, apart from what a root of bytes is in Connect."""
     schema = data.draw(SCHEMAS.filter(lambda each: each.type is not Type.BYTES and not each.optional))
     value = data.draw(values(schema))
@@ -140,7 +140,7 @@ def written_alike(case: dict[str, Any]) -> bool:
 
 @settings(max_examples=FUZZ)
 @given(st.data())
-def test_bytes_that_nobody_wrote_are_read_or_refused(data: st.DataObject) -> None:
+def test_random_bytes_are_read_or_refused(data: st.DataObject) -> None:
     """No other error comes up, and nothing is held that was not in the payload."""
     schema = data.draw(SCHEMAS)
     reader = FORMAT.reader(FORMAT.schema_of(schema), (), None, None)
@@ -190,7 +190,7 @@ def test_a_length_is_not_believed(tree: Any, payload: str) -> None:
         read(tree, payload)
 
 
-def test_schemas_that_nobody_could_hold_are_refused() -> None:
+def test_oversized_schemas_are_refused() -> None:
     """A million fields, a short text that means a million of them, and ever deeper ones."""
     fields = ",".join([f'{{"name":"f{number}","type":"int"}}' for number in range(200_000)])
     doubling: Any = "int"
@@ -208,7 +208,7 @@ def test_schemas_that_nobody_could_hold_are_refused() -> None:
         parsed(["null", *[record(name=f"N{number}") for number in range(1001)]])
 
 
-def test_a_large_schema_costs_what_it_has_and_no_more() -> None:
+def test_a_large_schema_has_linear_cost() -> None:
     """A record of many fields and an enum of many symbols are not compared each with each."""
     wide = record(*[of(f"f{number}", "int", aliases=[f"a{number}"]) for number in range(3_000)])
     began = time.process_time()
@@ -240,7 +240,7 @@ def test_data_without_schema_goes_through_a_record_of_everything() -> None:
         writer.payload(b"x")
 
 
-def test_a_value_that_does_not_fit_its_schema_is_told_as_java_does() -> None:
+def test_a_value_that_does_not_fit_its_schema_raises_javas_error() -> None:
     """Each with the class that the value would have in Java."""
     boolean = Schema(Type.BOOLEAN)
     writer = FORMAT.writer(boolean, FORMAT.schema_of(boolean))
@@ -265,7 +265,7 @@ def test_a_schema_of_the_registry_writes_the_fields_that_it_has() -> None:
         needs.payload(struct(USER, id=1))
 
 
-def test_a_wanted_schema_is_read_by_the_rules_of_resolution() -> None:
+def test_a_reader_schema_follows_the_resolution_rules() -> None:
     """Fields by name or alias, in its order; those that are skipped, those that have defaults; numbers that grow."""
     written = record(of("a", "int"), of("b", {"type": "array", "items": ["null", "string"]}), of("c", "string"))
     wanted = record(
@@ -286,7 +286,7 @@ def test_a_wanted_schema_is_read_by_the_rules_of_resolution() -> None:
     assert resolved(enum, {**enum, "symbols": ["C", "B"], "default": "C"}, "00") == "C"
 
 
-def test_what_a_reader_cannot_read_is_told_with_its_place() -> None:
+def test_an_incompatibility_is_reported_with_its_place() -> None:
     """As the check before a schema of the registry is written by asks."""
     base = record(of("a", "int"))
     added = record(of("a", "long"), of("b", ["null", "string"], default=None))
@@ -354,7 +354,7 @@ def test_names_are_scrubbed_as_java_does() -> None:
     ],
     ids=["plain", "more places than digits"],
 )
-def test_what_others_cannot_read_is_told(schema: Schema, warning: str | None) -> None:
+def test_schemas_that_other_readers_refuse_are_reported(schema: Schema, warning: str | None) -> None:
     """Confluent's converter registers it all the same; fastavro, which others read with, refuses it."""
     form = AvroFormat(AvroSettings({"schema.registry.url": "mock://doubts"}))
     found = form.warnings(form.schema_of(schema))
@@ -388,7 +388,7 @@ def test_a_record_without_fields_is_written_by_one_that_has_some() -> None:
         (Schema(Type.ARRAY, default=3, value_schema=STRING_SCHEMA), "Invalid type used for default value of ARRAY"),
     ],
 )
-def test_what_a_schema_says_wrong_is_named(schema: Schema, message: str) -> None:
+def test_an_invalid_schema_parameter_is_named(schema: Schema, message: str) -> None:
     """With the parameter and its value."""
     with pytest.raises(DataError, match=message):
         FORMAT.schema_of(schema)

@@ -35,7 +35,7 @@ class Counted(MemoryRegistry):
 ONE, TWO = SchemaText(AVRO, "one"), SchemaText(AVRO, "two")
 
 
-def test_the_latest_version_is_asked_for_again_when_it_is_too_old_or_another_was_registered() -> None:
+def test_the_latest_version_is_requested_again_after_expiry_or_registration() -> None:
     """A version by its number never changes."""
     registry, now = Counted(), [0.0]
     cached = CachedRegistry(registry, clock=lambda: now[0])
@@ -73,7 +73,7 @@ def test_of_subjects_without_end_the_oldest_are_forgotten(monkeypatch: pytest.Mo
     assert registry.asked == 4
 
 
-def test_what_the_registry_has_not_is_remembered_only_where_the_keys_say_so() -> None:
+def test_refusals_are_cached_only_if_the_keys_are_set() -> None:
     """Each kind for its own time."""
     registry, now = Counted(), [0.0]
     url = {"schema.registry.url": "mock://x"}

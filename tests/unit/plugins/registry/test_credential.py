@@ -64,14 +64,14 @@ def test_headers_that_go_with_a_token() -> None:
         ({BEARER: "CUSTOM"}, "Java classes cannot be run"),
     ],
 )
-def test_what_is_missing_or_too_much_is_named(keys: dict[str, str], message: str) -> None:
+def test_missing_and_contradictory_keys_are_named(keys: dict[str, str], message: str) -> None:
     """When the converter is configured."""
     with pytest.raises(ConfigError) as caught:
         headers(keys)
     assert message in str(caught.value)
 
 
-def test_a_token_is_asked_for_once_until_its_time_is_nearly_over() -> None:
+def test_a_token_is_cached_until_shortly_before_it_expires() -> None:
     """The issuer is told client, secret and scope, and what it says else is no token."""
     answers: list[Any] = [{"access_token": "one", "expires_in": 1000}, {"access_token": "two", "expires_in": 1000}]
     now = [0.0]

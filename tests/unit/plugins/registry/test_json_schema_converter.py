@@ -72,7 +72,7 @@ def test_a_subject_may_be_named_by_the_title() -> None:
             made(server.url).from_connect_data("t", None, {"a": 1})
 
 
-def test_bytes_that_are_no_payload_are_told_in_Javas_words() -> None:
+def test_invalid_payloads_raise_javas_error() -> None:
     """The headline is the converter's, the cause says what is wrong."""
     converter = made("mock://words")
     converter.from_connect_data("t", POINT, Struct(POINT).put("x", 1))

@@ -38,7 +38,7 @@ def read(form: Any, references: dict[str, str] | None = None, version: int | Non
 
 
 @pytest.mark.parametrize(("schema", "config", "text"), [case for case in GOLDEN if "OneOf" not in repr(case)])
-def test_what_was_written_is_read_as_it_was(schema: Schema, config: dict[str, str], text: str) -> None:
+def test_a_written_schema_is_read_unchanged(schema: Schema, config: dict[str, str], text: str) -> None:
     """Names, versions, defaults, parameters and the order of fields come back."""
     assert read(text, **config) == schema  # type: ignore[arg-type]
 
@@ -133,7 +133,7 @@ def test_references_are_followed_within_the_schema_and_to_others() -> None:
         ({"type": "string", "default": None}, "Invalid null value for required STRING field"),
     ],
 )
-def test_what_no_record_can_hold_is_refused(form: Any, message: str) -> None:
+def test_a_schema_that_no_record_can_have_is_refused(form: Any, message: str) -> None:
     """The message says what it is."""
     with pytest.raises(DataError, match=message):
         read(form)
@@ -144,7 +144,7 @@ def test_what_no_record_can_hold_is_refused(form: Any, message: str) -> None:
     ["[", "3", '{"type":"no"}', '{"$ref":"gone.json"}', '{"$ref":"#/gone"}', '{"oneOf":3}', "[" * 100_000,
      '{"items":' * 5000 + "{}" + "}" * 5000],
 )  # fmt: skip
-def test_what_is_no_schema_is_told_from_what_has_no_use(form: str) -> None:
+def test_invalid_and_unsupported_schemas_raise_different_errors(form: str) -> None:
     """A registry may hold anything."""
     with pytest.raises(PayloadError, match=r"JSON schema|unknown type"):
         read(form)

@@ -147,7 +147,7 @@ UNION = SchemaBuilder.struct().name("io.confluent.connect.protobuf.Union.u").fie
         (Decimal.schema(0), decimal.Decimal(10**30)),
     ],
 )
-def test_what_columns_have_no_way_for_is_left_to_the_plain_form(inner: Schema, value: Any) -> None:
+def test_unsupported_columns_are_left_to_the_plain_form(inner: Schema, value: Any) -> None:
     """Nulls in lists, symbols that are none, oneofs of which nothing is set, decimals of many digits."""
     schema = struct(l=inner).build()
     column = values_to_column(schema, [Struct.unchecked(schema, [value])] * 2)

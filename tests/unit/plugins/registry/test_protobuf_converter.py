@@ -84,7 +84,7 @@ def test_an_imported_file_is_found_by_its_reference() -> None:
         assert converter(server.url).to_connect_data("t", payload).value.get("other").get("a") == 5
 
 
-def test_bytes_that_are_no_message_are_told_in_Javas_words() -> None:
+def test_invalid_messages_raise_javas_error() -> None:
     """The headline is the converter's, the cause says what is wrong."""
     found = converter("mock://words")
     found.from_connect_data("t", STRING_SCHEMA, "x")
@@ -193,7 +193,7 @@ def test_options_of_confluents_may_be_left_out(caplog: pytest.LogCaptureFixture)
             texts = [body["schema"] for body in server.bodies if body and "schema" in body]
             assert [("(confluent.field_meta)" in text) for text in texts] == [is_there]
     assert [record.getMessage() for record in caplog.records if "schema.format" in record.getMessage()] == [
-        "schema.format=serialized does nothing: files are registered as text"
+        "schema.format=serialized has no effect: files are registered as text"
     ]
 
 

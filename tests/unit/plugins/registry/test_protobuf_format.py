@@ -377,7 +377,7 @@ def test_a_wrapper_is_a_scalar_wherever_it_stands(name: str, config: dict[str, s
     assert absent.get("one") == (default if "generate_struct_for_nulls" in config else None)
 
 
-def test_a_wrapper_is_a_struct_where_that_is_wanted() -> None:
+def test_a_wrapper_is_read_as_a_struct_if_the_key_is_set() -> None:
     """Neither at the root nor in a message is it the value in it then."""
     told = """syntax = "proto3"; import "google/protobuf/wrappers.proto";
               message M { google.protobuf.UInt32Value one = 2; }"""
@@ -449,7 +449,7 @@ def test_names_that_Protobuf_does_not_allow_may_be_scrubbed() -> None:
         (struct(a=tagged(SchemaBuilder.int32(), 0)).build(), "Field numbers must be positive integers"),
     ],
 )
-def test_what_Protobuf_has_no_way_for_is_refused(schema: Schema, message: str) -> None:
+def test_types_without_protobuf_form_are_refused(schema: Schema, message: str) -> None:
     """The message is Java's where it has one."""
     with pytest.raises(DataError, match=message):
         text(schema)
@@ -560,7 +560,7 @@ def structs(draw: st.DrawFn) -> Struct:
 
 @settings(max_examples=40, deadline=None)
 @given(structs())
-def test_what_was_written_is_read_again(value: Struct) -> None:
+def test_written_values_are_read_again(value: Struct) -> None:
     """All scalar types, lists, messages and maps."""
     payload = WRITES.payload(value)
     read = READS.value(payload)

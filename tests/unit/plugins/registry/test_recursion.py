@@ -91,7 +91,7 @@ WRITTEN, READ = converter(AVRO), converter(AVRO)
 
 
 @given(nodes(NODE))
-def test_avro_writes_and_reads_what_holds_itself(value: Struct) -> None:
+def test_avro_writes_and_reads_recursive_values(value: Struct) -> None:
     """What comes back is the same again, and writes the same."""
     payload = WRITTEN.from_connect_data("t", NODE, value)
     found = READ.to_connect_data("t", payload)
@@ -134,7 +134,7 @@ def test_json_schema_refers_by_id() -> None:
     assert reader_of(JSON, JSON_TASK).schema.field("parent").schema.name == "Task"
     found = reader_of(JSON, JSON_TASK).value(b'{"title":"a","parent":{"title":"b"}}')
     assert str(found) == "Struct{parent=Struct{title=b},title=a}"
-    with pytest.raises(DataError, match="a schema that holds itself has no JSON Schema here"):
+    with pytest.raises(DataError, match="a recursive schema has no JSON Schema without an id"):
         converter(JSON).from_connect_data("t", NODE, chain(NODE, 1))
 
 
@@ -216,7 +216,7 @@ def test_batches_of_it_are_left_to_the_form_for_records(format_: str) -> None:
 
 
 @pytest.mark.parametrize("format_", CONVERTERS)
-def test_what_is_nested_without_end_is_refused_with_a_sentence(format_: str) -> None:
+def test_endless_nesting_is_refused_with_a_message(format_: str) -> None:
     """A value of ten thousand levels, a payload of as many, and a record that cannot be without itself."""
     schema, value = nested(format_, 10_000)
     with pytest.raises(DataError, match="nested too deeply"):

@@ -66,7 +66,7 @@ def test_names_and_texts_may_have_half_a_letter(registry: Registry) -> None:
     assert found.schema_id == 1
 
 
-def test_what_is_not_there_is_refused_with_its_code(registry: Registry, memory: MemoryRegistry) -> None:
+def test_a_missing_entry_is_refused_with_its_code(registry: Registry, memory: MemoryRegistry) -> None:
     """Deleted versions are there for those who ask for them."""
     schema = SchemaText(AVRO, "x")
     with refused(40401):
@@ -87,7 +87,7 @@ def test_what_is_not_there_is_refused_with_its_code(registry: Registry, memory: 
     assert registry.by_version("s", 1, deleted=True).text == schema
 
 
-def test_what_does_not_fit_is_refused(registry: Registry, memory: MemoryRegistry) -> None:
+def test_an_incompatible_schema_is_refused(registry: Registry, memory: MemoryRegistry) -> None:
     """And told beforehand to whoever asks."""
     assert registry.incompatibilities("s", SchemaText(AVRO, "x")) == []
     registry.register("s", SchemaText(AVRO, "long"))

@@ -83,7 +83,7 @@ def test_a_column_asks_as_one_value_does_and_gives_the_same_bytes(server: Regist
 
 
 @pytest.mark.parametrize("as_column", [False, True])
-def test_what_cannot_be_written_registers_nothing(server: RegistryServer, as_column: bool) -> None:
+def test_an_invalid_value_registers_nothing(server: RegistryServer, as_column: bool) -> None:
     """A value of the wrong class is a DataError as it is, one that the schema has no place for is worded."""
     toy = converter(server)
     for value, message in [(7, "no text: 7"), ("odd", "Failed to serialize Avro data from topic t:")]:
@@ -101,7 +101,7 @@ def test_the_registered_schema_writes_where_the_answer_has_another_text(server: 
     assert converter(server).from_connect_data("t", TEXT, "a") == b"\0\0\0\0\x09Stranger=a"
 
 
-def test_latest_version_writes_if_it_can_read_what_is_written(server: RegistryServer) -> None:
+def test_latest_version_is_used_if_it_reads_the_values_schema(server: RegistryServer) -> None:
     """It is asked for once, too."""
     server.registry.register("t-value", SchemaText(AVRO, "Some"))
     toy = converter(server, auto_register_schemas="false", use_latest_version="true")
@@ -119,7 +119,7 @@ def test_latest_version_writes_if_it_can_read_what_is_written(server: RegistrySe
     assert lax.from_connect_data("t", schema("Other"), "a") == FIRST + b"Some=a"
 
 
-def test_the_choices_of_a_schema_are_asked_for_in_their_order(server: RegistryServer) -> None:
+def test_the_schema_keys_have_an_order_of_precedence(server: RegistryServer) -> None:
     """By id, by GUID, by metadata, or by its own text; registering goes before all of them."""
     text = SchemaText(AVRO, "Some", metadata={"properties": {"k": "v"}})
     server.registry.register("t-value", text)
@@ -159,7 +159,7 @@ def test_the_guid_is_written_into_a_header_once(server: RegistryServer) -> None:
     assert "Schema GUID is null" in summary_of(caught.value)
 
 
-def test_what_a_schema_would_meet_is_told_without_registering_it(server: RegistryServer) -> None:
+def test_a_schema_is_checked_without_registering_it(server: RegistryServer) -> None:
     """As a new one, as the version that it is, and as one that the registry refuses."""
     server.registry.judge = lambda _subject, text, _before: ["no"] if text.text == "Bad" else []
     toy = converter(server)
@@ -203,7 +203,7 @@ def test_other_strategies_ask_for_no_association(server: RegistryServer, strateg
     assert server.requests == (requests if strategy != "TopicNameStrategy" else [requests[0], *requests[2:]])
 
 
-def test_what_has_no_subject_is_a_data_error(server: RegistryServer) -> None:
+def test_a_missing_subject_is_a_data_error(server: RegistryServer) -> None:
     """The sentence is Java's."""
     toy = converter(server, value_subject_name_strategy=SUBJECTS + "RecordNameStrategy")
     with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:") as caught:
@@ -237,7 +237,7 @@ def test_a_schema_is_read_as_the_version_it_is_and_asked_for_once(server: Regist
     assert toy.to_connect_data("t", None) == (None, None)
 
 
-def test_the_latest_version_is_what_values_are_read_as(server: RegistryServer) -> None:
+def test_values_are_read_as_the_latest_version(server: RegistryServer) -> None:
     """Where a key says so."""
     server.registry.register("t-value", SchemaText(AVRO, "Other"))
     server.registry.register("t-value", SchemaText(AVRO, "Some"))
@@ -264,7 +264,7 @@ def test_a_column_of_several_schemas_is_read_schema_by_schema(server: RegistrySe
     assert toy.to_connect_batch("t", pa.array([], pa.binary())) == []
 
 
-def test_a_header_says_what_the_bytes_are(server: RegistryServer) -> None:
+def test_a_header_identifies_the_schema(server: RegistryServer) -> None:
     """The last one that says anything; the converter tells the host which header that is."""
     found = server.registry.register("t-value", SchemaText(AVRO, "Some"))
     assert found.guid is not None
@@ -278,7 +278,7 @@ def test_a_header_says_what_the_bytes_are(server: RegistryServer) -> None:
     assert plain.to_connect_data("t", FIRST + b"Some=a", headers).value == "a (Some as Some)"
 
 
-def test_the_keys_may_say_what_all_bytes_are(server: RegistryServer) -> None:
+def test_the_keys_can_set_the_schema_of_all_bytes(server: RegistryServer) -> None:
     """Then nothing stands before a payload; without an id the configuration is incomplete."""
     server.registry.register("t-value", SchemaText(AVRO, "Some"))
     reader = IDS + "ConfigSchemaIdDeserializer"
@@ -308,7 +308,7 @@ def test_bytes_without_id_are_a_data_error(server: RegistryServer, data: bytes, 
     assert caught.value.hint is not None
 
 
-def test_an_unknown_id_is_named_with_what_was_asked(server: RegistryServer) -> None:
+def test_an_unknown_id_is_named_with_its_request(server: RegistryServer) -> None:
     """So is a schema that is not one of the topic's, and a payload that cannot be read."""
     server.registry.register("other", SchemaText(AVRO, "Some"))
     toy = converter(server)
@@ -363,7 +363,7 @@ def test_a_registry_that_lies_about_an_id_is_found_out(server: RegistryServer) -
         (502, DisconnectedError, "Error registering Avro schemaString"),
     ],
 )
-def test_each_status_is_what_the_java_converter_makes_of_it(
+def test_each_status_raises_the_java_converters_error(
     server: RegistryServer, status: int, error: type[Exception], message: str
 ) -> None:
     """What Connect does about it follows from the class."""
@@ -375,7 +375,7 @@ def test_each_status_is_what_the_java_converter_makes_of_it(
     assert f"RestClientException: no; error code: {status}" in summary_of(caught.value)
 
 
-def test_a_registry_that_answers_no_json_is_told_so(server: RegistryServer) -> None:
+def test_a_response_that_is_not_json_is_reported(server: RegistryServer) -> None:
     """The page's beginning is in the trace, whatever its status."""
     for status in (200, 404):
         server.fault = partial(_page, status)

@@ -61,7 +61,7 @@ def answering(*pieces: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_what_may_pass_is_tried_again_and_then_the_next_address(server: RegistryServer, status: int) -> None:
+def test_a_transient_failure_is_retried_before_the_next_address(server: RegistryServer, status: int) -> None:
     """Each wait is any part of a span that doubles; who answered is asked first from then on."""
     waits: list[float] = []
     with serving() as second:
@@ -111,9 +111,7 @@ def test_a_404_that_is_not_the_registrys_own_tells_of_the_path(
     assert (told.value.hint is None) if hint is None else re.match(f".*{hint}", str(told.value.hint))
 
 
-def test_addresses_where_nobody_answers_are_left_for_the_next(
-    server: RegistryServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unreachable_addresses_fail_over_to_the_next(server: RegistryServer, caplog: pytest.LogCaptureFixture) -> None:
     """The log says which one, and what was asked; what is secret in an address it does not say."""
     away = free_url().replace("http://", "http://user:secret@")
     requests = RegistryRequests([away, server.url], retry_budget=RetryBudget(0))
@@ -129,7 +127,7 @@ def test_addresses_where_nobody_answers_are_left_for_the_next(
     [[], [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"]],
     ids=["nothing", "a beginning"],
 )
-def test_who_keeps_silent_is_slow_and_not_waited_for(pieces: list[bytes]) -> None:
+def test_a_silent_registry_times_out(pieces: list[bytes]) -> None:
     """However much of an answer there was."""
     with answering(*pieces) as url, pytest.raises(RegistrySlow):
         RegistryRequests([url], Endpoint(read_timeout=0.05), RetryBudget(0)).send("GET", "/x")
@@ -145,7 +143,7 @@ def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
         RegistryRequests([url], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
-def test_what_is_no_http_counts_as_away() -> None:
+def test_a_response_that_is_not_http_counts_as_unreachable() -> None:
     """As does an address that hangs up."""
     with answering(b"SSH-2.0-OpenSSH_9\r\n") as url, pytest.raises(RegistryAway):
         RegistryRequests([url], retry_budget=RetryBudget(0)).send("GET", "/x")
@@ -169,7 +167,7 @@ def test_headers_and_credentials_go_with_every_request(server: RegistryServer) -
     assert [each.get("Authorization") for each in server.headers] == [None, "Basic YTpiQA=="]
 
 
-def test_a_header_that_nobody_can_send_is_refused_when_the_converter_is_configured() -> None:
+def test_an_invalid_header_is_refused_by_configure() -> None:
     """So are letters that HTTP has not."""
     for value in ("two\nlines", "\u4e2d"):
         with pytest.raises(ConfigError, match=r"request\.header\.X: it has characters that no header may have"):
@@ -185,7 +183,7 @@ def test_requests_go_through_a_proxy(server: RegistryServer) -> None:
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "ftp://a", "http://", "http://a:port", ""])
-def test_what_is_no_address_is_said_when_the_converter_is_configured(url: str) -> None:
+def test_an_invalid_address_is_refused_by_configure(url: str) -> None:
     """And not when the first record comes."""
     with pytest.raises(ConfigError, match=r"schema\.registry\.url: it is no address"):
         RegistryRequests([url], credential=BasicCredential())

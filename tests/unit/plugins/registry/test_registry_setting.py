@@ -37,7 +37,7 @@ def test_the_clients_keys_may_have_its_prefix_and_then_count() -> None:
 
 
 @pytest.mark.parametrize("settings", [RegistrySettings, AvroSettings, ProtobufSettings])
-def test_all_that_is_heard_is_declared_and_shown_to_those_who_use_it(settings: type[RegistrySettings]) -> None:
+def test_all_accepted_keys_are_defined_and_shown_if_they_are_set(settings: type[RegistrySettings]) -> None:
     """So a host calls none of it unknown, checks it, and hides what is secret."""
     definition = settings.definition()
     secret = ("schema.registry.basic.auth.user.info", "schema.registry.ssl.keystore.key", "sasl.jaas.config")

@@ -81,7 +81,7 @@ def test_a_stranger_is_not_spoken_to(server: RegistryServer) -> None:
         ({"keystore.certificate.chain": MINE.certificate, "keystore.key": STRANGER.key}, "cannot be used"),
     ],
 )
-def test_what_cannot_be_used_is_said_when_the_converter_is_configured(keys: dict[str, Any], message: str) -> None:
+def test_unusable_tls_settings_are_refused_by_configure(keys: dict[str, Any], message: str) -> None:
     """A key that belongs to another certificate among it."""
     with pytest.raises(ConfigError, match=message):
         tls_context(keys)

@@ -65,7 +65,7 @@ def outcome(call: Any) -> str:
 
 @pytest.mark.parametrize("target", OUTPUTS, ids=str)
 @pytest.mark.parametrize("source", [*OUTPUTS, Type.BYTES], ids=str)
-def test_a_column_holds_what_casting_each_value_gives(source: Type, target: Type) -> None:
+def test_casting_a_column_equals_casting_each_value(source: Type, target: Type) -> None:
     """Alone, beside a null, and all those together that can be cast."""
     schema, to = Schema(source, optional=True), Schema(target, optional=True)
     sound = []
@@ -83,7 +83,7 @@ def test_a_column_holds_what_casting_each_value_gives(source: Type, target: Type
 
 @pytest.mark.parametrize("schema", [Date.SCHEMA, Time.SCHEMA, Timestamp.SCHEMA], ids=lambda schema: schema.name)
 @pytest.mark.parametrize("target", OUTPUTS, ids=str)
-def test_a_column_of_moments_is_cast_by_what_it_holds(schema: Schema, target: Type) -> None:
+def test_a_column_of_timestamps_is_cast_by_its_physical_values(schema: Schema, target: Type) -> None:
     """Their numbers are cast, or their texts made."""
     kind = {each.LOGICAL_NAME: each for each in (Date, Time, Timestamp)}[schema.name or ""]
     values = [kind.to_logical(schema, number) for number in (0, 1, 300)]

@@ -63,7 +63,7 @@ def order(author: str) -> Struct:
         ({"schema__behavior": "force_optional"}, None, None),
     ],
 )
-def test_drop_leaves_null_and_what_is_asked_for_of_the_schema(config: Any, schema: Any, expected: Any) -> None:
+def test_drop_leaves_null_with_the_configured_schema(config: Any, schema: Any, expected: Any) -> None:
     """On its own side alone."""
     record = source_record(schema, 5, key_schema=schema, key=5)
     changed = applied(made(DropValue, **config), record)
@@ -120,7 +120,7 @@ CONDITION = "$.book[?(@.author == 'Tolstoy' || @.author == 'Dostoevsky')]"
 
 
 @pytest.mark.parametrize("kind", ["include", "exclude"])
-def test_filter_keeps_what_matches_or_what_does_not(kind: str) -> None:
+def test_filter_keeps_matching_or_other_records(kind: str) -> None:
     """With a schema and without."""
     transformation = made(PathFilterValue, filter__condition=CONDITION, filter__type=kind)
     for author in ("Tolstoy", "Dostoevsky", "Gogol"):
@@ -131,7 +131,7 @@ def test_filter_keeps_what_matches_or_what_does_not(kind: str) -> None:
 
 
 @pytest.mark.parametrize("behavior", ["fail", "include", "exclude"])
-def test_filter_does_what_it_is_told_where_a_field_is_missing(behavior: str) -> None:
+def test_filter_follows_its_setting_for_missing_fields(behavior: str) -> None:
     """A key or value that is null goes on in any case."""
     config = {"filter__condition": CONDITION, "filter__type": "include", "missing__or__null__behavior": behavior}
     transformation = made(PathFilterKey, **config)
@@ -145,7 +145,7 @@ def test_filter_does_what_it_is_told_where_a_field_is_missing(behavior: str) -> 
     assert applied(transformation, source_record(None, "v")) is not None
 
 
-def test_filter_says_what_is_wrong_with_its_condition() -> None:
+def test_filter_refuses_an_invalid_condition() -> None:
     """With the configuration, not with the first record."""
     with pytest.raises(ConfigError, match=r"Invalid value \$\[\?\( for configuration filter.condition: Invalid json"):
         made(PathFilterValue, filter__condition="$[?(", filter__type="include")
@@ -177,7 +177,7 @@ def test_message_timestamp_router_takes_structs_as_well() -> None:
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, {"ts": True}, {"ts": "no time"}, None, "x"])
-def test_message_timestamp_router_refuses_what_tells_no_time(value: Any) -> None:
+def test_message_timestamp_router_refuses_a_record_without_time(value: Any) -> None:
     """In words, for records and batches alike."""
     keys = {"message__timestamp__keys": "ts", "message__timestamp__format": "yyyy"}
     with pytest.raises(DataError):
@@ -209,7 +209,7 @@ def test_tombstones_are_dropped_with_one_line_in_the_log(
     assert [handler.apply(record) is None for record in records] == [False, True, True, False]
 
 
-def test_a_tombstone_fails_where_it_is_told_to() -> None:
+def test_a_tombstone_fails_if_configured() -> None:
     """The records around it go on."""
     with pytest.raises(DataError, match="a record of topic 'test' has no value, and behavior is fail"):
         applied(made(TombstoneHandler, behavior="fail"), source_record(None, None))

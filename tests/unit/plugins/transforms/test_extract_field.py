@@ -115,7 +115,7 @@ def test_a_null_struct_stays_null_with_the_fields_schema() -> None:
         ("b", "V1", BYTES_SCHEMA, b"", "Only Struct objects supported for [field extraction], found: [B"),
     ],
 )
-def test_what_is_not_there_is_refused(field: str, version: str, schema: Schema, value: Any, message: str) -> None:
+def test_a_missing_field_is_refused(field: str, version: str, schema: Schema, value: Any, message: str) -> None:
     """The messages are Kafka's, except for the empty path, where Kafka's is about an index; both forms agree."""
     record = source_record(schema, value)
     assert refusal(extract(field, version).apply, record) == message
@@ -156,7 +156,7 @@ def test_a_member_of_a_map_takes_its_place(field: str, version: str, value: Any,
         (Struct(INNER), "org.apache.kafka.connect.data.Struct"),
     ],
 )
-def test_what_is_no_map_is_refused_by_its_java_class(value: Any, found: str) -> None:
+def test_a_value_that_is_not_a_map_is_refused_with_its_java_class(value: Any, found: str) -> None:
     """The message is Kafka's, at the top and on the way to a field."""
     message = "Only Map objects supported in absence of schema for [{}], found: " + found
     assert refusal(extract("b").apply, source_record(None, value)) == message.format("field extraction")

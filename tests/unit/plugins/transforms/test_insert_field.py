@@ -65,7 +65,7 @@ def test_a_struct_gets_fields_at_its_end() -> None:
     assert inserted.value.raw_values() == ("q", 7, 8, "test", 3, moment, "sv")
 
 
-def test_the_new_schema_keeps_what_describes_it_but_is_required() -> None:
+def test_the_new_schema_keeps_its_metadata_but_is_required() -> None:
     """Name, version, documentation and parameters stay; being optional does not."""
     schema = insert(ALL).apply(source_record(SCHEMA, VALUE)).value_schema
     assert schema is not None
@@ -73,7 +73,7 @@ def test_the_new_schema_keeps_what_describes_it_but_is_required() -> None:
     assert not schema.optional
 
 
-def test_what_a_record_lacks_stays_null() -> None:
+def test_a_missing_attribute_stays_null() -> None:
     """Not even a required field is refused here; that is for the converter."""
     config = {**ALL, "partition.field": "p!", "timestamp.field": "ts!"}
     inserted = insert(config).apply(source_record(SCHEMA, VALUE, timestamp=None))

@@ -65,7 +65,7 @@ def titles(condition: str) -> list[Any] | None:
         ("$..[?(@.name == 'corner')].open", [True]),
     ],
 )
-def test_a_path_leads_to_what_is_there(path: str, found: list[Any] | None) -> None:
+def test_a_path_finds_existing_values(path: str, found: list[Any] | None) -> None:
     """And nowhere, which is None, where a part that can lead to one place only is missing."""
     assert JsonPath(path).find(BOOKS) == found
 
@@ -146,7 +146,7 @@ def test_structs_are_objects() -> None:
         ("$[?(@.a =~ 'x')]", "a /pattern/ is missing"),
         ("$[?(@.a =~ /(/)]", "Unclosed group"),
         ("$.a.length()", "the function 'length' .* is not supported"),
-        ("$.a b", "is no path from ' b' on"),
+        ("$.a b", "is not a valid path from ' b' on"),
         ("$[a]", "is no name, index, slice or condition"),
     ],
 )

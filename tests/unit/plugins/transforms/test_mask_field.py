@@ -217,7 +217,7 @@ def test_members_of_a_map_are_replaced_by_their_class(value: Any, replacement: s
         (STRING_SCHEMA, "a", "Only Struct objects supported for [mask fields], found: java.lang.String"),
     ],
 )
-def test_what_has_no_fields_is_refused(schema: Schema | None, value: Any, message: str) -> None:
+def test_a_value_without_fields_is_refused(schema: Schema | None, value: Any, message: str) -> None:
     """Kafka refuses tombstones as well."""
     assert refusal(masking().apply, source_record(schema, value)) == message
 

@@ -103,7 +103,7 @@ def test_a_key_is_made_of_fields_at_any_depth(schema: Schema | None) -> None:
     assert tree_of(record.key) == {"x": 1, "t": "x"}
 
 
-def test_a_path_through_what_holds_no_fields_is_an_error() -> None:
+def test_a_path_through_a_scalar_is_an_error() -> None:
     """With the purpose, in Kafka's words; a field that a schema lacks is none, but for who reads it."""
     with pytest.raises(DataError, match=r"Only Struct objects supported for \[mask fields\], found: java.lang.String"):
         changed(made(MaskFieldValue, {"fields": "t.x"}), SCHEMA, TREE)
@@ -120,7 +120,7 @@ def test_a_path_through_what_holds_no_fields_is_an_error() -> None:
             changed(made(kind, config), SCHEMA, TREE)
 
 
-def test_names_with_dots_are_names_unless_paths_are_asked_for() -> None:
+def test_names_with_dots_are_names_in_syntax_v1() -> None:
     """V1 is what Kafka Connect knows; a backtick without its other half is refused with the configuration."""
     schema = SchemaBuilder.struct().field("a.b", INT32_SCHEMA).build()
     record = sink_record(schema, Struct(schema).put("a.b", 5))

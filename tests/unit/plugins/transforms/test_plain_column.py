@@ -24,7 +24,7 @@ ODD: list[Any] = [
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_what_json_has_no_word_for_is_kept(value: Any) -> None:
+def test_values_without_json_form_are_kept(value: Any) -> None:
     """Alone and beside what it has."""
     for values in ([value], [{"a": 1}, value, None, "x"]):
         column = to_column(values)

@@ -92,7 +92,7 @@ def test_a_row_fails_by_the_first_of_its_fields() -> None:
     assert left.column("row").to_pylist() == [0]
 
 
-def test_nobody_makes_an_error_that_nobody_sees() -> None:
+def test_errors_are_created_on_demand() -> None:
     """A text that looks like no number fails without a cast; who asks is told what the cast says."""
     made = cast("n:int32")
     batch = batch_of(None, [{"n": "no number"}, {"n": 5}] * 50)

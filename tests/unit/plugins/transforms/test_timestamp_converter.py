@@ -137,10 +137,10 @@ def test_a_string_is_not_read_without_a_format() -> None:
         ("Date", "YYYY-MM-dd", "Pattern character 'Y' is printed, but not read"),
         ("unix", "W", "Pattern character 'W' is printed, but not read"),
         ("unix", "yyyy u", "Pattern character 'u' is printed, but not read"),
-        ("Date", "EEE MMM", "Pattern character 'E' is read only beside 'd' or 'D'"),
+        ("Date", "EEE MMM", "Pattern character 'E' is read only together with 'd' or 'D'"),
     ],
 )
-def test_what_a_pattern_cannot_do_here_is_refused_at_once(target: str, pattern: str, message: str) -> None:
+def test_an_unsupported_pattern_is_refused_by_configure(target: str, pattern: str, message: str) -> None:
     """What Kafka reads by it has no meaning anybody would expect."""
     with pytest.raises(ConfigError) as caught:
         converter(target_type=target, format=pattern)
