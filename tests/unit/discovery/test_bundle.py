@@ -191,7 +191,7 @@ def test_a_package_installed_into_a_virtual_environment_later_is_detected(tmp_pa
 
 
 def test_a_host_in_a_virtual_environment_is_no_part_of_the_bundle(tmp_path: Path) -> None:
-    """Who writes a plugin tries it with a host, whose converters are not to replace those of another."""
+    """An author's environment contains a host, whose converters must not replace those of the running host."""
     location = _venv(tmp_path)
     packages = location / "lib" / "python3.11" / "site-packages"
     build.site(packages, "hearth-json", groups={"hearth.converters": {"org.apache.JsonConverter": "json_:Json"}})
@@ -384,7 +384,7 @@ def test_file_that_changed_after_packing_is_refused(tmp_path: Path) -> None:
 
 
 def test_listed_file_that_is_missing_rejects_the_bundle(tmp_path: Path) -> None:
-    """A packed bundle of which a part was lost is told from a whole one when it is listed."""
+    """A packed bundle with a missing file is rejected when it is listed."""
     shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "unzipped")
     next((tmp_path / "unzipped" / "wheels").glob("greeting-*")).unlink()
     rejected = read(tmp_path / "unzipped")

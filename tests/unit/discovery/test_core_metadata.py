@@ -29,7 +29,7 @@ def test_wheels_and_installed_packages_say_the_same(tmp_path: Path) -> None:
 
 
 def test_requirements_are_read_and_malformed_ones_passed_by(tmp_path: Path) -> None:
-    """Old packages have some that nobody understands."""
+    """Old packages have invalid requirements."""
     wheel = build.plain_wheel(tmp_path, "demo", groups=POINTS, requires=("hearth-api>=0.1", "what ever (!"))
     assert [str(each) for each in _metadata(wheel).requires] == ["hearth-api>=0.1"]
 

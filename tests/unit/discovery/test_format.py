@@ -29,7 +29,7 @@ def hearth_read_bundle(location):
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory on the host's own path, with the formats looked up anew."""
+    """Provide a directory on the host's path and reload the formats."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)

@@ -156,7 +156,7 @@ def test_each_of_them_is_refused_when_it_is_verified(plugin_path: PluginPath) ->
 
 
 def test_a_bundle_that_only_looks_hostile_is_unpacked(plugin_path: PluginPath, tmp_path: Path) -> None:
-    """Names with dots, a link that lies in a zip file, pipes beside packages."""
+    """Names with dots, a link in a zip file, pipes next to packages."""
     for name, location in plugin_path.odd.items():
         found = read(location)
         assert isinstance(found, Bundle), name
@@ -207,7 +207,7 @@ def test_a_wheel_that_says_little_never_reaches_an_installer(says: int, tmp_path
         bundle.unpack(tmp_path / "out")
 
 
-# --- bytes that nobody thought of
+# --- random bytes
 
 
 @cache
@@ -289,7 +289,7 @@ def _changes(draw: st.DrawFn, content: bytes) -> bytes:
     return bytes(changed)
 
 
-# --- names and links that nobody thought of
+# --- random names and links
 
 _PARTS = st.sampled_from(("a", "A", "b", "..", ".", "", "C:", "\\", "demo-1.0.dist-info", "\u00e9", "x" * 300))
 _NAMES = st.one_of(st.lists(_PARTS, max_size=4).map("/".join), st.sampled_from(("/etc/x", "..\\x", "\0")))

@@ -73,7 +73,7 @@ def test_unknown_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "name": "x"', "null"])
 def test_malformed_manifest_is_refused(text: str) -> None:
-    """Anything else than a manifest is told apart, never a crash."""
+    """Anything other than a manifest is reported and does not crash."""
     with pytest.raises(BundleError, match=r"hearth-bundle\.json"):
         Manifest.from_text(text)
 

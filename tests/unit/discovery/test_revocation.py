@@ -19,7 +19,7 @@ from tests.bundles import build
 
 @pytest.fixture
 def listed(tmp_path: Path) -> Path:
-    """Provide a list of things that nobody has."""
+    """Provide a list of packages that do not exist."""
     path = tmp_path / "revoked.txt"
     path.write_text("# what is not to be used\n\nnobody-has-this<9\n")
     return path
@@ -43,7 +43,7 @@ def bundle_at(location: Path) -> Bundle:
 
 
 def test_a_bundle_disappears_when_it_is_revoked_and_returns_when_it_is_not(place: Path, listed: Path) -> None:
-    """A host looks each second: nobody has to restart it, and the other bundle stays the one that was read."""
+    """A host scans every second and needs no restart; the other bundle is not read again."""
     trust = trust_of({"plugin.revoked": str(listed)})
     scanner = PluginScanner([place], include_host=False, admit=trust.admit, rules=lambda: trust.stamp)
     before = scanner.look()
@@ -87,7 +87,7 @@ def test_packages_from_the_index_are_checked_for_revocation(place: Path, listed:
 
 
 def test_a_bundle_revoked_while_it_runs_gets_no_new_environment(place: Path, listed: Path, tmp_path: Path) -> None:
-    """So what is begun anew is refused, though its bundle was read before."""
+    """A restart is refused although the bundle was read before."""
     trust, bundle = Trust(revoked=[str(listed)]), bundle_at(place / "source.zip")
     store = EnvironmentStore(tmp_path / "environments", trust)
     store.ensure(bundle)
@@ -100,7 +100,7 @@ def test_a_bundle_revoked_while_it_runs_gets_no_new_environment(place: Path, lis
 def test_a_list_that_becomes_unreadable_stays_in_force(
     harm: str, place: Path, listed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who takes it away does not have revoked things run by that; the log says so once."""
+    """Removing the list does not lift a revocation; the log reports it once."""
     listed.write_text("greeting_source\n")
     trust, bundle = Trust(revoked=[str(listed)]), bundle_at(place / "source.zip")
     if harm == "removed":

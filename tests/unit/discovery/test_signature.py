@@ -62,7 +62,7 @@ def test_signature_stays_in_the_bundle_whatever_it_is_stored_in(folder: Path, tm
 
 
 def test_bundle_without_a_trusted_signature_is_refused(folder: Path) -> None:
-    """Unsigned, signed by somebody else, or of a form that cannot be signed."""
+    """Unsigned, signed by an untrusted key, or of a format that cannot be signed."""
     keys = trusted_signers([folder / "other.pub"])
     for location, words in (
         (build.packed("greeting_source"), "it is not signed"),

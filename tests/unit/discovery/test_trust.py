@@ -102,7 +102,7 @@ def test_worker_settings_determine_trust(folder: Path) -> None:
 def test_a_missing_requirement_is_not_installed_from_the_index(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody has signed that, and it would run beside what was; also where the lock is remembered from before."""
+    """It is unsigned and would run next to signed code; this also holds for a cached lock."""
     lacking = build.lacking(tmp_path)
     sign(lacking, folder / "key")
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", {build.wheel("greeting_1"): ""}))
@@ -118,7 +118,7 @@ def test_a_missing_requirement_is_not_installed_from_the_index(
 
 
 def test_untrusted_bundle_is_in_no_catalogue_and_gets_no_environment(folder: Path, tmp_path: Path) -> None:
-    """So nothing of it runs; the one beside it is found."""
+    """None of its code runs; the other bundle is found."""
     trust = Trust(SIGNED, [str(folder / "key.pub")])
     shutil.copy(build.packed("greeting_transform"), tmp_path)
     shutil.copy(folder / "signed.zip", tmp_path)

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def trusting(folder: Path) -> Callable[..., Path]:
-    """Provide what writes a file that says who is trusted."""
+    """Provide a function that writes a file with a trusted identity."""
 
     def write(identity: str = WORKFLOW, issuer: str = ISSUER, trust_config: str = "keys.json") -> Path:
         path = folder / "trusted.json"
@@ -71,7 +71,7 @@ def test_the_file_of_the_guide_trusts_a_workflow(folder: Path) -> None:
 
 
 def test_other_identities_and_issuers_are_not_taken_for_it(folder: Path, trusting: Callable[..., Path]) -> None:
-    """Whoever may give himself that name at another issuer has signed nothing."""
+    """The same name at another issuer is not trusted."""
     bundle = bundle_at(folder / "signed.zip")
     with pytest.raises(BundleError, match=r"signed by '.*v1', whom nobody here trusts"):
         signer(bundle, trusted_signers([trusting(WORKFLOW + "0")]))
@@ -126,7 +126,7 @@ def test_bytes_that_are_no_sigstore_bundle_prove_nothing(
 def test_signature_of_another_bundle_proves_nothing(
     folder: Path, trusting: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Nor does a good one of a key beside it save the bundle, if both are trusted."""
+    """A valid signature of another trusted key does not make up for it."""
     shutil.unpack_archive(folder / "signed.zip", tmp_path / "signed")
     shutil.unpack_archive(build.packed("greeting_transform"), tmp_path / "other")
     shutil.copy(tmp_path / "signed" / "hearth-signature.json", tmp_path / "other")
@@ -152,7 +152,7 @@ def test_signature_of_another_bundle_proves_nothing(
     ],
 )
 def test_file_that_says_it_wrong_is_refused(members: str, words: str, tmp_path: Path) -> None:
-    """A member that is misspelt would otherwise let everybody in, or nobody."""
+    """A misspelt member would otherwise admit everybody or nobody."""
     path = tmp_path / "trusted.json"
     path.write_text(members)
     with pytest.raises(ConfigError, match=words) as raised:

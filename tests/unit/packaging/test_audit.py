@@ -54,7 +54,7 @@ def test_altered_and_unreadable_bundles_are_found(place: Path) -> None:
 
 @pytest.mark.parametrize("line", ["greeting==1.0", "Greeting_Source", "greeting-source<2", "sha256"])
 def test_bundles_and_packages_in_them_are_revoked_by_name_or_hash(line: str, place: Path, tmp_path: Path) -> None:
-    """The reason is told."""
+    """The reason is reported."""
     if line == "sha256":
         with zipfile.ZipFile(place / "greeting_source.zip") as archive:
             from hashlib import sha256

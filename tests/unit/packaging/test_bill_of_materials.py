@@ -43,7 +43,7 @@ def test_equal_parts_give_equal_text() -> None:
 
 
 def test_wheels_of_one_package_for_several_platforms_are_several_parts() -> None:
-    """Each with its own hash, and told apart by its file."""
+    """Each with its own hash, distinguished by file name."""
     other = replace(LIBRARY, path="w/lib-arm.whl")
     bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY, other], {**HASHES, other.path: "cc"}))
     names = ["pkg:pypi/lib@2.1?file_name=lib.whl", "pkg:pypi/lib@2.1?file_name=lib-arm.whl"]

@@ -51,7 +51,7 @@ def test_pre_releases_are_used_only_on_request(index: Path) -> None:
     ],
 )
 def test_a_missing_bundle_is_reported_with_the_available_ones(text: str, words: str, hint: str, index: Path) -> None:
-    """So whoever asks knows what to ask for."""
+    """So the user knows what to request."""
     with pytest.raises(NotFoundError, match=words) as raised:
         find(text, [str(index)])
     assert hint in str(raised.value.hint)

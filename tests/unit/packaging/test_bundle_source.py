@@ -44,7 +44,7 @@ def test_file_and_name_in_a_directory(tmp_path: Path) -> None:
 
 
 def test_source_distribution_is_built_and_packed(address: str, tmp_path: Path) -> None:
-    """As pip installs it, and as if it were unpacked; the hash that is told is that of the file that is published."""
+    """It is installed as by pip, like the unpacked project; the hash is that of the published file."""
     sdist = tmp_path / "greeting_source-1.1.tar.gz"
     with tarfile.open(sdist, "w:gz") as archive:
         archive.add(build.SOURCES / "greeting_source", "greeting_source-1.1")
@@ -57,7 +57,7 @@ def test_source_distribution_is_built_and_packed(address: str, tmp_path: Path) -
 
 
 def test_a_bundle_that_contains_its_source_is_not_built(tmp_path: Path) -> None:
-    """Only the first is built: whoever installs a bundle wants it as it was made."""
+    """Only a project is built: a bundle is installed unchanged."""
     assert is_source(build.SOURCES / "greeting_source")
     beside = tmp_path / "beside"
     shutil.copytree(build.SOURCES / "greeting_source", beside)

@@ -1,4 +1,4 @@
-"""What changes for users is told, and nothing else."""
+"""Only differences that affect users are reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_packages_plugins_and_python_are_compared() -> None:
 
 
 def test_members_of_a_key_that_users_depend_on_are_compared() -> None:
-    """Another default is told, another text is not."""
+    """Another default is reported, another documentation text is not."""
     old = _read(build.packed("greeting_source"))
     (plugin,) = old.declarations
     first, second = plugin.definitions or ()

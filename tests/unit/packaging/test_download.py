@@ -36,7 +36,7 @@ def plain(folder: Path) -> Iterator[str]:
 
 
 def test_way_is_protected_on_each_step(folder: Path, plain: str, identity: Path, tmp_path: Path) -> None:
-    """Whoever sits where it is not says where to go next, also that it is https again."""
+    """Without https an attacker controls the redirect, even one back to https."""
     with web_server(folder, identity) as https:
         moved = {"/there.zip": f"{https}/a.zip", "/back.zip": f"{plain}/a.zip"}
         with web_server(folder, identity, moved) as address:
@@ -63,6 +63,6 @@ def test_endless_download_is_aborted(plain: str, tmp_path: Path) -> None:
 
 
 def test_full_disk_is_not_the_networks_fault(plain: str) -> None:
-    """So nobody looks for it there."""
+    """So the user knows that the file is elsewhere."""
     with pytest.raises(OSError, match="No space left"):
         download(f"{plain}/a.zip", Path("/dev/full"), True, 100)

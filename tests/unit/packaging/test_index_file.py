@@ -82,7 +82,7 @@ def test_bundle_that_was_exchanged_after_it_was_listed_is_refused(
 def test_list_that_calls_a_bundle_otherwise_is_refused(
     address: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody gets another bundle, or an older one, than the one that was asked for."""
+    """No other or older bundle than the requested one is installed."""
     text = (folder / INDEX).read_text()
     (folder / INDEX).write_text(text.replace('"version": "1.0"', '"version": "1.5"', 1))
     words = ["bundle", "install", "demo==1.5", "--index", address, "--plugin-path", str(tmp_path / "plugins")]

@@ -214,7 +214,7 @@ def test_a_missing_bundle_leaves_no_files(tmp_path: Path, bundles: InstalledBund
 
 
 def test_damaged_bundle_is_not_installed(tmp_path: Path, bundles: InstalledBundles) -> None:
-    """Nor one that is none: the reason is told, and no directory is made."""
+    """An invalid bundle is refused with the reason, and no directory is created."""
     for location, words in ((build.truncated(tmp_path), "truncated"), (tmp_path / "nothing.zip", "does not exist")):
         with pytest.raises(BundleError, match=words):
             bundles.install(location)
@@ -242,7 +242,7 @@ def test_dry_run_tells_and_does_nothing(tmp_path: Path, bundles: InstalledBundle
 def test_a_crash_leaves_the_old_bundle_or_the_new_one(
     act: str, tmp_path: Path, bundles: InstalledBundles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever the process ends; the same command again finishes what was begun."""
+    """Wherever the process ends; repeating the command completes it."""
     calls: dict[str, Act] = {
         "upgrade": lambda: bundles.upgrade(made(tmp_path, "3.0")),
         "rollback": lambda: bundles.rollback("demo"),
@@ -272,7 +272,7 @@ class Killed(BaseException):
 
 
 def _ended_at(point: int, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Let the process end at a call that changes files, counted from 0; returns whether there were so many."""
+    """Kill the process at the n-th call that changes files, counted from 0; return whether it was reached."""
     count = 0
 
     def counted(function: Callable[..., object]) -> Callable[..., object]:

@@ -1,4 +1,4 @@
-"""Who signs in at Sigstore signs bundles, also with another program; what it refuses changes no bundle."""
+"""Bundles are signed with a Sigstore identity, also by other programs; a refusal changes no bundle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def config(authority: SigstoreAuthority, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def signed_by(location: Path) -> list[str]:
-    """Return how and by whom a bundle is signed."""
+    """Return the algorithm and signer of a bundle's signatures."""
     found = read(location)
     assert isinstance(found, Bundle)
     return [f"{each['algorithm']} {each['key'][:11]}" for each in signatures_of(found)]
@@ -55,7 +55,7 @@ def test_command_keeps_other_signatures(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Again takes the place of what the same identity signed before; `verify` is told whom to trust."""
+    """A second signature replaces the first of the same identity; `verify` gets the trusted identity."""
     before = signed_by(bundle)
     for _ in range(2):
         assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 0

@@ -81,7 +81,7 @@ def test_packing_again_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_steps_are_reported_in_order(tmp_path: Path) -> None:
-    """Somebody may look on; one that fails is not told as done."""
+    """A failed step is not reported as done."""
     told: list[str] = []
 
     @contextlib.contextmanager
@@ -189,7 +189,7 @@ def test_bill_of_materials_names_all_parts_and_is_part_of_the_bundle() -> None:
 
 
 def test_a_missing_output_directory_is_created(tmp_path: Path) -> None:
-    """As by pip wheel -w and uv build --out-dir: the first bundle lies beside the second."""
+    """As with pip wheel -w and uv build --out-dir: the first bundle is next to the second."""
     name = build.packed("greeting_source").name
     project = _project("greeting_source", tmp_path)
     for out in (tmp_path / "new" / "bundles", tmp_path / "with.dots-1.0"):

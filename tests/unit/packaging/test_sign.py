@@ -16,7 +16,7 @@ from tests.bundles import build
 
 
 def test_private_key_is_for_its_owner_and_is_never_overwritten(tmp_path: Path) -> None:
-    """Whoever lost it could sign no upgrade."""
+    """Without the old key no upgrade could be signed."""
     public = new_key(tmp_path / "key")
     assert public == tmp_path / "key.pub"
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
@@ -57,7 +57,7 @@ def test_verify_refuses_an_unsigned_requirement(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_unpacked_or_damaged_bundle_is_not_signed(tmp_path: Path) -> None:
-    """A wheel has no manifest, and a damaged bundle nobody vouches for."""
+    """A wheel has no manifest, and a damaged bundle must not be signed."""
     new_key(tmp_path / "key")
     for location in (build.truncated(tmp_path), build.wheel("marks_on_import")):
         with pytest.raises(BundleError):

@@ -121,7 +121,7 @@ def test_other_version_fails(tmp_path: Path) -> None:
 
 
 def test_bundle_for_another_python_fails_for_this_machine(tmp_path: Path) -> None:
-    """That there is no such Python here is told from a bad bundle."""
+    """A missing Python is distinguished from a bad bundle."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     (failed,) = _failed(build.plain_wheel(tmp_path, "demo", groups=points, requires_python=">=3.99"))
     assert failed.name == "environment"
@@ -169,7 +169,7 @@ def test_side_effects_of_loading_are_reported(tmp_path: Path, monkeypatch: pytes
 
 
 def test_requirements_that_contradict_each_other_are_both_named(tmp_path: Path) -> None:
-    """No environment can hold two versions of one package: who wants which is in the reason."""
+    """No environment can hold two versions of one package: the reason names the requirements."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     build.plain_wheel(tmp_path, "demo", groups=points, requires=("shared==1.0", "other"))
     build.plain_wheel(tmp_path, "other", requires=("shared>=2",))
@@ -206,7 +206,7 @@ def test_connector_that_a_configuration_names_is_run() -> None:
 
 
 def test_unknown_connector_licences_and_size_are_reported(tmp_path: Path) -> None:
-    """Nothing of that name would be run. That no licence is stated is told, not refused."""
+    """An unknown connector cannot run. A missing licence is reported and not refused."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     wheel = build.plain_wheel(tmp_path, "demo", groups=points)
     found = {check.name: check for check in reversed(verify(wheel, {"connector.class": "Other"}))}

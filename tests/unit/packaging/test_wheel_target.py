@@ -1,4 +1,4 @@
-"""Wheels for another Python, or another platform, are told from those that do not run there."""
+"""Wheels are selected for another Python or platform."""
 
 from __future__ import annotations
 

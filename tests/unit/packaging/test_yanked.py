@@ -25,13 +25,13 @@ def _index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_yanked_versions_are_found_with_their_reason() -> None:
-    """One whose owner gave none says so; those that nobody yanked, and what is in no index, are not among them."""
+    """A missing reason is stated; releases that are not yanked, or not in the index, are omitted."""
     pins = ["demo==1.0", "demo==1.1", "demo==2.0", "demo==3.0", "private==1.0"]
     assert yanked(pins) == {"demo==1.0": "leaks passwords", "demo==1.1": "no reason is given"}
 
 
 def test_audit_reports_yanked_packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where it is asked to; without that nobody needs a network."""
+    """Only on request, so that the audit needs no network by default."""
     folder = tmp_path / "plugins"
     folder.mkdir()
     for version in ("1.0", "2.0"):
@@ -46,7 +46,7 @@ def test_audit_reports_yanked_packages(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("is_offline", [True, False])
 def test_unreachable_index_is_reported(is_offline: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who hears nothing would take all for good."""
+    """Silence would read as no yanked packages."""
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     if is_offline:

@@ -52,7 +52,7 @@ def envelope() -> JsonConverter:
 
 
 def converter(case: dict[str, Any]) -> Any:
-    """Return the converter of a case, as a header converter, which is told its type by the settings."""
+    """Return the converter of a case as a header converter, whose type is in the settings."""
     made = classes()[case["converter"]]()
     made.configure({"converter.type": "value", **case.get("config", {})})
     return made

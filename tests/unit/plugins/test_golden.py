@@ -111,7 +111,7 @@ _CHECKS = {"write": _check_written, "read": _check_read, "apply": _check_applied
 
 
 def test_one_bad_message_makes_a_whole_batch_raise_the_words_of_java() -> None:
-    """One row that Java refuses among good ones; who fails alone is found out by asking for each."""
+    """One row that Java refuses among valid ones; rows that fail alone are found one by one."""
     good = b'{"schema":{"type":"int32","optional":false},"payload":1}'
     refused = [case for case in cases(Path(__file__).parent / "golden" / "json_read.jsonl") if "message" in case]
     for case in (case for case in refused if "config" not in case):

@@ -64,7 +64,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
 
 @pytest.mark.parametrize("text", [*EXAMPLES, *OF_GUIDES])
 def test_an_example_is_a_valid_configuration(validator: ConnectorValidator, text: str) -> None:
-    """Whoever copies it into a connector's file is not refused."""
+    """A connector accepts the example."""
     assert complaint(validator.validate({**REST, **parse(text.encode())})) is None
 
 

@@ -174,7 +174,7 @@ def test_known_layouts_do_not_change_results(few: int, is_compiled: bool, data: 
 
 
 def through_a_chain(batch: Batch, data: st.DataObject) -> None:
-    """Take a batch from step to step, each told what is known and not."""
+    """Pass a batch from step to step, with and without known layouts."""
     for _ in range(3):
         step = configured(data.draw(st.sampled_from(CHAINED)), data)
         check_forms(step, batch)

@@ -82,7 +82,7 @@ def test_a_user_with_the_right_password_is_admitted(guarded: Client, header: str
     ],
 )  # fmt: skip
 def test_the_header_is_read_as_java_reads_it(guarded: Client, header: str, status: int) -> None:
-    """The scheme in any case; what is no base64 is nobody, where Java falls over."""
+    """The scheme is case-insensitive; invalid base64 means no user, where Java raises an exception."""
     assert guarded.call("GET", "/connectors", headers={"Authorization": header}).status == status
 
 
@@ -141,7 +141,7 @@ class TestLoginConfiguration:
         ],
     )
     def test_a_syntax_error_is_reported_with_its_line(self, text: str, says: str) -> None:
-        """Whoever wrote it finds the place."""
+        """The author finds the place."""
         with pytest.raises(ValueError, match=r"^line") as caught:
             parse(text, {})
         assert says in str(caught.value)
@@ -236,6 +236,6 @@ class TestLogin:
         ],
     )
     def test_an_unsupported_module_is_refused_at_start(self, module: str, options: dict[str, str], says: str) -> None:
-        """Nobody is to find out by being locked out."""
+        """Users must not find out by being locked out."""
         with pytest.raises(ConfigError, match=says):
             Login([LoginEntry(module, "required", options)])

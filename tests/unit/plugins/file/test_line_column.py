@@ -129,7 +129,7 @@ def test_a_line_longer_than_the_window_is_one_line(form: Form) -> None:
 
 
 def test_a_stream_that_is_quiet_keeps_little_memory() -> None:
-    """A hundred files that nobody writes to would hold a hundred megabytes; one that flows is read in large pieces.
+    """A hundred idle files would hold a hundred megabytes; a busy file is read in large chunks.
 
     The first of them is small: its lines are on their way while memory is made for more.
     """

@@ -171,7 +171,7 @@ def test_nothing_to_put_writes_nothing(write: Write, tmp_path: Path) -> None:
 
 @FORMS
 def test_the_standard_output_is_written_without_a_file(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
-    """It is left open for whoever else prints."""
+    """It stays open for other writers."""
     for props in ({}, {"file": ""}):
         task = FileStreamSinkTask()
         task.start(props)

@@ -102,7 +102,7 @@ def test_a_damaged_row_fails_as_it_does_alone(is_compiled_here: bool, messages: 
 @settings(deadline=None)
 @given(st.lists(st.tuples(damaged(), st.integers(0, 3)), min_size=1, max_size=30))
 def test_a_damaged_row_among_envelopes_fails_alone(rows: list[tuple[bytes, int]]) -> None:
-    """Within them or in their place; the whole ones beside it are read."""
+    """Inside envelopes or instead of them; the valid rows are read."""
     messages = [ENVELOPE % (b"5" if way < 2 else data) if way else data for data, way in rows]
     assert_read_as_alone(converter(schemas=True), messages)
 

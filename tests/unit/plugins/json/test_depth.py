@@ -33,17 +33,17 @@ def room() -> Iterator[None]:
 
 
 def array(levels: int) -> str:
-    """Return so many arrays in each other."""
+    """Return nested arrays of this depth."""
     return "[" * levels + "1" + "]" * levels
 
 
 def objects(levels: int) -> str:
-    """Return so many objects in each other."""
+    """Return nested objects of this depth."""
     return '{"a":' * levels + "1" + "}" * levels
 
 
 def schema_of(levels: int) -> str:
-    """Return the JSON of a schema of so many arrays in each other."""
+    """Return the JSON of a schema of nested arrays of this depth."""
     return '{"type":"array","items":' * levels + '{"type":"int32"}' + "}" * levels
 
 
@@ -58,7 +58,7 @@ def described(levels: int) -> str:
 
 
 def beside(levels: int) -> str:
-    """Return a payload with a member that its schema does not have, of so many arrays."""
+    """Return a payload with an undeclared member of nested arrays of this depth."""
     schema = '{"type":"struct","fields":[{"field":"b","type":"int32"}]}'
     return f'{{"schema":{schema},"payload":{{"a":{array(levels)},"b":1}}}}'
 

@@ -57,7 +57,7 @@ def test_other_layouts_do_not_fit(row: bytes) -> None:
     good = b'{"a":"x","n":1}'
     assert found(PAIR, good, [good, row, good])[::2] == [[b"x", b"1"]] * 2
     values = found(PAIR, good, [good, row, good])[1]
-    # Unquoted values are the business of who reads them: they must be one JSON scalar.
+    # Unquoted values are checked when they are read: each must be one JSON scalar.
     assert values is None or values[1] not in (b"1", b"null")
 
 

@@ -1,4 +1,4 @@
-"""Tokens for Amazon MSK: what is signed by Amazon's own signer, with keys that nobody has."""
+"""Tokens for Amazon MSK, signed by Amazon's signer with invented keys."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def signed(given: OAuthBearerToken) -> dict[str, str]:
 
 
 def signature(told: Mapping[str, str], access: str, secret: str, session: str | None = None) -> str:
-    """Return the signature as AWS makes it anew, to compare, at the moment that the token names."""
+    """Recompute the signature as AWS does, at the time in the token."""
     request = botocore.awsrequest.AWSRequest("GET", f"https://{told['host']}/", params={"Action": told["Action"]})
     credentials = botocore.credentials.Credentials(access, secret, session)
     region = told["X-Amz-Credential"].split("/")[2]

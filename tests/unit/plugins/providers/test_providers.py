@@ -21,7 +21,7 @@ def configured(kind: type[ConfigProvider], **configs: str) -> ConfigProvider:
 
 @pytest.fixture
 def secrets(tmp_path: Path) -> Path:
-    """Lay out a directory with secrets, and one beside it."""
+    """Create a directory with secrets, and another one next to it."""
     (tmp_path / "in" / "folder").mkdir(parents=True)
     (tmp_path / "in" / "a.properties").write_text("user = ü\npassword=x\\ty\n", encoding="utf-8")
     (tmp_path / "in" / "token").write_bytes("tökén\r\n".encode())
@@ -35,7 +35,7 @@ class TestFile:
     """Values from a file of properties."""
 
     def test_keys_are_found(self, secrets: Path) -> None:
-        """In UTF-8, with Java's escapes; all of them where nobody says which."""
+        """In UTF-8 with Java's escapes; all keys by default."""
         path = str(secrets / "a.properties")
         provider = configured(FileConfigProvider)
         assert provider.get(path, {"password", "nope"}).data == {"password": "x\ty"}

@@ -97,7 +97,7 @@ def _present(schema: Schema) -> st.SearchStrategy[Any]:
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Return a value as fastavro has it when nothing of logical types is told to it."""
+    """Return a value as fastavro reads it without logical types."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:

@@ -108,7 +108,7 @@ def test_golden_pairs_hold_in_columns(case: Case) -> None:
     "number", [0, 63, 64, -65, 2**13, -(2**27) - 1, 2**34, 2**48, 2**55 - 1, 2**62, 2**63 - 1, -(2**63)]
 )
 def test_numbers_of_every_length_go_both_ways(number: int) -> None:
-    """Alone, and beside short ones."""
+    """Alone and with short ones."""
     pair = SchemaBuilder.struct().field("a", INT64_SCHEMA).field("b", STRING_SCHEMA).build()
     check(pair, [Struct.unchecked(pair, [number, "x"])] * 3)
     check(pair, [Struct.unchecked(pair, [each, "x"]) for each in (1, number, -1)])

@@ -31,7 +31,7 @@ NAMES = [case.name for case in CASES]
 GOLDEN = Path(__file__).parent / "golden"
 """Answers of a copy of AvroData; `avro_question` asked for them."""
 FUZZ = 10 * settings().max_examples if settings.get_current_profile_name() == LONG else settings().max_examples
-"""Payloads tried that nobody wrote."""
+"""Number of random payloads."""
 LOSES = {"map with optional keys", "without what is Connect's"}
 """Cases whose Avro does not tell all that their Connect schema does."""
 
@@ -324,7 +324,7 @@ def test_the_version_of_the_registry_is_for_a_root_without_one() -> None:
 
 
 def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
-    """Usually nobody looks."""
+    """The check is off by default."""
     assert read("int", "0203") == 1
     strict = AvroFormat(configured(**{"avro.fail.on.trailing.data": "true"}))
     with pytest.raises(PayloadError) as raised:

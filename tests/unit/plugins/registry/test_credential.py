@@ -1,4 +1,4 @@
-"""Who asks a registry, as the keys say."""
+"""Registry credentials from the keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def headers(keys: dict[str, str], user_info: str | None = "of:url") -> dict[str,
     ],
 )
 def test_a_source_counts_only_where_it_is_written_down(keys: dict[str, str], expected: str | None) -> None:
-    """A word that is no source is nobody, silently, as in Java."""
+    """An unknown source means no credentials, silently, as in Java."""
     assert headers(keys).get("Authorization") == expected
 
 
@@ -72,7 +72,7 @@ def test_missing_and_contradictory_keys_are_named(keys: dict[str, str], message:
 
 
 def test_a_token_is_cached_until_shortly_before_it_expires() -> None:
-    """The issuer is told client, secret and scope, and what it says else is no token."""
+    """The issuer gets client, secret and scope; any other response is not a token."""
     answers: list[Any] = [{"access_token": "one", "expires_in": 1000}, {"access_token": "two", "expires_in": 1000}]
     now = [0.0]
     with serving() as server:

@@ -201,7 +201,7 @@ def test_data_without_schema_is_refused_with_advice() -> None:
 
 
 def test_a_value_of_a_choice_goes_to_the_first_that_fits_and_else_to_the_struct_that_fits_best() -> None:
-    """Simple types are told apart by the kind of JSON value, structs by the names of members."""
+    """Simple types are distinguished by the kind of JSON value, structs by member names."""
     choices = [{"type": "string"}, {"properties": {"a": {"type": "integer"}}},
                {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}]  # fmt: skip
     reads = reader({"oneOf": choices})

@@ -185,7 +185,7 @@ def test_an_import_that_is_only_looked_up_has_to_be_there() -> None:
 
 
 def test_options_of_confluents_may_be_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    """As `schema.format` says; a form that nobody makes here is named."""
+    """According to `schema.format`; an unsupported format is logged."""
     value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
     for told, is_there in (("ignore_extensions", False), ("serialized", True), ("", True)):
         with serving() as server:

@@ -1,4 +1,4 @@
-"""The README has every key that somebody may look for."""
+"""The README documents every key."""
 
 from __future__ import annotations
 

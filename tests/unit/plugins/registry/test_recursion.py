@@ -187,7 +187,7 @@ def test_protobuf_messages_that_hold_each_other_end() -> None:
 
 
 def nested(format_: str, levels: int) -> tuple[Schema, Struct]:
-    """Return a schema of one format that holds itself, and a value of so many levels."""
+    """Return a recursive schema of a format, and a value of this depth."""
     if format_ == JSON:
         schema, inner_name = reader_of(JSON, JSON_TASK).schema, "parent"
     else:
@@ -205,7 +205,7 @@ def nested(format_: str, levels: int) -> tuple[Schema, Struct]:
 
 @pytest.mark.parametrize("format_", CONVERTERS)
 def test_batches_of_it_are_left_to_the_form_for_records(format_: str) -> None:
-    """Columns of such values can be had, but nobody reads them any faster."""
+    """Columns of such values are possible but not faster."""
     schema, value = nested(format_, 5)
     found = converter(format_)
     payload = found.from_connect_data("t", schema, value)

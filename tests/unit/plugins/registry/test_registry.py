@@ -88,7 +88,7 @@ def test_a_missing_entry_is_refused_with_its_code(registry: Registry, memory: Me
 
 
 def test_an_incompatible_schema_is_refused(registry: Registry, memory: MemoryRegistry) -> None:
-    """And told beforehand to whoever asks."""
+    """The compatibility check reports it beforehand."""
     assert registry.incompatibilities("s", SchemaText(AVRO, "x")) == []
     registry.register("s", SchemaText(AVRO, "long"))
     assert registry.incompatibilities("s", SchemaText(AVRO, "x")) == ["shorter than long"]

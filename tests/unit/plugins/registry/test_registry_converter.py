@@ -329,7 +329,7 @@ def test_an_unknown_id_is_named_with_its_request(server: RegistryServer) -> None
 
 
 def test_a_registry_that_lies_about_an_id_is_found_out(server: RegistryServer) -> None:
-    """A schema of another format, one with rules that nobody runs, and one that is none."""
+    """A schema of another format, one with data contract rules, and an invalid one."""
     texts = [
         SchemaText(JSON, "{}"),
         SchemaText(AVRO, "Some", rules={"domainRules": [{"name": "r"}]}),
@@ -417,7 +417,7 @@ def test_a_registry_that_is_away_is_named_and_worth_another_attempt() -> None:
 
 
 def test_a_registry_that_keeps_silent_is_worth_another_attempt(server: RegistryServer) -> None:
-    """Both ways, in Java's words; what it says later is nobody's."""
+    """In both directions, with Java's messages."""
     answered = threading.Event()
 
     def late(_method: str, path: str) -> tuple[int, bytes] | None:

@@ -31,7 +31,7 @@ def server() -> Iterator[RegistryServer]:
 
 
 def free_url() -> str:
-    """Return an address at which nobody answers."""
+    """Return an unreachable address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -62,7 +62,7 @@ def answering(*pieces: bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_a_transient_failure_is_retried_before_the_next_address(server: RegistryServer, status: int) -> None:
-    """Each wait is any part of a span that doubles; who answered is asked first from then on."""
+    """Each wait is a random part of a doubling interval; the address that answered is tried first afterwards."""
     waits: list[float] = []
     with serving() as second:
         server.fault = lambda _method, _path: (status, b"{}")

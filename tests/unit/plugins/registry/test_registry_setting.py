@@ -52,7 +52,7 @@ def test_all_accepted_keys_are_defined_and_shown_if_they_are_set(settings: type[
 
 
 def test_unknown_keys_are_ignored_and_those_without_effect_named(caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever has set one learns that it does nothing."""
+    """A key without effect is logged if it is set."""
     keys = ["rule.executors", "use.apache.http.client", "ignore.modern.dialects", "bearer.auth.sub.claim.name"]
     RegistrySettings({**URL, "no.such.key": "1", **dict.fromkeys(keys, "x")})
     named = [each.getMessage().partition(" does nothing")[0] for each in caplog.records]

@@ -64,7 +64,7 @@ def test_both_sides_show_certificates_from_text_and_from_files(server: RegistryS
 
 
 def test_a_stranger_is_not_spoken_to(server: RegistryServer) -> None:
-    """Nor is anybody whom the system's authorities do not know, unless the keys name one."""
+    """A certificate that the system does not trust is refused, unless the keys name its authority."""
     for keys in (trusting(STRANGER), {}):
         with pytest.raises(RegistryAway, match="CERTIFICATE_VERIFY_FAILED"):
             ask(server, keys)

@@ -66,7 +66,7 @@ def outcome(call: Any) -> str:
 @pytest.mark.parametrize("target", OUTPUTS, ids=str)
 @pytest.mark.parametrize("source", [*OUTPUTS, Type.BYTES], ids=str)
 def test_casting_a_column_equals_casting_each_value(source: Type, target: Type) -> None:
-    """Alone, beside a null, and all those together that can be cast."""
+    """Alone, with a null, and all castable values together."""
     schema, to = Schema(source, optional=True), Schema(target, optional=True)
     sound = []
     for value in samples(source):

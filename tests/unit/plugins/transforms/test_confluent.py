@@ -1,4 +1,4 @@
-"""The transformations that Confluent documents beside Kafka's do what those pages say."""
+"""Confluent's additional transformations behave as documented."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_message_timestamp_router_refuses_a_record_without_time(value: Any) -> N
 def test_tombstones_are_dropped_with_one_line_in_the_log(
     behavior: str, level: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A batch of them is told once."""
+    """A batch of them is logged once."""
     caplog.set_level(logging.DEBUG)
     handler = made(TombstoneHandler, behavior=behavior)
     records = [source_record(OPTIONAL_INT32_SCHEMA, value) for value in (1, None, None, 2)]

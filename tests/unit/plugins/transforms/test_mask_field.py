@@ -163,7 +163,7 @@ def test_some_types_have_no_mask(schema: Schema, value: Any, replacement: str | 
 
 
 def test_defaults_stand_in_for_nulls_of_every_field() -> None:
-    """A default is masked, too; told not to, Kafka refuses the null of a required field with a default."""
+    """A default is masked, too; without replacing nulls, Kafka refuses the null of a required field with a default."""
     optional, required = SchemaBuilder.string().optional().default("dd"), SchemaBuilder.string().default("rr")
     assert masked(optional.build(), None) == ""
     assert masked(required.build(), None) == ""

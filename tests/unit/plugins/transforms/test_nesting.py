@@ -83,7 +83,7 @@ CASES: list[tuple[type[BatchTransformation], dict[str, str], Any]] = [
 def test_a_path_leads_into_structs_and_maps(
     kind: type[BatchTransformation], config: dict[str, str], expected: Any, schema: Schema | None
 ) -> None:
-    """What stands beside it stays as it is, and what is missing or null on the way is left alone."""
+    """Other fields are unchanged, and a missing or null parent is not altered."""
     transformation = made(kind, config)
     record = changed(transformation, schema, TREE)
     assert tree_of(record.value) == expected
@@ -104,7 +104,7 @@ def test_a_key_is_made_of_fields_at_any_depth(schema: Schema | None) -> None:
 
 
 def test_a_path_through_a_scalar_is_an_error() -> None:
-    """With the purpose, in Kafka's words; a field that a schema lacks is none, but for who reads it."""
+    """Kafka's message names the purpose; a field missing in the schema fails only transformations that read it."""
     with pytest.raises(DataError, match=r"Only Struct objects supported for \[mask fields\], found: java.lang.String"):
         changed(made(MaskFieldValue, {"fields": "t.x"}), SCHEMA, TREE)
     with pytest.raises(DataError, match=r"Only Map objects supported .* \[mask fields\], found: java.lang.String"):

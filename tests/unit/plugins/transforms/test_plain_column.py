@@ -25,7 +25,7 @@ ODD: list[Any] = [
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_values_without_json_form_are_kept(value: Any) -> None:
-    """Alone and beside what it has."""
+    """Alone and together with JSON values."""
     for values in ([value], [{"a": 1}, value, None, "x"]):
         column = to_column(values)
         assert deep_key(column_to_values(None, column)) == deep_key(values)
@@ -34,7 +34,7 @@ def test_values_without_json_form_are_kept(value: Any) -> None:
 
 @given(st.lists(SCHEMALESS, max_size=4))
 def test_values_come_back(values: list[Any]) -> None:
-    """The texts are those that the author API would have written, but for spaces that nobody writes."""
+    """The texts equal those of the author API, without white space."""
     column = to_column(values)
     assert column.to_pylist() == values_to_column(None, values).to_pylist()
     assert deep_key(to_values(column)) == deep_key(values)

@@ -21,7 +21,7 @@ def test_a_topic_must_match_as_a_whole() -> None:
 
 
 def test_one_header_of_the_name_is_enough() -> None:
-    """Others may stand beside it; a record without headers has none."""
+    """Other headers are allowed; a record without headers does not match."""
     predicate = HasHeaderKey()
     predicate.configure({"name": "n"})
     headers = [None, [], [Header("x")], [Header("x"), Header("n"), Header("n")]]

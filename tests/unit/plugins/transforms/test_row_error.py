@@ -93,7 +93,7 @@ def test_a_row_fails_by_the_first_of_its_fields() -> None:
 
 
 def test_errors_are_created_on_demand() -> None:
-    """A text that looks like no number fails without a cast; who asks is told what the cast says."""
+    """A text that cannot be a number fails without a cast; the cast's message is built on demand."""
     made = cast("n:int32")
     batch = batch_of(None, [{"n": "no number"}, {"n": 5}] * 50)
     found = made.apply_batch(batch)

@@ -1,4 +1,4 @@
-"""Rules of TimestampConverter beside those that Java answers for in test_golden."""
+"""Rules of TimestampConverter that test_golden does not compare with Java."""
 
 from __future__ import annotations
 

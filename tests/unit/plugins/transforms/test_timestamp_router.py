@@ -1,4 +1,4 @@
-"""Rules of TimestampRouter beside those that Java answers for in test_golden."""
+"""Rules of TimestampRouter that test_golden does not compare with Java."""
 
 from __future__ import annotations
 
