@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from hearth.discovery import Bundle, Rejected, read
 from hearth.discovery.location import candidates
 from hearth.discovery.version_order import version_key
-from hearth.packaging.index_entry import IndexEntry, offer_of
+from hearth.packaging.index_entry import IndexEntry, entry_of
 from hearth_api import ConfigError, NotFoundError
 
 VARIABLE = "HEARTH_INDEX"
@@ -54,7 +54,7 @@ def entries(indexes: Sequence[str]) -> Iterator[IndexEntry]:
 
             yield from read_index(index)
         else:
-            yield from map(offer_of, bundles_in(Path(index).absolute()))
+            yield from map(entry_of, bundles_in(Path(index).absolute()))
 
 
 def search(text: str, indexes: Sequence[str]) -> list[IndexEntry]:

@@ -76,7 +76,7 @@ class BundleSource:
         from hearth.packaging.bundle_index import find, requirement  # most sources need no index
 
         if self.indexes:
-            return self._offered(find(self.text, self.indexes), folder)
+            return self._from_index(find(self.text, self.indexes), folder)
         return self._packed(requirement(self.text), folder, environments)
 
     def _built(self, found: Path, folder: Path, environments: EnvironmentStore) -> Path:
@@ -90,7 +90,7 @@ class BundleSource:
 
         return pack(project, folder / "packed", environments, self.find_links, self.is_offline, self.step)
 
-    def _offered(self, entry: IndexEntry, folder: Path) -> Path:
+    def _from_index(self, entry: IndexEntry, folder: Path) -> Path:
         """Return an index entry's bundle, downloaded if it has an address, after comparing it with the entry."""
         if entry.sha256 is None:
             return Path(entry.location)

@@ -54,11 +54,11 @@ def _plugins(bundle: Bundle) -> dict[str, str]:
 def _keys(bundle: Bundle) -> dict[str, str]:
     """Return the definition of each key as text; empty for plugins without a packed definition."""
     return {
-        f"{each.class_name} {key['name']}": _told(key)
+        f"{each.class_name} {key['name']}": _definition_text(key)
         for each in bundle.declarations
         for key in each.definitions or ()
     }
 
 
-def _told(key: Mapping[str, Any]) -> str:
+def _definition_text(key: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.partition('_')[0]} {key.get(name)}" for name in _TOLD)

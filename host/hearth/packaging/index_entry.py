@@ -39,7 +39,7 @@ class IndexEntry:
         return [str(each) for each in unmet_api(self.needs())]
 
 
-def offer_of(bundle: Bundle) -> IndexEntry:
+def entry_of(bundle: Bundle) -> IndexEntry:
     """Return the entry of a local bundle."""
     plugins = tuple(each.class_name for each in bundle.declarations)
     return IndexEntry(bundle.name, bundle.version, plugins, str(bundle.location), partial(api_needs, bundle))

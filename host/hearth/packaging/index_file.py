@@ -60,7 +60,7 @@ def read_index(address: str) -> list[IndexEntry]:
     try:
         members = json.loads(text)
         if members["format"] == FORMAT:
-            return [_offer(base, each) for each in members["bundles"]]
+            return [_entry(base, each) for each in members["bundles"]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InvalidRequirement) as error:
         hint = "name the address of a directory with a list written by `hearth bundle index`"
         raise ConfigError(f"{base} is no list of bundles ({type(error).__name__})", hint=hint) from error
@@ -69,7 +69,7 @@ def read_index(address: str) -> list[IndexEntry]:
     raise ConfigError(f"{base} has a format that is not read here", hint="install a newer Hearth")
 
 
-def _offer(base: str, row: dict[str, Any]) -> IndexEntry:
+def _entry(base: str, row: dict[str, Any]) -> IndexEntry:
     name, version, file, sha256 = (row[each] for each in ("name", "version", "file", "sha256"))
     plugins, needs = row["plugins"], [Requirement(each) for each in row["requires"]]
     if not all(isinstance(each, str) for each in (name, version, file, sha256, *plugins)):

@@ -184,24 +184,24 @@ def _plugin(environment: Environment, declaration: Declaration, config: dict[str
         if not found.changes:
             yield Check("import", name, True, declaration.reference)
         yield from _compared(declaration, found)
-        yield from _tried(stage, declaration, config)
+        yield from _check_rules(stage, declaration, config)
     finally:
         stage.close()
 
 
-def _tried(stage: Stage, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
+def _check_rules(stage: Stage, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
     """Test a plugin in its stage against the rules for its type; without a configuration only rules that need none."""
     name = declaration.class_name
     try:
-        tried = stage.call(TryPlugin(declaration.reference, declaration.type.value, config), TRY_SECONDS)
+        result = stage.call(TryPlugin(declaration.reference, declaration.type.value, config), TRY_SECONDS)
     except PluginError as error:
         yield Check("rules", name, False, _last_line(error), f"try it with {_KIT}")
         return
-    broken = [each for each in tried.outcomes if each.fault]
+    broken = [each for each in result.outcomes if each.fault]
     for each in broken:
         yield Check("rules", name, False, f"{each.rule}: {each.fault}", f"{each.says} {_KIT} tries it in your tests")
     if not broken:
-        yield Check("rules", name, True, f"{len(tried.outcomes)} of contract {tried.contract}")
+        yield Check("rules", name, True, f"{len(result.outcomes)} of contract {result.contract}")
 
 
 def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
