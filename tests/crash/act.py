@@ -1,6 +1,6 @@
-"""What is done to connectors, and when: the same for everybody who is given the same seed.
+"""Acts on connectors, and their times; a seed always yields the same acts.
 
-The operator's acts follow each other, as they do over REST; the faults happen beside them.
+The operator's acts follow each other, as they do over REST; faults happen in parallel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _EITHER = ("sink", "sink", "sink", "source")
 
 @dataclass(frozen=True)
 class Act:
-    """One thing to do, so many seconds after the start; `number` is a count, a task's number or a time."""
+    """One act, `at` seconds after the start; `number` is a count, a task's number or a duration."""
 
     at: float
     kind: str
@@ -25,12 +25,12 @@ class Act:
     number: float = 0
 
     def __str__(self) -> str:
-        """Say what is done, for the log."""
+        """Describe the act for the log."""
         return f"{self.at:7.2f} {self.kind} {self.target} {self.number:g}"
 
 
 def operator_acts(seed: int, seconds: float) -> list[Act]:
-    """Return what the operator does."""
+    """Return the operator's acts."""
     chance = random.Random(f"operator {seed}")
     paused = {"sink": False, "source": False}
     acts: list[Act] = []
@@ -45,7 +45,7 @@ def operator_acts(seed: int, seconds: float) -> list[Act]:
 
 
 def _kind(chance: random.Random, is_paused: bool, partitions: int) -> str:
-    """Choose an act; who has paused a connector mostly resumes it next."""
+    """Choose an act; after a pause it is mostly a resume."""
     if is_paused and chance.random() < 0.7:
         return "resume"
     kind = chance.choices(list(_KINDS), list(_KINDS.values()))[0]
@@ -53,19 +53,19 @@ def _kind(chance: random.Random, is_paused: bool, partitions: int) -> str:
 
 
 def _number(chance: random.Random, kind: str) -> float:
-    """Return what an act needs to know: a number of tasks, a task, a time to wait."""
+    """Return the argument of an act: a number of tasks, a task or a duration."""
     numbers = {"rescale": chance.randint(1, MOST_TASKS), "restart-task": chance.randrange(MOST_TASKS)}
     return numbers.get(kind, round(chance.uniform(0, 1), 2))
 
 
 def faults(seed: int, seconds: float, longest_stop: float) -> list[Act]:
-    """Return what happens to the sink's system and to the broker."""
+    """Return the faults of the sink's system and of the broker."""
     chance = random.Random(f"faults {seed}")
     return sorted([*_unwell(chance, seconds), *_broker(chance, seconds, longest_stop)], key=lambda act: act.at)
 
 
 def _unwell(chance: random.Random, seconds: float) -> Iterator[Act]:
-    """Yield phases in which the other system throttles; they take most of the time."""
+    """Yield phases in which the sink's system throttles; they cover most of the time."""
     at = chance.uniform(0.5, 2)
     while at < seconds:
         yield Act(at, "unwell")
@@ -75,7 +75,7 @@ def _unwell(chance: random.Random, seconds: float) -> Iterator[Act]:
 
 
 def _broker(chance: random.Random, seconds: float, longest: float) -> Iterator[Act]:
-    """Yield times in which the broker answers nobody."""
+    """Yield intervals in which the broker does not respond."""
     at = chance.uniform(0.2, 0.5) * min(seconds, 30)
     while at < seconds:
         stopped = chance.uniform(0.5, longest)
@@ -85,14 +85,14 @@ def _broker(chance: random.Random, seconds: float, longest: float) -> Iterator[A
 
 
 def kills(seed: int, seconds: float) -> list[Act]:
-    """Return which process of Hearth dies when."""
+    """Return which process of Hearth is killed, and when."""
     chance = random.Random(f"kills {seed}")
     kinds = ["kill-stage", "kill-stage", "kill-worker"]
     return [Act(at, chance.choice(kinds), chance.choice(_EITHER)) for at in _moments(chance, seconds, 6, 20)]
 
 
 def _moments(chance: random.Random, seconds: float, least: float, most: float) -> Iterator[float]:
-    """Yield moments that lie so far from each other."""
+    """Yield moments that are between ``least`` and ``most`` seconds apart."""
     at = chance.uniform(0.5, 1.5) * least + 1
     while at < seconds:
         yield round(at, 3)

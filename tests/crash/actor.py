@@ -1,4 +1,4 @@
-"""Carries acts out on a running worker, each at its time, and writes down what was done when."""
+"""Executes acts on a running worker at their times and keeps a journal of them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _TRACE_LINES = 4
 
 
 class Journal:
-    """What was done and seen, with the seconds since the start; also in a file, for whoever looks for a cause."""
+    """Acts and observations with the seconds since the start; also written to a file, for diagnosis."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, path.open("w", buffering=1)
         self.started = time.time()
 
     def note(self, text: str) -> None:
-        """Write down one thing."""
+        """Add an entry."""
         now = time.time()
         self._file.write(f"{now - self.started:8.3f} {time.strftime('%H:%M:%S', time.gmtime(now))} {text}\n")
 
     def text(self) -> str:
-        """Return all of it, and where it is."""
+        """Return all entries and the path of the file."""
         return f"{self._path.read_text()}\nsee {self._path}"
 
     def close(self) -> None:
@@ -43,16 +43,16 @@ class Journal:
 
 
 class Operator:
-    """Does over REST what an operator does, and what an operator has to do when all is over."""
+    """Sends the operator's REST requests, and the requests that restore the connectors at the end."""
 
     def __init__(self, worker: Worker, connectors: Mapping[str, dict[str, str]], journal: Journal) -> None:
-        """Take the configurations by what they are called in acts: sink and source."""
+        """Take the configurations by the names that acts use: sink and source."""
         self._worker, self._journal = worker, journal
         self._unanswered = 0
         self.configs = {target: dict(config) for target, config in connectors.items()}
 
     def act(self, act: Act) -> None:
-        """Do one thing; an answer that is no success is written down and no fault, as Java's are."""
+        """Execute one act; note an unsuccessful response without failing, since Java's worker refuses some as well."""
         name = self.configs[act.target]["name"]
         if act.kind == "rescale":
             self.configs[act.target]["tasks.max"] = str(int(act.number))
@@ -69,11 +69,11 @@ class Operator:
             self._call("PUT", f"/connectors/{name}/{act.kind}")
 
     def remove(self, target: str) -> None:
-        """Delete a connector; what it has in hand is delivered and committed first."""
+        """Delete a connector; it delivers and commits the records it holds first."""
         self._call("DELETE", f"/connectors/{self.configs[target]['name']}")
 
     def ensure(self, target: str) -> None:
-        """Create a connector unless it is there, or nobody answers: Java's herder may lock itself out."""
+        """Create a connector unless it exists or the worker does not respond: Java's herder can deadlock."""
         config = self.configs[target]
 
         def is_settled() -> bool:
@@ -82,7 +82,7 @@ class Operator:
         eventually(is_settled, _SETTLE, 0.5)
 
     def heal(self) -> None:
-        """Bring both connectors and all their tasks to run."""
+        """Get both connectors and all their tasks to run."""
         for target, config in self.configs.items():
             if self._call("GET", f"/connectors/{config['name']}/status") != 200:
                 self.ensure(target)
@@ -93,7 +93,7 @@ class Operator:
         return self._unanswered == _MOST_UNANSWERED
 
     def _call(self, method: str, path: str, body: object = None) -> int:
-        """Return the status of the answer; a worker that has left so many calls unanswered is not asked again."""
+        """Return the status of the response; stop calling a worker after several calls without a response."""
         if self._is_given_up:
             return 0
         before = time.monotonic()
@@ -111,14 +111,14 @@ class Operator:
 
 
 class Watchman:
-    """Restarts tasks that have failed, as somebody on call does, and keeps their traces."""
+    """Restarts failed tasks, as an on-call engineer does, and keeps their traces."""
 
     def __init__(self, worker: Worker, names: Iterable[str], journal: Journal) -> None:
         self._worker, self._names, self._journal = worker, list(names), journal
         self.failures: list[str] = []
 
     def look(self) -> None:
-        """Restart what has failed."""
+        """Restart failed tasks."""
         for name in self._names:
             self._look_at(name)
 
@@ -130,10 +130,10 @@ class Watchman:
                 self.failures.append(f"{name}-{task['id']}: {trace}")
                 self._worker.rest.call("POST", f"/connectors/{name}/tasks/{task['id']}/restart")
         except (OSError, http.client.HTTPException) as error:
-            self._journal.note(f"the state of {name} is not told: {error!r}")
+            self._journal.note(f"no state of {name}: {error!r}")
 
     def _failed(self, name: str) -> list[dict[str, str]]:
-        """Return the tasks that have failed and still belong to their connector; Java tells others as well."""
+        """Return the connector's failed tasks; Java also reports tasks that no longer belong to it."""
         status = self._worker.rest.call("GET", f"/connectors/{name}/status")
         info = self._worker.rest.call("GET", f"/connectors/{name}")
         if status.status != 200 or info.status != 200:
@@ -143,13 +143,13 @@ class Watchman:
 
 
 class Fate:
-    """Makes the other system unwell, stops and continues the broker, kills processes."""
+    """Throttles the sink's system, suspends the broker and kills processes."""
 
     def __init__(self, broker: KafkaBroker, unwell: Path, journal: Journal) -> None:
         self._broker, self._unwell, self._journal = broker, unwell, journal
 
     def act(self, act: Act) -> None:
-        """Do one thing."""
+        """Execute one act."""
         self._journal.note(act.kind)
         if act.kind == "unwell":
             self._unwell.touch()
@@ -159,7 +159,7 @@ class Fate:
             self._signal_broker(signal.SIGSTOP if act.kind == "stop-broker" else signal.SIGCONT)
 
     def end(self) -> None:
-        """Let everything be well."""
+        """End all faults."""
         self._signal_broker(signal.SIGCONT)
         self._unwell.unlink(missing_ok=True)
 
@@ -169,14 +169,14 @@ class Fate:
 
 
 class Killer:
-    """Kills a stage of the host, or the Python worker above it; only what descends from the host."""
+    """Kills a stage of the host or the Python worker above it; only descendants of the host."""
 
     def __init__(self, host: int, stages: Mapping[str, Callable[[], list[int]]], journal: Journal) -> None:
-        """Take what tells the processes of a target's runs, as far as its books know."""
+        """Take the functions that return the process ids of a target's runs, read from its books."""
         self._host, self._stages, self._journal = host, stages, journal
 
     def act(self, act: Act) -> None:
-        """Kill one process, unless there is none at the moment."""
+        """Kill one process, if there is one at the moment."""
         ours = {each.pid for each in tree(self._host)} - {self._host}
         alive = [pid for pid in self._stages[act.target]() if pid in ours]
         if not alive:
@@ -185,16 +185,16 @@ class Killer:
         try:
             pid = alive[-1] if act.kind == "kill-stage" else owner(find(alive[-1])).pid
             if pid not in ours or "java" in find(pid).command.split(" ")[0]:
-                self._journal.note(f"{act.kind} {act.target}: {pid} is no process of a task")
+                self._journal.note(f"{act.kind} {act.target}: {pid} is not a task process")
                 return
             self._journal.note(f"{act.kind} {act.target}: {pid} {find(pid).command[-80:]}")
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            self._journal.note(f"{act.kind} {act.target}: it has ended meanwhile")
+            self._journal.note(f"{act.kind} {act.target}: the process has already ended")
 
 
 def carry_out(acts: Iterable[Act], do: Callable[[Act], None], stop: threading.Event, started: float) -> None:
-    """Do acts at their times, late ones at once; end early when told so."""
+    """Execute acts at their times, overdue ones immediately, until all are done or ``stop`` is set."""
     for act in acts:
         if stop.wait(max(0.0, started + act.at - time.monotonic())):
             return
@@ -202,7 +202,7 @@ def carry_out(acts: Iterable[Act], do: Callable[[Act], None], stop: threading.Ev
 
 
 def repeat(action: Callable[[], object], every: float, stop: threading.Event) -> None:
-    """Do something at intervals until told to stop."""
+    """Call an action at intervals until ``stop`` is set."""
     while not stop.wait(every):
         action()
 

@@ -1,4 +1,4 @@
-"""What arrived: the books of a ledger sink's tasks, read while they are written, and partitions of topics."""
+"""Reads the books of a ledger sink's tasks while they are written, and partitions of topics."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _BATCH = 5000
 
 @dataclass
 class Arrived:
-    """Which offsets of one partition have arrived, and how often all of them together."""
+    """The offsets of one partition that have arrived, and the number of arrivals."""
 
     count: int = 0
     _seen: bytearray = field(default_factory=bytearray)
 
     @property
     def end(self) -> int:
-        """Return the offset after the last that arrived."""
+        """Return the offset after the last one that arrived."""
         return len(self._seen)
 
     @property
     def distinct(self) -> int:
-        """Return how many offsets arrived."""
+        """Return how many distinct offsets arrived."""
         return self._seen.count(1)
 
     @property
@@ -38,7 +38,7 @@ class Arrived:
         return len(self._seen) if found < 0 else found
 
     def add(self, first: int, count: int) -> int:
-        """Take in offsets that follow each other, and return how many of them had arrived before."""
+        """Add consecutive offsets and return how many of them had arrived before."""
         end = first + count
         self._seen.extend(bytes(max(0, end - len(self._seen))))
         known = self.known(first, end)
@@ -70,7 +70,7 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a book; `places` are topic and partition, for a `put` one with offset, number and count."""
+    """One line of a book; ``places`` are topic and partition, in a ``put`` also offset, number and count."""
 
     time: int
     run: str
@@ -82,12 +82,12 @@ class Event:
         return [(topic, int(number)) for topic, _, number in (each.rpartition(":") for each in self.rest)]
 
     def offsets(self) -> list[tuple[tuple[str, int], int]]:
-        """Return partition and offset of each that an `agree` names."""
+        """Return partition and offset of each entry of an ``agree``."""
         words = (each.rsplit(":", 2) for each in self.rest)
         return [((topic, int(number)), int(offset)) for topic, number, offset in words]
 
     def records(self) -> tuple[tuple[str, int], int, int, int]:
-        """Return partition, first offset, first number and count of a `put` or a `refuse`."""
+        """Return partition, first offset, first number and count of each entry of a ``put`` or a ``refuse``."""
         topic, *numbers = self.rest
         partition, offset, number, count = map(int, numbers)
         return (topic, partition), offset, number, count
@@ -103,13 +103,13 @@ class Books:
     _read: dict[Path, int] = field(default_factory=dict)
 
     def read(self) -> list[Event]:
-        """Return the lines since the last call; of a book that ends in the middle of a line that line waits."""
+        """Return the lines since the last call; an incomplete last line waits for the next call."""
         fresh = [event for path in sorted(self.folder.glob(f"{self.connector}-*.book")) for event in self._more(path)]
         self.events += fresh
         return fresh
 
     def living(self) -> list[int]:
-        """Return the ids of the processes whose runs have not ended in order; some may be dead."""
+        """Return the ids of processes whose runs have not stopped in order; some may be dead."""
         ended = {event.run for event in self.events if event.word == "stop"}
         return [int(run.rpartition("-")[2]) for run in {event.run: None for event in self.events} if run not in ended]
 
@@ -124,11 +124,11 @@ class Books:
 
 
 def new_consumer(servers: str, group: str, isolation: str = "read_uncommitted") -> Any:
-    """Return a client of the test's own that reads, or asks what a group has committed.
+    """Return a client for the test, to read a topic or to query a group's committed offsets.
 
-    A broker that stood still for longer than its session is fenced for a moment when it goes on, and says that there
-    are no brokers at all. A client of librdkafka that asks just then may find it again only minutes later: whoever got
-    no answer goes on with another client.
+    A broker that was suspended for longer than its session is fenced for a moment when it resumes, and metadata
+    responses list no brokers at all. A librdkafka client that queries at that moment may take minutes to find it
+    again: after a missing response, continue with a new client.
     """
     return Consumer(
         {
@@ -144,7 +144,7 @@ def new_consumer(servers: str, group: str, isolation: str = "read_uncommitted") 
 
 
 class Tail:
-    """Reads a topic from its beginning, each time as far as it goes at that moment."""
+    """Reads a topic from its beginning; each read stops at the current end."""
 
     def __init__(self, servers: str, topic: str, partitions: int, isolation: str = "read_uncommitted") -> None:
         self._servers, self._topic, self._isolation = servers, topic, isolation
@@ -152,7 +152,7 @@ class Tail:
         self._consumer = self._begin()
 
     def renew(self) -> None:
-        """Go on with another client from where this one is."""
+        """Continue with a new client from the current position."""
         self._consumer.close()
         self._consumer = self._begin()
 
@@ -162,10 +162,10 @@ class Tail:
         return consumer
 
     def read(self, take: Callable[[Any], None]) -> None:
-        """Hand over the messages that are new; raise KafkaException when the broker does not answer.
+        """Pass each new message to ``take``; raise KafkaException when the broker does not respond.
 
-        What is here already is taken first: a broker that was gone from the metadata for a moment stays unknown to
-        librdkafka as long as messages of it lie in the queue.
+        Messages already fetched are taken first: librdkafka does not rediscover a broker that was missing from the
+        metadata for a moment while messages of it are in the queue.
         """
         self._consume(take, 0)
         ends = {number: self._end(number) for number in self._next}
@@ -178,7 +178,7 @@ class Tail:
     def _consume(self, take: Callable[[Any], None], timeout: float) -> None:
         for message in self._consumer.consume(_BATCH, timeout=timeout):
             if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
-                self._next[message.partition()] = message.offset()  # behind marks of transactions, too
+                self._next[message.partition()] = message.offset()  # the position also passes transaction markers
                 continue
             if message.error():
                 raise KafkaException(message.error())
@@ -186,7 +186,7 @@ class Tail:
             take(message)
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the client."""
         self._consumer.close()
 
     def _end(self, number: int) -> int:

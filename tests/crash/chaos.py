@@ -1,4 +1,4 @@
-"""Chaos: processes of a cluster end and stand still as chance has it, and what has to be there is started again."""
+"""Chaos: kills and suspends processes of a cluster at random, and restarts those that must exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _JAVA = "java "
 
 
 class Chaos:
-    """Kills and stops anything of some hosts and of the Spark they work on; nothing is left away or standing still.
+    """Kills and suspends any process of some hosts and of their Spark cluster; each is restarted or resumed.
 
     Without a Spark cluster each host has a local Spark.
     """
@@ -48,15 +48,15 @@ class Chaos:
             ]  # fmt: skip
 
     def act(self) -> None:
-        """Do one thing, whatever it is."""
+        """Execute one random act."""
         self._do(self._chance.choice(self._acts))
 
     def kill_first_host(self) -> None:
-        """Kill the host that was there first, which does not come back."""
+        """Kill the oldest host permanently."""
         self._do(self._end_first_host)
 
     def kill_process(self) -> None:
-        """Kill a process of a task, or one that belongs to a connector."""
+        """Kill a process of a task or of a connector."""
         self._do(self._kill_python_of_host)
 
     def _do(self, act: Callable[[], str]) -> None:
@@ -136,7 +136,7 @@ class Chaos:
     def _pythons(self) -> list[int]:
         return [each.pid for executor in self._spark.executors() for each in tree(executor)[1:]]
 
-    # What is done to them --------------------------------------------------------------------------------------
+    # Mechanics -------------------------------------------------------------------------------------------------
 
     def _any(self, pids: list[int]) -> list[int]:
         return [self._chance.choice(pids)] if pids else []

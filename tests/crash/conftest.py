@@ -19,5 +19,5 @@ def topics(broker: KafkaBroker) -> Topics:
 
 @pytest.fixture
 def chance(request: pytest.FixtureRequest) -> random.Random:
-    """Provide chance that is the same in every run of a test."""
+    """Provide a random generator with a fixed seed for each test."""
     return random.Random(zlib.crc32(request.node.name.encode()))

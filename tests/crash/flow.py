@@ -1,4 +1,4 @@
-"""The flow: numbered records for a sink, as many each moment, in each partition their number is their offset."""
+"""The flow: numbered records for a sink at a constant rate; in each partition the number equals the offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Flow:
     """Writes numbers to all partitions of a topic until it is stopped; partitions may be added meanwhile."""
 
     def __init__(self, servers: str, topic: str, partitions: int, rate: int) -> None:
-        """Describe a flow of so many records a second, over all partitions."""
+        """Describe a flow of ``rate`` records a second over all partitions."""
         self.produced = dict.fromkeys(range(partitions), 0)
         self._topic, self._burst = topic, max(1, round(rate * _EVERY / partitions))
         self._faults: list[str] = []
@@ -29,20 +29,20 @@ class Flow:
         )
 
     def start(self) -> None:
-        """Begin."""
+        """Start writing."""
         self._thread.start()
 
     def widen(self, partitions: int) -> None:
-        """Write to so many partitions from now on; they are there already, though not known everywhere."""
+        """Write to ``partitions`` partitions from now on; they exist, but clients may not know them yet."""
         if eventually(lambda: self._known() >= partitions, TIMEOUT):
             for number in range(partitions):
                 self.produced.setdefault(number, 0)
 
     def finish(self) -> None:
-        """Stop, and return when the broker has everything, each number at its own offset."""
+        """Stop, and return when the broker has every record, each number at its own offset."""
         self._stop.set()
         self._thread.join()
-        assert self._producer.flush(60) == 0, "the test's own records were not taken by the broker"
+        assert self._producer.flush(60) == 0, "the broker did not acknowledge the test's own records"
         assert not self._faults, self._faults[:5]
 
     def _known(self) -> int:
@@ -72,7 +72,7 @@ class Flow:
                     headers=headers,
                 )
             except (KafkaException, BufferError):
-                return  # the partition is not known here yet, or the broker is away: next time
+                return  # the partition is not in this client's metadata yet, or the broker is down: retry next time
             self.produced[partition] = number + 1
 
     def _check(self, error: Any, message: Any) -> None:

@@ -1,4 +1,4 @@
-"""Connectors that are judged: a source that makes numbers, a sink that takes them in, and both their judges."""
+"""A source that generates numbers, a sink that books them, and a judge for each."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Stored = Callable[[], dict[int, int]]
 
 
 class JudgedConnectors:
-    """Connectors of the bundle `ledger`, NAME-sink and NAME-source, with topics of their own and both their judges."""
+    """Connectors of the bundle ``ledger``, NAME-sink and NAME-source, with their topics and judges."""
 
     def __init__(
         self, folder: Path, servers: str, name: str, partitions: tuple[int, int], rate: int, tasks: int
     ) -> None:
-        """Make the topics; ``partitions`` are the sink's and the source's, ``rate`` is that of the sink's records."""
+        """Create the topics; ``partitions`` are the sink's and the source's, ``rate`` is the sink's."""
         self.name, self._servers, self._tasks = name, servers, tasks
         self._partitions = partitions
         self.books, self.unwell = folder / "books", folder / "unwell"
@@ -39,7 +39,7 @@ class JudgedConnectors:
 
     @contextmanager
     def judged(self, stored: Stored, journal: Journal, isolation: str = "read_uncommitted") -> Iterator[None]:
-        """Have judges; ``stored`` tells the positions of the source that are committed."""
+        """Create the judges; ``stored`` returns the committed positions of the source."""
         self._journal = journal
         books = Books(self.books, f"{self.name}-sink")
         self.sink_judge = SinkJudge(self._servers, f"{self.name}-sink", self.name, books, f"{self.name}-letters")
@@ -51,7 +51,7 @@ class JudgedConnectors:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Look at everything, again and again, until the end of the block."""
+        """Run both judges repeatedly until the end of the block."""
         stop = threading.Event()
         with ThreadPoolExecutor(2) as lanes, ExitStack() as stack:
             judges = (self.sink_judge, self.source_judge)
@@ -65,17 +65,17 @@ class JudgedConnectors:
             self._journal.note(f"{type(judge).__name__} could not look: {judge.silence}")
 
     def await_look(self) -> None:
-        """Look once at everything, as soon as the broker answers."""
+        """Run both judges once, as soon as the broker responds."""
         for judge in (self.sink_judge, self.source_judge):
             assert eventually(judge.look, TIMEOUT, 0.5), f"no look was possible: {judge.silence}"
 
     def conclude(self) -> tuple[Verdict, Verdict]:
-        """Judge sink and source; call it when nothing moves any more."""
+        """Judge sink and source; call it when no record is in flight."""
         sink = self.sink_judge.conclude(self.flow.produced)
         return sink, self.source_judge.conclude(Books(self.books, f"{self.name}-source"))
 
     def sink(self, manner: Mapping[str, str], in_batches: bool = False) -> dict[str, str]:
-        """Return the configuration of the sink; one that is particular has dead letters."""
+        """Return the configuration of the sink; a sink that refuses records has a dead letter queue."""
         errors = {
             "errors.tolerance": "all",
             "errors.deadletterqueue.topic.name": f"{self.name}-letters",

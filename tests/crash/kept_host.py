@@ -1,4 +1,4 @@
-"""A host of a cluster whose words are kept over all its runs, for whoever looks for a cause."""
+"""A cluster host that keeps the output of all its runs for diagnosis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.peer.distributed import HearthDistributed
 
 
 class KeptHost(HearthDistributed):
-    """A host that writes what it says to `host.log` in its folder as well."""
+    """A host that also writes its output to `host.log` in its folder."""
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None

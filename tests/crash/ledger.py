@@ -1,8 +1,8 @@
-"""The ledger: it writes numbered lines at one end, and proves at every moment that none can get lost.
+"""The ledger: writes numbered lines to a source file and checks continuously that none is lost.
 
-A line's number tells its place in the source file, so what is committed and what arrived can be compared at any
-time. The committed positions are read first and the topic and the sink file after them: both only grow, so whatever
-is committed must be found there.
+A line's number is its place in the source file, so committed positions and arrived lines can be compared at any time.
+The committed positions are read first, then the topic and the sink file: both only grow, so whatever is committed
+must be in them.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ _ANSWER_SECONDS = 2.0
 
 
 def line(number: int) -> bytes:
-    """Return a line that carries its number and shows whether it is whole."""
+    """Return a line that contains its number and a mark by which a torn line is detected."""
     text = b"%09d" % number
     return b"%s %08x\n" % (text, zlib.crc32(text))
 
 
 def number_of(text: bytes) -> tuple[int, bytes]:
-    """Return the number of a line without its end, and what stands before the line without belonging to it."""
+    """Return the number of a line without its line end, and the text before the line that is not part of it."""
     if text[:9].isdigit() and text + b"\n" == line(int(text[:9])):
         return int(text[:9]), b""
     match = _LINE.fullmatch(text)
-    assert match, f"no line of the ledger: {text!r}"
+    assert match, f"not a line of the ledger: {text!r}"
     assert line(int(match["number"])) == match["number"] + b" " + match["check"] + b"\n", f"damaged: {text!r}"
     return int(match["number"]), match["torn"]
 
 
 @dataclass
 class Track:
-    """The numbers that arrived at one place, in the order in which they arrived.
+    """The numbers that arrived at one place, in order of arrival.
 
-    A run of a task delivers its lines one after the other. The next run may begin again further back, and no
-    further ahead than one past what is there already.
+    A run of a task delivers its lines in order. The next run may start further back, but no further ahead than the
+    line after the last one that arrived.
     """
 
     place: str
     reach: int = 0
-    """How many lines arrived without a gap from the first on."""
+    """How many lines arrived without a gap, counted from the first."""
     count: int = 0
     rewinds: int = 0
     faults: list[str] = field(default_factory=list)
@@ -65,18 +65,18 @@ class Track:
 
     @property
     def repeats(self) -> int:
-        """Return how many lines arrived that had arrived before, since that is counted."""
+        """Return how many lines arrived again since the last `forgive`."""
         return self.count - self.reach - self._repeated
 
     def forgive(self) -> None:
-        """Count from now on what arrives again."""
+        """Restart the count of repeats."""
         self._repeated += self.repeats
         self.rewinds = 0
 
     def add(self, number: int) -> None:
-        """Take in the next line."""
+        """Add the next line."""
         if number > self._last + 1:
-            self.faults.append(f"{self.place}: line {number} came right after line {self._last}")
+            self.faults.append(f"{self.place}: line {number} directly follows line {self._last}")
         if number <= self._last:
             self.rewinds += 1
         self.count += 1
@@ -85,7 +85,7 @@ class Track:
 
 
 class Ledger:
-    """What was written to a source file, and what became of it in the topic and in the sink file."""
+    """The lines written to a source file, and their arrival in the topic and in the sink file."""
 
     def __init__(self, folder: Path, bootstrap_servers: str, name: str, offsets: Path) -> None:
         """Describe a pipeline of the connectors NAME-source and NAME-sink over the topic NAME."""
@@ -112,13 +112,13 @@ class Ledger:
         self.source.touch()
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the client."""
         self._consumer.close()
 
     # Writing --------------------------------------------------------------------------------------------------
 
     def write(self, count: int = 1) -> int:
-        """Append lines, and return how many are written now."""
+        """Append lines and return the number of lines written."""
         with self._writing, self.source.open("ab") as file:
             file.write(b"".join(line(number) for number in range(self.written, self.written + count)))
             self.written += count
@@ -126,7 +126,7 @@ class Ledger:
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
-        """Append lines and look at everything, again and again, until the end of the block."""
+        """Append lines and compare continuously until the end of the block."""
         stop = threading.Event()
         with _repeating(stop, _EVERY, lambda: self.write(_BURST)), _repeating(stop, _LOOK_EVERY, self.look):
             yield
@@ -134,7 +134,7 @@ class Ledger:
     # Looking --------------------------------------------------------------------------------------------------
 
     def look(self) -> bool:
-        """Compare what is committed with what has arrived; False when the broker did not answer."""
+        """Compare committed positions with the lines that arrived; False when the broker did not respond."""
         with self._lock:
             try:
                 position, group = self.committed_position(), self.committed_group()
@@ -153,23 +153,23 @@ class Ledger:
         return 0 if stored is None else int(stored["position"])
 
     def committed_group(self) -> int:
-        """Return the offset the sink's group has committed."""
+        """Return the offset that the sink's group has committed."""
         offset = int(self._consumer.committed([self._place], timeout=_ANSWER_SECONDS)[0].offset)
         return max(offset, 0)
 
     def has_arrived(self, number: int) -> bool:
-        """Return whether the first so many lines stand in the sink file."""
+        """Return whether the first ``number`` lines are in the sink file."""
         with self._lock:
             self._read_sink()
             return self.at_sink.reach >= number
 
     def await_arrival(self, number: int, timeout: float = 60.0) -> None:
-        """Wait until the first so many lines stand in the sink file."""
+        """Wait until the first ``number`` lines are in the sink file."""
         eventually(lambda: self.has_arrived(number), timeout, every=0.02)
         assert self.at_sink.reach >= number, f"line {number} did not arrive in {timeout:g} s: {self}"
 
     def await_new_line(self, timeout: float = 60.0) -> float:
-        """Append a line, and return how many seconds it took to arrive."""
+        """Append a line, and return how many seconds it takes to arrive."""
         started = time.monotonic()
         self.await_arrival(self.write(), timeout)
         return time.monotonic() - started
@@ -177,39 +177,39 @@ class Ledger:
     # Proving --------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Prove what was written so far, and count from now on what arrives twice or torn."""
+        """Check the lines written so far, and restart the counts of repeated and torn lines."""
         self.prove()
         self.at_topic.forgive()
         self.at_sink.forgive()
         self.torn = 0
 
     def prove(self, timeout: float = 60.0) -> None:
-        """Wait for the rest of the lines and prove at least once, in order, and no position past a gap."""
+        """Wait for the remaining lines and prove at-least-once, order, and no position past a gap."""
         self.await_arrival(self.written, timeout)
-        assert eventually(self.look, TIMEOUT), f"the broker did not answer: {self}"
+        assert eventually(self.look, TIMEOUT), f"the broker did not respond: {self}"
         faults = self.at_topic.faults + self.at_sink.faults
         assert not faults, "\n".join([str(self), *faults[:20]])
         assert self.at_topic.reach == self.at_sink.reach == self.written, str(self)
 
     def prove_exactly_once(self, timeout: float = 60.0) -> None:
-        """Prove in addition that no line arrived twice, and that all of them are committed soon."""
+        """Prove in addition that no line arrived twice and that all of them are committed soon."""
         self.prove(timeout)
         assert self.at_topic.repeats == self.at_sink.repeats == self.torn == 0, str(self)
         self.prove_all_committed(timeout)
 
     def prove_all_committed(self, timeout: float = TIMEOUT) -> None:
-        """Prove that everything is committed, or soon is."""
+        """Prove that everything is committed within the timeout."""
         assert eventually(self.is_all_committed, timeout), str(self)
 
     def is_all_committed(self) -> bool:
-        """Return whether a start after now would repeat nothing; False when the broker did not answer."""
+        """Return whether a restart now would repeat nothing; False when the broker did not respond."""
         try:
             return (self.committed_position(), self.committed_group()) == (self.written * WIDTH, self.at_topic.count)
         except KafkaException:
             return False
 
     def __str__(self) -> str:
-        """Say what was written and what was seen."""
+        """Summarize the lines written and observed."""
         tracks = ", ".join(
             f"{each.place}: {each.reach} ({each.repeats} repeated in {each.rewinds} rewinds)"
             for each in (self.at_topic, self.at_sink)
@@ -242,7 +242,7 @@ class Ledger:
         self._highest.append(max(number, self._highest[-1] if self._highest else 0))
 
     def _read_sink(self) -> None:
-        """Read on in the sink file; a kill may tear its last line, to which the next run then appends."""
+        """Continue reading the sink file; a kill may tear its last line, and the next run appends to it."""
         if not self.sink.exists():
             return
         with self.sink.open("rb") as file:
@@ -257,7 +257,7 @@ class Ledger:
 
 @contextmanager
 def _repeating(stop: threading.Event, every: float, action: Any) -> Iterator[None]:
-    """Call something at intervals until the block ends, in a thread; what it raises is raised at the end."""
+    """Call an action at intervals in a thread until the block ends; raise its exception at the end."""
     raised: list[BaseException] = []
 
     def repeat() -> None:

@@ -1,4 +1,4 @@
-"""A machine of its own, which is a network namespace, and the wire to it, which may be cut."""
+"""A second machine, simulated by a network namespace, and the link to it, which can be cut."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from contextlib import contextmanager
 
 import pytest
 
-_NETWORK = f"10.213.{os.getpid() % 256}"  # another run of the tests has another
+_NETWORK = f"10.213.{os.getpid() % 256}"  # another test run has another number
 HERE, THERE = f"{_NETWORK}.1", f"{_NETWORK}.2"
 
 
 class Machine:
-    """A network namespace and the wire between it and this machine."""
+    """A network namespace and the link between it and this machine."""
 
     def __init__(self, name: str) -> None:
         self.name, self._near, self._far = name, f"{name}-a", f"{name}-b"
 
     @property
     def through(self) -> list[str]:
-        """Return the command that runs another there."""
+        """Return the command that runs another command there."""
         return ["ip", "netns", "exec", self.name]
 
     def __enter__(self) -> Machine:
@@ -36,7 +36,7 @@ class Machine:
         return self
 
     def carry(self, carries: bool) -> None:
-        """Let the wire carry everything or nothing."""
+        """Let the link carry everything or nothing."""
         ip("link", "set", self._near, "up" if carries else "down")
 
     def __exit__(self, *_error: object) -> None:
@@ -45,14 +45,14 @@ class Machine:
 
 
 def ip(*arguments: str) -> None:
-    """Set up the network."""
+    """Run `ip`."""
     subprocess.run(["ip", *arguments], check=True, capture_output=True)
 
 
 @contextmanager
 def other_machine() -> Iterator[Machine]:
-    """Provide a machine; who may not make one is told so."""
+    """Provide a machine; skip the test if the user may not create one."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("a network namespace takes root and iproute2")
+        pytest.skip("a network namespace requires root and iproute2")
     with Machine(f"h{os.getpid()}") as made:
         yield made

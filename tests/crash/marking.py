@@ -1,4 +1,4 @@
-"""Records that are recognised: one for every partition of some topics, awaited in the files that sinks write."""
+"""Recognisable records: one for each partition of some topics, awaited in the files that sinks write."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.timeouts import TIMEOUT, eventually
 
 PARTITIONS = 3
 LONG_SESSION = {"consumer.override.session.timeout.ms": "120000"}
-"""Whoever waits for the end of a session that nobody ended waits in vain."""
+"""Shorter than a session timeout: waiting for a session to expire fails the test."""
 
 
 class Marking:
     """The marks of one test and the files in which they have to arrive."""
 
     def __init__(self, topics: Topics, name: str, *files: Path) -> None:
-        """Describe marks in topics whose names begin with a name."""
+        """Describe marks in topics whose names start with ``name``."""
         self._topics = topics
         self.name = name
         self.files = files
@@ -32,7 +32,7 @@ class Marking:
         return f"{self.name}-{suffix}"
 
     def mark(self, *topics: str) -> list[str]:
-        """Write one record into each partition of these topics, and return the values."""
+        """Write one record to each partition of these topics, and return the values."""
         number = next(self._numbers)
         made = []
         for topic in topics:
@@ -48,12 +48,12 @@ class Marking:
         return [line for file in self.files if file.exists() for line in file.read_text().splitlines()]
 
     def arrive(self, *topics: str, timeout: float = TIMEOUT) -> None:
-        """Mark these topics and wait until the marks are there."""
+        """Mark these topics and wait until the marks arrive."""
         made = set(self.mark(*topics))
         eventually(lambda: made <= set(self.lines()), timeout)
         missing = made - set(self.lines())
         assert not missing, f"after {timeout:g} s these have not arrived: {sorted(missing)}"
 
     def arrived_once(self, besides: Sequence[str] = ()) -> None:
-        """Check that every mark came exactly once, and nothing else."""
+        """Check that every mark arrived exactly once, and nothing else did."""
         assert sorted(self.lines()) == sorted(set(self.made) - set(besides))

@@ -1,4 +1,4 @@
-"""A pipeline to kill: source file, topic and sink file, carried by a real host, and the ledger of it."""
+"""A pipeline to kill: source file, topic and sink file on a real host, with a ledger."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 
 class Pipeline:
-    """The connectors NAME-source and NAME-sink on a host of their own, which may be killed and started again."""
+    """The connectors NAME-source and NAME-sink on a dedicated host, which may be killed and restarted."""
 
     def __init__(self, folder: Path, topics: Topics, settings: Mapping[str, str] | None = None) -> None:
-        """Describe host and connectors; offsets are committed often, so that there is much to get wrong."""
+        """Describe host and connectors; offsets are committed often, so that there are many chances of an error."""
         self.name = f"crash-{uuid.uuid4().hex[:8]}"
         topics.create(self.name)
         self.processes: set[Process] = set()
@@ -44,18 +44,18 @@ class Pipeline:
         return [{"name": f"{self.name}-source", **source}, {"name": f"{self.name}-sink", **sink}]
 
     def start(self) -> float:
-        """Start the host, and return how many seconds it took until a new line arrived."""
+        """Start the host, and return how many seconds it takes until a new line arrives."""
         started = time.monotonic()
         self.host.start()
         self.await_new_line()
         return time.monotonic() - started
 
     def create(self, kind: str) -> None:
-        """Create the source or the sink again, after it was deleted."""
+        """Create the source or the sink again after it was deleted."""
         self.host.run(next(each for each in self.connectors() if each["name"].endswith(kind)))
 
     def await_new_line(self) -> float:
-        """Append a line, and return how many seconds it took to arrive; show what the host says when it does not."""
+        """Append a line, and return how many seconds it takes to arrive; show the host's output if it does not."""
         try:
             return self.ledger.await_new_line()
         except AssertionError as error:
@@ -63,27 +63,27 @@ class Pipeline:
             raise AssertionError(f"{error}\n{states}\n{self.host.last_words()}") from None
 
     def seen(self) -> list[Process]:
-        """Return the host and everything it started, and remember them for `await_end`."""
+        """Return the host and all its processes, and remember them for `await_end`."""
         processes = tree(self.host.pid)
         self.processes.update(processes)
         return processes
 
     def stage(self, kind: str) -> Process:
-        """Return the stage process of the source's or of the sink's task: it has the file open."""
+        """Return the stage process of the source's or of the sink's task, which has the file open."""
         return holder(self.ledger.source if kind == "source" else self.ledger.sink)
 
     def python_worker(self, kind: str) -> Process:
-        """Return the process in which Spark runs the task: the owner of its stage."""
+        """Return the process in which Spark runs the task, the owner of its stage."""
         return owner(self.stage(kind))
 
     def kill(self) -> None:
-        """SIGKILL the host's own process; what it started has to end by itself."""
+        """SIGKILL the host's own process; its other processes must end by themselves."""
         processes = self.seen()
         self.host.kill()
         await_end(processes)
 
     def kill_and_flow(self, pid: int) -> float:
-        """SIGKILL a process, and return after how many seconds a new line has arrived; no part of it may stay."""
+        """SIGKILL a process, and return after how many seconds a new line arrives; the process's tree must end."""
         below = carried(pid)
         os.kill(pid, signal.SIGKILL)
         seconds = self.await_new_line()
@@ -91,14 +91,14 @@ class Pipeline:
         return seconds
 
     def stop(self) -> None:
-        """Stop the host in order, and check that nothing of it is left."""
+        """Stop the host in order, and check that none of its processes is left."""
         if self.host.is_running:
             self.seen()
         self.host.stop()
         await_end(list(self.processes))
 
     def close(self) -> None:
-        """Stop the host and let go of the broker."""
+        """Stop the host and close the client."""
         try:
             self.stop()
         finally:
@@ -106,5 +106,5 @@ class Pipeline:
 
 
 def pass_time(seconds: float) -> None:
-    """Let so much time pass: the moment of a kill is a time, there is nothing to wait for."""
+    """Sleep: the moment of a kill is a time, there is no condition to wait for."""
     threading.Event().wait(seconds)

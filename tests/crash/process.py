@@ -1,4 +1,4 @@
-"""Processes by their ids: who descends from whom, who holds a file open, and whether all of a tree have ended."""
+"""Processes by their ids: ancestry, open files, and whether all of a tree have ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """One process; the time it started tells it from a later one with the same id."""
+    """One process; its start time distinguishes it from a later one with the same id."""
 
     pid: int
     parent: int
@@ -22,23 +22,23 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it still runs; one that only waits to be reaped does not."""
+        """Return whether it still runs; a zombie does not."""
         now = _look(self.pid)
         return now is not None and now.started == self.started
 
     @property
     def command(self) -> str:
-        """Return its command line, empty when it is gone."""
+        """Return its command line, empty if it has ended."""
         return self._told("cmdline")
 
     @property
     def environment(self) -> str:
-        """Return the environment it was started with, empty when it is gone."""
+        """Return the environment it was started with, empty if it has ended."""
         return self._told("environ")
 
     @property
     def title(self) -> str:
-        """Return what it calls itself, empty when it is gone."""
+        """Return its title, empty if it has ended."""
         return self._told("comm").strip()
 
     def _told(self, name: str) -> str:
@@ -49,7 +49,7 @@ class Process:
 
 
 def freeze(pid: int) -> None:
-    """Stop a process, and wait until none of its threads runs: one that does goes on to its next look at signals."""
+    """Suspend a process, and wait until all its threads stop: a running one continues until it checks for signals."""
     os.kill(pid, signal.SIGSTOP)
     threads = _PROC / str(pid) / "task"
 
@@ -61,23 +61,23 @@ def freeze(pid: int) -> None:
 
 
 def tree(root: int) -> list[Process]:
-    """Return a process and all that descends from it."""
+    """Return a process and all its descendants."""
     everyone = _everyone()
     found = [each for each in everyone if each.pid == root]
-    for each in found:  # grows while it is gone through
+    for each in found:  # it grows during the iteration
         found += [child for child in everyone if child.parent == each.pid]
     return found
 
 
 def stages(root: int) -> list[Process]:
-    """Return the stage processes below a process; what they are forked from is none."""
+    """Return the stage processes below a process, without the fork servers."""
     return [each for each in tree(root) if _is_stage(each)]
 
 
 def owner(stage: Process) -> Process:
-    """Return the process for which a stage runs: it has the other ends of its pipes.
+    """Return the process that runs a stage: it has the other ends of its pipes.
 
-    Raises ``ProcessLookupError`` where the stage has ended meanwhile.
+    Raises ``ProcessLookupError`` if the stage has already ended.
     """
     pipes, below = _pipes(stage.pid), {each.pid for each in tree(stage.pid)}
     found = [each for each in _everyone() if each.pid not in below and pipes & _pipes(each.pid)]
@@ -88,9 +88,9 @@ def owner(stage: Process) -> Process:
 
 
 def carried(root: int) -> list[Process]:
-    """Return a process and what ends with it: its descendants, and the stages that run for any of these.
+    """Return a process and the processes that end with it: its descendants, and the stages that any of these run.
 
-    A stage of another process may descend from it as well: from a fork server that it started.
+    A stage of another process may be a descendant too, if this process started its fork server.
     """
     found = [each for each in tree(root) if "hearth_stage" not in each.command]
     pipes = {pipe for each in found for pipe in _pipes(each.pid)}
@@ -106,14 +106,14 @@ def _pipes(pid: int) -> set[Path]:
 
 
 def defunct(root: int) -> list[int]:
-    """Return the ids of children in a process's tree that have ended, and whose parent never looked."""
+    """Return the ids of zombies in a process's tree."""
     pids = {each.pid for each in tree(root)}
     states = [_state(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdigit()]
     return [process.pid for process, state in filter(None, states) if state == "Z" and process.parent in pids]
 
 
 def find(pid: int) -> Process:
-    """Return the process with an id; raises ``ProcessLookupError`` where there is none."""
+    """Return the process with an id; raises ``ProcessLookupError`` if there is none."""
     process = _look(pid)
     if process is None:
         raise ProcessLookupError(pid)
@@ -121,20 +121,20 @@ def find(pid: int) -> Process:
 
 
 def holder(path: Path, timeout: float = 30.0) -> Process:
-    """Return the one process, beside this one, that has a file open; it may have to be waited for."""
+    """Return the one other process that has a file open; wait for it up to ``timeout`` seconds."""
     found: list[Process] = []
 
     def is_held() -> bool:
         found[:] = [each for each in _everyone() if each.pid != os.getpid() and path in _open_files(each.pid)]
         return bool(found)
 
-    assert eventually(is_held, timeout), f"nobody opened {path}"
+    assert eventually(is_held, timeout), f"no process opened {path}"
     assert len(found) == 1, found
     return found[0]
 
 
 def await_end(processes: list[Process], timeout: float = 20.0) -> None:
-    """Wait until every process has ended, and name those that have not."""
+    """Wait until every process has ended; fail with the names of those that have not."""
     eventually(lambda: not any(each.is_alive for each in processes), timeout)
     left = [f"{each.pid}: {each.command}" for each in processes if each.is_alive]
     assert not left, f"still running after {timeout:g} s:\n" + "\n".join(left)
@@ -145,13 +145,13 @@ def _everyone() -> list[Process]:
 
 
 def _look(pid: int) -> Process | None:
-    """Return a process that runs, None when it is gone or a zombie."""
+    """Return a running process, None if it has ended or is a zombie."""
     found = _state(pid)
     return None if found is None or found[1] in "ZX" else found[0]
 
 
 def _state(pid: int) -> tuple[Process, str] | None:
-    """Return a process and the letter of its state, None when it is gone."""
+    """Return a process and the letter of its state, None if it has ended."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
@@ -165,6 +165,6 @@ def _open_files(pid: int) -> set[Path]:
     try:
         for entry in (_PROC / str(pid) / "fd").iterdir():
             found.add(Path(os.readlink(entry)))
-    except OSError:  # it ended, or closed a file, meanwhile
+    except OSError:  # it ended or closed a file meanwhile
         pass
     return found

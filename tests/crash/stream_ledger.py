@@ -32,10 +32,10 @@ END_SECONDS = 600.0
 
 @dataclass
 class Verdict:
-    """What is in the two sinks: lines that are missing, lines that are there again; and who was killed how often.
+    """The state of both sinks: missing lines, duplicate lines, and the number of kills by kind of process.
 
-    ``again`` is how many rows came once more to the sink that upserts, which kept them once; ``replayed`` of how many
-    micro-batches.
+    ``again`` counts the rows that were delivered again to the upserting sink, which kept them once; ``replayed``
+    counts their micro-batches.
     """
 
     lines: int = 0
@@ -47,12 +47,12 @@ class Verdict:
 
     @property
     def is_clean(self) -> bool:
-        """Return whether each line is in each sink once."""
+        """Return whether each line is once in each sink."""
         return not any(self.lost.values()) and not any(self.twice.values())
 
 
 class StreamLedger:
-    """Feeds a file, kills processes of the program that reads it, and starts that again when it has ended."""
+    """Feeds a file, kills processes of the program that reads it, and restarts the program."""
 
     def __init__(
         self, folder: Path, bundle: str, master: str, seed: int, environment: dict[str, str], where: str = "driver"
@@ -70,7 +70,7 @@ class StreamLedger:
         self._false_starts = 0
 
     def run(self, kills: int) -> Verdict:
-        """Kill so many processes at random moments; returns what came of it."""
+        """Kill ``kills`` processes at random moments; return the verdict."""
         with self._fed():
             while self._killed.total() < kills:
                 if self._run_program():
@@ -80,9 +80,9 @@ class StreamLedger:
         return self._judged()
 
     def run_between_commits(self, kills: int) -> Verdict:
-        """Kill Spark so often when the sink that upserts has committed a micro-batch, and Spark has not.
+        """Kill Spark ``kills`` times after the upserting sink has committed a micro-batch and before Spark has.
 
-        Each of them is another one, so all of them are replayed. A kill that comes too late does not count.
+        Each kill hits another micro-batch, so all of them are replayed. A kill that is too late does not count.
         """
         behind = -1
         with self._fed():
@@ -97,7 +97,7 @@ class StreamLedger:
         return self._judged()
 
     def close(self) -> None:
-        """End what still runs."""
+        """End the remaining processes."""
         if self._program is not None:
             for process in [self._program.pid, *descendants(self._program.pid)]:
                 with suppress(ProcessLookupError):
@@ -106,14 +106,14 @@ class StreamLedger:
 
     @property
     def tasks(self) -> list[int]:
-        """Return the processes of tasks on executors that still run, also of a program that has ended."""
+        """Return the task processes that still run on executors, also those of a program that has ended."""
         found = [json.loads(path.read_text() or "{}") for path in self._folder.glob("spool-*/task-*/said-*.json")]
         places = {int(said["place"].rpartition(":")[2]) for said in found if said.get("place")}
         return sorted(process for process in places if kind_of(process) == "task")
 
     @contextmanager
     def _fed(self) -> Iterator[None]:
-        """Have lines come, until the kills are over."""
+        """Append lines until the kills are over."""
         feeder = threading.Thread(target=self._feed, daemon=True)
         feeder.start()
         try:
@@ -123,7 +123,7 @@ class StreamLedger:
             feeder.join()
 
     def _judged(self) -> Verdict:
-        """Have all that is there read, and return what came of it."""
+        """Let the program read all lines, and return the verdict."""
         (self._folder / "done").touch()
         self._finish()
         return self._verdict()
@@ -138,7 +138,7 @@ class StreamLedger:
                 time.sleep(0.05)
 
     def _run_program(self) -> bool:
-        """Start the program unless it runs, and wait until its queries have begun; returns whether it was started."""
+        """Start the program unless it runs, wait until its queries have started, and return whether it was started."""
         if self._program is not None and self._program.poll() is None:
             return False
         if self._program is not None:
@@ -161,7 +161,7 @@ class StreamLedger:
             time.sleep(0.02)
 
     def _kill_one(self) -> None:
-        """Kill a process of the program: of each kind as often as of any other."""
+        """Kill a process of the program; each kind is equally likely."""
         if self._program is None or self._program.poll() is not None:
             return
         kinds: dict[str, list[int]] = {}
@@ -175,9 +175,9 @@ class StreamLedger:
             self._killed[kind] += 1
 
     def _await_commit(self, behind: int) -> int | None:
-        """Wait until the sink has a later micro-batch, which Spark has not noted; ``None`` if that never comes.
+        """Wait until the sink has a micro-batch that Spark has not committed; return ``None`` on a timeout.
 
-        The sink commits it as a whole, so its last row says that all of it is there.
+        The sink commits a micro-batch atomically, so its last row proves that all of it is stored.
         """
         while self._program is not None and self._program.poll() is None:
             batch = self._upserted()
@@ -187,21 +187,21 @@ class StreamLedger:
         return None
 
     def _upserted(self) -> int:
-        """Return the last micro-batch of which the sink has new rows, -1 for none."""
+        """Return the last micro-batch of which the sink has new rows, -1 if none."""
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self._database, uri=True)) as database:
             for (offset,) in database.execute("SELECT offset FROM written ORDER BY rowid DESC LIMIT 1"):
                 return int(offset) // MOST_ROWS
         return -1
 
     def _committed(self) -> int:
-        """Return the last micro-batch that Spark has noted as done, -1 for none."""
+        """Return the last micro-batch that Spark has committed, -1 if none."""
         with suppress(FileNotFoundError):
             names = os.listdir(self._folder / "checkpoint-rows" / "commits")
             return max((int(name) for name in names if name.isdecimal()), default=-1)
         return -1
 
     def _kill_jvm(self) -> None:
-        """Kill Spark, and wait until it is gone: then it notes nothing any more."""
+        """Kill Spark, and wait until it has ended and can commit nothing more."""
         assert self._program is not None
         for process in descendants(self._program.pid):
             if kind_of(process) == "JVM":
@@ -211,7 +211,7 @@ class StreamLedger:
                     time.sleep(0.001)
 
     def _finish(self) -> None:
-        """Let the program read all that is there; queries that have begun before the end was to be seen go on."""
+        """Let the program read the remaining lines; queries started before the file ``done`` existed run on."""
         self.close()
         until = time.monotonic() + END_SECONDS
         while not (self._folder / "over").exists():
@@ -235,17 +235,17 @@ class StreamLedger:
         return verdict
 
     def _parquet_files(self) -> list[str]:
-        """Return the files that Spark's own log of the sink names: others are what killed tasks have left."""
+        """Return the files that Spark's log of the sink names: others are leftovers of killed tasks."""
         return committed_files(self._folder / "parquet")
 
     @property
     def last_words(self) -> str:
-        """Return the end of what the program said."""
+        """Return the end of the program's output."""
         return (self._folder / "log").read_text(errors="replace")[-4000:]
 
 
 def committed_files(folder: Path) -> list[str]:
-    """Return the files of a streaming sink that its log names, compacted parts of it included."""
+    """Return the files that the log of a streaming sink names, including compacted parts of the log."""
     logs = sorted(
         (each for each in (folder / "_spark_metadata").iterdir() if not each.name.startswith(".")),
         key=lambda each: int(each.name.partition(".")[0]),
@@ -274,7 +274,7 @@ def descendants(process: int) -> list[int]:
 
 
 def kind_of(process: int) -> str:
-    """Return what a process is."""
+    """Return the kind of a process."""
     with suppress(OSError):
         line = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         for word, kind in (

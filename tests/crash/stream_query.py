@@ -1,9 +1,9 @@
 """The program whose processes a stream's ledger kills: two queries over one growing file, each with its own spool.
 
-Started anew it goes on where it was. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER WHERE``; the file is
-``lines`` in the folder, tasks run where WHERE says, and the queries write ``parquet`` there, and through a sink
-that upserts ``rows.db``. It ends with the first of its queries, and when a file ``done`` is there and all of it was
-read.
+After a restart it continues from its checkpoints. ``python -m tests.crash.stream_query FOLDER BUNDLE MASTER WHERE``:
+the file is ``lines`` in the folder, WHERE says where tasks run, and the queries write ``parquet`` in the folder and,
+through an upserting sink, ``rows.db``. The program ends with the first of its queries, and when a file ``done``
+exists and all lines are read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main(folder: Path, bundle: str, master: str, where: str) -> None:
         .start(),
     ]
     while not all(query.lastProgress or not query.isActive for query in queries):
-        time.sleep(0.05)  # by now there are a reader, its stages and workers, which may be killed as well
+        time.sleep(0.05)  # by now the reader, its stages and workers run, and may be killed as well
     (folder / "running").write_text(str(os.getpid()))
     if (folder / "done").exists():
         for query in queries:

@@ -1,4 +1,4 @@
-"""The broker goes away while records flow, and comes back; a source is ended meanwhile that has more to send."""
+"""The broker goes down while records flow, and comes back; meanwhile a source with unsent records is stopped."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from tests.peer.topic import Topics
 from tests.timeouts import TIMEOUT, eventually
 
 FIRST, MORE = 1_000, 100_000
-"""More than a producer keeps."""
+"""More than a producer buffers."""
 
 
 @pytest.fixture(scope="module")
 def away(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Provide the broker that goes away."""
+    """Provide a broker that tests stop and start."""
     with quick_broker(tmp_path_factory.mktemp("away")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory, away: KafkaBroker) -> Iterator[Pipeline]:
-    """Provide a pipeline that runs."""
+    """Provide a running pipeline."""
     with closing(Pipeline(tmp_path_factory.mktemp("host"), Topics(away.bootstrap_servers))) as pipeline:
         pipeline.start()
         yield pipeline
 
 
 def append(path: Path, numbers: range) -> None:
-    """Write lines that are numbers."""
+    """Write numbers as lines."""
     with path.open("a") as file:
         file.writelines(f"{number}\n" for number in numbers)
 
 
 @pytest.mark.slow
 def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker, pipeline: Pipeline) -> None:
-    """A deleted connector sends nothing more; lines of a restarted one come in order, not between those of before."""
+    """A deleted connector sends nothing more; lines of a restarted one follow those of its previous run in order."""
     host, topics = pipeline.host, Topics(away.bootstrap_servers)
     files = {name: tmp_path / name for name in ("deleted", "restarted")}
     for name, file in files.items():
@@ -70,7 +70,7 @@ def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker
 
 
 def _has(topics: Topics, name: str, count: int) -> bool:
-    """Return whether a topic has so many records; a broker that is just back does not know."""
+    """Return whether a topic has ``count`` records; False while the broker is starting."""
     with suppress(KafkaException):
         return topics.count(name) >= count
     return False
@@ -79,7 +79,7 @@ def _has(topics: Topics, name: str, count: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.long)])
 def test_a_broker_that_comes_back_finds_every_line(away: KafkaBroker, pipeline: Pipeline, seconds: int) -> None:
-    """Tasks neither fail nor lose anything while their broker is dead, and commit again when it is back."""
+    """Tasks neither fail nor lose anything while their broker is down, and commit again when it is back."""
     pipeline.ledger.begin()
     with pipeline.ledger.flowing():
         pass_time(1.0)

@@ -1,4 +1,4 @@
-"""Everything of a cluster but its broker is killed and stopped at random, and nothing of what flows is lost."""
+"""Everything of a cluster but its broker is killed and suspended at random, and no record is lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FLOWS_SECONDS = 120.0
 
 
 class StoredPositions:
-    """The positions of a source's partitions in its cluster's topic of offsets."""
+    """The positions of a source's partitions in its cluster's offset topic."""
 
     def __init__(self, servers: str, connector: str) -> None:
         self._connector = connector
@@ -52,7 +52,7 @@ class StoredPositions:
         self._tail = Tail(servers, f"{GROUP}-offsets", 5, "read_committed")
 
     def __call__(self) -> dict[int, int]:
-        """Return what is committed at this moment."""
+        """Return the committed positions."""
         try:
             self._tail.read(self._take)
         except KafkaException:
@@ -61,7 +61,7 @@ class StoredPositions:
         return dict(self._found)
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the client."""
         self._tail.close()
 
     def _take(self, message: Any) -> None:
@@ -72,7 +72,7 @@ class StoredPositions:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the numbers."""
+    """The verdicts of one run."""
 
     sink: Verdict
     source: Verdict
@@ -80,7 +80,7 @@ class Outcome:
     journal: Journal
 
     def prove(self) -> None:
-        """See that every promise was kept, and say what was done."""
+        """Check every promise, and print the journal and the verdicts."""
         told = f"{self.journal.text()}\nsink: {self.sink}\nsource: {self.source}"
         print(told)
         assert self.sink.is_sound, told
@@ -90,7 +90,7 @@ class Outcome:
 
 
 class Cluster:
-    """Hosts, on a Spark cluster or each with a local Spark, with a source and a sink."""
+    """Hosts with a source and a sink, on a Spark cluster or each with a local Spark."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Cluster:
 
     @contextmanager
     def running(self, journal: Journal) -> Iterator[None]:
-        """Have hosts, connectors, records and judges."""
+        """Start hosts, connectors, records and judges."""
         numbers = self.numbers
         with ExitStack() as stack:
             for host in self.hosts:
@@ -125,7 +125,7 @@ class Cluster:
             yield
 
     def under(self, acts: Iterable[Callable[[], None]], chance: random.Random, journal: Journal) -> Outcome:
-        """Let acts happen while all flows, wait until everything has arrived, and judge."""
+        """Execute acts while records flow, wait until everything has arrived, and judge."""
         numbers = self.numbers
         with self.running(journal), numbers.looking():
             assert self.flows(), journal.text()
@@ -145,7 +145,7 @@ class Cluster:
         return Outcome(sink, source, self._is_exact, journal)
 
     def flows(self) -> bool:
-        """Wait until all has arrived that was there when this was asked, and more has been made."""
+        """Wait until the records of this moment have arrived and new ones have been generated."""
         numbers = self.numbers
         produced, made = dict(numbers.flow.produced), numbers.source_judge.reaches()
         return eventually(
@@ -164,9 +164,9 @@ class Cluster:
 def test_nothing_is_lost_whatever_is_killed_or_stopped(
     settings: dict[str, str], tmp_path: Path, own_broker: KafkaBroker
 ) -> None:
-    """Four tasks of a source and four of a sink: all arrives, in order, and what came again is counted and said.
+    """Four source and four sink tasks: everything arrives in order; repeats are counted and reported.
 
-    What a source has written exactly once is in its topic once.
+    An exactly-once source writes each record once to its topic.
     """
     acts = int(os.environ.get("HEARTH_CHAOS_ACTS", ACTS))
     with SparkCluster(tmp_path / "spark", WORKERS) as spark, closing(Journal(tmp_path / "journal.txt")) as journal:
@@ -179,7 +179,7 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_a_few_acts(tmp_path: Path, broker: KafkaBroker) -> None:
-    """The same in short: two hosts, each with a local Spark, whose source writes exactly once."""
+    """The short form: two hosts, each with a local Spark and an exactly-once source."""
     with closing(Journal(tmp_path / "journal.txt")) as journal:
         cluster = Cluster(tmp_path, broker, EXACTLY_ONCE, None, size=2)
         chance = random.Random()
@@ -189,5 +189,5 @@ def test_nothing_is_lost_in_a_few_acts(tmp_path: Path, broker: KafkaBroker) -> N
 
 
 def clock(moment: float) -> str:
-    """Return a moment as the journal has it."""
+    """Return a moment in the journal's format."""
     return time.strftime("%H:%M:%S", time.gmtime(moment))

@@ -1,4 +1,4 @@
-"""SIGKILL of what Spark runs a task in on a cluster: the JVM of its executor."""
+"""SIGKILL of a cluster's executor JVM that runs a task."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def clustered(tmp_path: Path, topics: Topics, cluster: SparkCluster) -> Iterator
 def test_a_killed_executor_of_a_cluster_is_replaced(
     cluster: SparkCluster, clustered: Pipeline, chance: random.Random
 ) -> None:
-    """The tasks of a dead executor run on the other one, warm by then, and the cluster starts another executor."""
+    """The tasks of a dead executor run on the other one, which is warm by then; the cluster starts another."""
     clustered.start()
     assert eventually(lambda: all(children for children in cluster.executors().values()), TIMEOUT), "not all are warm"
     with clustered.ledger.flowing():

@@ -1,4 +1,4 @@
-"""A leading host that is cut off from everything: another leads, and nothing the first does counts any more."""
+"""A leading host is cut off from the network: another takes over, and the first one's actions have no effect."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ GROUP = "cut-off"
 
 
 class FarRestClient(RestClient):
-    """Speaks to nobody: a far host is looked at through the others."""
+    """A client for an unreachable host, which is observed through the others and its log."""
 
     def is_up(self) -> bool:
-        """Return whether the far host has joined, which its log tells."""
+        """Return whether the log says that the host has joined."""
         return True
 
 
@@ -45,16 +45,16 @@ class FarHost(HearthDistributed):
 
     @property
     def address(self) -> str:
-        """Return how statuses name it."""
+        """Return its worker id in statuses."""
         return f"{THERE}:{self.port}"
 
     def has_said(self, text: str) -> bool:
-        """Return whether a line of its log has a text."""
+        """Return whether a line of its log contains a text."""
         return text in self.last_words()
 
 
 def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
-    """Neither while it is, for a minute, nor when it comes back; it follows then, and lines go on all the while."""
+    """During a minute without network and after it, lines flow; the host comes back as a follower."""
     near, far, controller = (reserve_port() for _ in range(3))
     names = {"PLAINTEXT": f"127.0.0.1:{near}", "FAR": f"{HERE}:{far}"}
     advertised = ",".join(f"{name}://{address}" for name, address in names.items())
@@ -98,7 +98,7 @@ def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
 
 
 def workers(host: HearthDistributed) -> set[str]:
-    """Return in whose names everything runs."""
+    """Return the worker ids of all connectors and tasks."""
     found: set[str] = set()
     for name in (f"{GROUP}-source", f"{GROUP}-sink"):
         status = host.rest.status(name)

@@ -1,4 +1,4 @@
-"""The ledger itself: it has to notice what it is there to notice."""
+"""The ledger's own tests: it detects the faults it exists for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.peer.topic import Record, Topics
 
 @pytest.fixture
 def ledger(tmp_path: Path, topics: Topics, request: pytest.FixtureRequest) -> Iterator[Ledger]:
-    """Provide the ledger of a pipeline that nobody carries out but the test itself."""
+    """Provide the ledger of a pipeline that the test itself plays."""
     name = request.node.name.replace("_", "-")
     topics.create(name)
     with closing(Ledger(tmp_path, topics.bootstrap_servers, name, tmp_path / "connect.offsets")) as opened:
@@ -32,14 +32,14 @@ def deliver(ledger: Ledger, topics: Topics, numbers: list[int]) -> None:
 
 
 def commit(ledger: Ledger, position: int) -> None:
-    """Store a position of the source file as a host does."""
+    """Store a position of the source file, as a host does."""
     store = FileOffsetStore(ledger.sink.parent / "connect.offsets")
     partition = {"filename": str(ledger.source)}
     store.put(f"{ledger.source.stem}-source", [(partition, {"position": position})])
 
 
 def commit_group(ledger: Ledger, topics: Topics, offset: int) -> None:
-    """Commit an offset of the topic as a sink task does."""
+    """Commit an offset of the topic, as a sink task does."""
     name = ledger.source.stem
     consumer: Any = Consumer({"bootstrap.servers": topics.bootstrap_servers, "group.id": f"connect-{name}-sink"})
     consumer.commit(offsets=[TopicPartition(name, 0, offset)], asynchronous=False)
@@ -47,7 +47,7 @@ def commit_group(ledger: Ledger, topics: Topics, offset: int) -> None:
 
 
 def test_a_line_knows_its_number_and_what_does_not_belong_to_it() -> None:
-    """A line torn by a kill stands in front of the next one and is told from it."""
+    """A line torn by a kill precedes the next one and is separated from it."""
     assert len(line(7)) == WIDTH
     assert number_of(line(7)[:-1]) == (7, b"")
     assert number_of(line(6)[:5] + line(7)[:-1]) == (7, line(6)[:5])
@@ -56,7 +56,7 @@ def test_a_line_knows_its_number_and_what_does_not_belong_to_it() -> None:
 
 
 def test_repeats_are_counted_and_no_faults() -> None:
-    """At least once: a run may begin again further back."""
+    """At least once: a run may start further back."""
     track = Track("here")
     for number in [0, 1, 2, 1, 2, 3]:
         track.add(number)
@@ -65,7 +65,7 @@ def test_repeats_are_counted_and_no_faults() -> None:
 
 @pytest.mark.parametrize("numbers", [[0, 2], [1], [0, 1, 2, 0, 2]])
 def test_a_number_out_of_order_is_a_fault(numbers: list[int]) -> None:
-    """Invariant 4: within a run each line follows the one before, and no run begins past what is there."""
+    """Invariant 4: within a run lines are consecutive, and no run starts past the lines that arrived."""
     track = Track("here")
     for number in numbers:
         track.add(number)
@@ -73,7 +73,7 @@ def test_a_number_out_of_order_is_a_fault(numbers: list[int]) -> None:
 
 
 def test_exactly_once_is_proved_when_everything_is_there_and_committed(ledger: Ledger, topics: Topics) -> None:
-    """The proof looks at topic, file, stored position; here the sink has no group, so the last of it misses."""
+    """The proof covers topic, file and stored position; the sink has no group here, so the last step fails."""
     ledger.write(3)
     deliver(ledger, topics, [0, 1, 2])
     commit(ledger, 3 * WIDTH)
@@ -102,7 +102,7 @@ def test_a_position_past_the_topic_is_noticed(ledger: Ledger, topics: Topics) ->
 
 
 def test_a_group_offset_past_the_file_is_noticed(ledger: Ledger, topics: Topics) -> None:
-    """Invariant 1 at the other end: an offset is committed only when its record stands in the file."""
+    """Invariant 1 at the other end: an offset is committed only when its record is in the file."""
     ledger.write(2)
     deliver(ledger, topics, [0, 1])
     ledger.sink.write_bytes(line(0))

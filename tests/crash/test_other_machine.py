@@ -1,4 +1,4 @@
-"""Executors on a machine of their own, which is a network namespace: tasks find their host, and lose it."""
+"""Executors on another machine (a network namespace): tasks connect to their host, and lose it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine() -> Iterator[Machine]:
 def test_tasks_on_another_machine_find_their_host_and_end_when_the_network_does(
     tmp_path: Path, broker: KafkaBroker, machine: Machine
 ) -> None:
-    """No key says where the host is. When nothing is carried any more a task ends, and when it is, it runs again."""
+    """No key sets the host's address. A task ends when the network is down, and restarts when it is back."""
     file = tmp_path / "in.txt"
     file.touch()
     source = {"name": "source", "connector.class": "FileStreamSource", "file": str(file), "topic": "far"}

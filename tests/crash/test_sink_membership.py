@@ -1,6 +1,7 @@
-"""Members of a sink's group across kills, and across hosts; no session ends by itself within a test.
+"""Members of a sink's group across kills and across hosts; no session expires within a test.
 
-Every host carries a sink of either protocol. The tests share hosts: each goes on with what the one before left.
+Every host runs a sink of either protocol. The tests share hosts: each continues from the state that the previous one
+left.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.in
 
 
 class Sink:
-    """One of the sinks that all hosts have, each with a file of its own, and the marks it is given."""
+    """One of the sinks of every host, with its own file and its marks."""
 
     def __init__(self, folder: Path, topics: Topics, name: str, settings: Mapping[str, str]) -> None:
         self.name = name
@@ -38,7 +39,7 @@ class Sink:
         self.a, self.b = self.marking.topic("a"), self.marking.topic("b")
 
     def config(self, which: str, *topics: str, **settings: str) -> dict[str, str]:
-        """Return what a host's connector file says."""
+        """Return the content of a host's connector file."""
         return {
             "name": self.name,
             "connector.class": "FileStreamSink",
@@ -50,7 +51,7 @@ class Sink:
 
 
 class Hosts:
-    """Standalone hosts; one that is started again has the same folder."""
+    """Standalone hosts; a restarted host has the same folder."""
 
     def __init__(self, folder: Path, topics: Topics, running: ExitStack) -> None:
         self._folder, self._topics, self._running = folder, topics, running
@@ -76,26 +77,26 @@ class Hosts:
         self.up.pop(which).stop()
 
     def any(self) -> tuple[str, HearthConnect]:
-        """Return a host that runs, started unless there is one."""
+        """Return a running host; start one if there is none."""
         if not self.up:
             self.start("first", "a")
         return next(iter(self.up.items()))
 
     def are_running(self, tasks: int = 1) -> bool:
-        """Return whether all sinks run on all hosts, each with so many tasks."""
+        """Return whether all sinks run on all hosts, each with ``tasks`` tasks."""
         wanted = ["RUNNING"] * (1 + tasks)
         return all(host.rest.states(sink.name) == wanted for host in self.up.values() for sink in self.sinks)
 
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory, broker: KafkaBroker) -> Iterator[Hosts]:
-    """Provide hosts, which are stopped afterwards."""
+    """Provide hosts and stop them at the end."""
     with ExitStack() as running:
         yield Hosts(tmp_path_factory.mktemp("members"), Topics(broker.bootstrap_servers), running)
 
 
 def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
-    """As two of Java's do: neither fences the other, and what one gives up the other takes."""
+    """As two Java workers do: neither fences the other, and one takes the partitions that the other gives up."""
     hosts.start("first", "a")
     for sink in hosts.sinks:
         sink.marking.arrive(sink.a)
@@ -112,7 +113,7 @@ def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
 
 
 def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
-    """The Python worker of a task is killed with the consumer in it, and Spark starts the task anew."""
+    """Its Python worker is killed with the consumer in it, and Spark restarts the task."""
     which, _ = hosts.any()
     for sink in hosts.sinks * 2:
         sink.marking.arrive(sink.a)
@@ -124,7 +125,7 @@ def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
 
 
 def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Hosts) -> None:
-    """Its members never left; whoever took their places would be given their topics, or be turned away."""
+    """The dead host's members never left; new members would be assigned their topics, or be rejected."""
     which, host = hosts.any()
     for sink in hosts.sinks:
         config = sink.config(which, sink.a, tasks_max="2")
@@ -140,7 +141,7 @@ def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Host
 
 
 def kill_at_once(host: HearthConnect) -> None:
-    """Kill everything of a host, tasks before it: those that see it go would leave their groups in order."""
+    """Kill all processes of a host, tasks first: tasks that notice the host's end leave their groups in order."""
     processes = tree(host.pid)
     for each in reversed(processes):
         with suppress(ProcessLookupError):

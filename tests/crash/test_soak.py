@@ -1,6 +1,6 @@
-"""A sink whose system throttles and a source beside it, while everything is done to them that can be done.
+"""A sink with a throttling system and a source, under every act and fault the tests have.
 
-The long form does the same to Java Connect at the same time: its outcome is what Hearth's is measured by.
+The long form does the same to Java Connect at the same time and compares Hearth's outcome with Java's.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tests.peer.worker import Worker
 SHORT = [Plan(seed, 22, rate=2000, longest_timeout_ms=1500, longest_stop=3.0) for seed in (2, 3)]
 LONG = [Plan(seed, 120) for seed in range(10)]
 FENCED = [Plan(seed, 120, longest_stop=14.0, broker_session_ms=9_000) for seed in (15, 18, 21, 28)]
-"""Seeds that stop the broker two or three times for longer than its session and those of the sink's members."""
+"""Seeds that suspend the broker two or three times for longer than its session and those of the sink's members."""
 
 
 class _Host(HearthConnect):
-    """A host that is asked what it said from the beginning."""
+    """A host whose complete output is searched."""
 
     kept_lines = 20_000
 
@@ -37,10 +37,10 @@ def hearth(folder: Path, servers: str, settings: Mapping[str, str]) -> Worker:
 
 @pytest.fixture(scope="session")
 def java(tmp_path_factory: pytest.TempPathFactory) -> MakeWorker:
-    """Provide the making of a Java Connect with the twins of the ledger's connectors."""
+    """Provide a factory of Java Connect workers with the twins of the ledger's connectors."""
     javac = compiler()
     if javac is None:
-        pytest.skip("the twins in Java are compiled by a JDK, and there is only a runtime")
+        pytest.skip("compiling the twins requires a JDK, and only a Java runtime is installed")
     plugins = twin_plugins(tmp_path_factory.mktemp("twins"), javac)
 
     def make(folder: Path, servers: str, settings: Mapping[str, str]) -> Worker:
@@ -52,7 +52,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> MakeWorker:
 @pytest.mark.slow
 @pytest.mark.parametrize("plan", SHORT, ids=lambda plan: f"seed-{plan.seed}")
 def test_nothing_is_lost_while_everything_goes_wrong(plan: Plan, tmp_path: Path) -> None:
-    """Invariants 1 to 4 and 8 under acts, faults and kills that follow a seed."""
+    """Invariants 1 to 4 and 8 under the acts, faults and kills of a seed."""
     outcome = run_trial(plan, tmp_path, hearth)
     print(outcome)
     assert_sound(outcome)
@@ -69,7 +69,7 @@ def pairs() -> list[tuple[Outcome, Outcome]]:
 def test_nothing_is_lost_beside_java(
     plan: Plan, tmp_path: Path, java: MakeWorker, pairs: list[tuple[Outcome, Outcome]]
 ) -> None:
-    """The same acts at the same times on both; Java loses where partitions move during a retry, and is not judged."""
+    """The same acts at the same times on both; Java loses records when partitions move during a retry: not judged."""
     with ThreadPoolExecutor(2) as sides:
         beside = sides.submit(run_trial, plan, tmp_path / "java", java)
         outcome = run_trial(plan, tmp_path / "hearth", hearth)
@@ -81,12 +81,12 @@ def test_nothing_is_lost_beside_java(
 
 @pytest.mark.long
 def test_no_more_is_repeated_than_by_java(pairs: list[tuple[Outcome, Outcome]]) -> None:
-    """Over all seeds: in a single one it is chance which act meets records on their way.
+    """Over all seeds: in a single one, chance decides which act meets records in flight.
 
-    Compared is what the sink had agreed to have committed. What it had taken and not agreed to has to come again on
-    both sides, and is the more the faster its host hands records over. What a source repeats is what was on its way to
-    a broker that did not answer until the stop was over, on both sides: it is told, and is too little and too much by
-    chance to be compared.
+    Only records that the sink agreed to commit are compared. Both sides have to repeat records that the sink had
+    received without agreeing, and a faster host repeats more of them. On both sides a source repeats the records in
+    flight to a broker that did not respond until the stop was over: the test prints them, but their number depends
+    too much on chance to compare.
     """
     if not pairs:
         pytest.skip("this process ran no trial beside Java")
@@ -98,6 +98,6 @@ def test_no_more_is_repeated_than_by_java(pairs: list[tuple[Outcome, Outcome]]) 
 
 
 def assert_sound(outcome: Outcome) -> None:
-    """See that every promise was kept."""
+    """Check that every promise was kept."""
     for verdict in (outcome.sink, outcome.source):
         assert verdict.is_sound, f"{outcome}\nsee {outcome.journal}"

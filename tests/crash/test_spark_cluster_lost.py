@@ -1,4 +1,4 @@
-"""What hosts of a cluster do on a real Spark cluster that loses its parts, or its host that leads."""
+"""Hosts on a real Spark cluster that loses its parts, or its leading host."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ KEEPS = {"spark.deploy.recoveryMode": "FILESYSTEM"}
 
 
 class Parts:
-    """Hosts of which the first leads, the Spark cluster they work on, and lines that flow."""
+    """Hosts of which the first leads, their Spark cluster, and lines that flow."""
 
     def __init__(self, hosts: list[KeptHost], spark: SparkCluster, lines: NumberedLines) -> None:
         self.hosts, self.spark, self.lines = hosts, spark, lines
 
     def pause_detector(self, act: Callable[[], None]) -> float:
-        """Do something, and return how long nothing new came from then on until lines flow again."""
+        """Execute an act, and return for how long no new line arrived until lines flow again."""
         arrivals = self.lines.arrivals
         arrivals.forget_gaps()
         act()
@@ -42,7 +42,7 @@ class Parts:
         return arrivals.longest_gap
 
     def _is_calm(self) -> bool:
-        """Return whether executors are there as before, and warm."""
+        """Return whether as many executors as before exist and are warm."""
         executors = self.spark.executors()
         return len(executors) == self.spark.size and all(executors.values())
 
@@ -51,7 +51,7 @@ class Parts:
         self._end(self.spark.pids[0])
 
     def end_worker(self) -> None:
-        """Kill the Spark worker under the executor that runs tasks, with this, and start another worker."""
+        """Kill the Spark worker whose executor runs tasks, with that executor, and start another worker."""
         busiest = self.spark.busiest_executor()
         worker = next(pid for pid in self.spark.pids if busiest in {each.pid for each in tree(pid)})
         self._end(worker)
@@ -61,13 +61,13 @@ class Parts:
         self.spark.replace(pid)
 
     def told(self) -> str:
-        """Return what the hosts said last."""
+        """Return the hosts' last output."""
         return "\n\n".join(each.last_words() for each in self.hosts)
 
 
 @contextmanager
 def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, str]) -> Iterator[Parts]:
-    """Have hosts, and lines flow."""
+    """Start hosts and let lines flow."""
     with ExitStack() as stack:
         spark = stack.enter_context(SparkCluster(folder / "spark", 2, properties=properties))
         settings = {**SETTINGS, **spark.settings()}
@@ -87,7 +87,7 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
 
 @pytest.mark.parametrize("keeps", [False, True], ids=["which forgets", "which remembers"])
 def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaBroker, keeps: bool) -> None:
-    """Lines flow while there is none; one that forgets its applications ends them, and Spark is started anew."""
+    """Lines flow without a master; a new one without recovery ends its applications, and the host restarts Spark."""
     kept = {**KEEPS, "spark.deploy.recoveryDirectory": str(tmp_path / "kept")} if keeps else {}
     with running(tmp_path, own_broker, 1, kept) as parts:
         seconds = parts.pause_detector(parts.end_master)
@@ -102,7 +102,7 @@ def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaB
 
 
 def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_broker: KafkaBroker) -> None:
-    """Whether it dies or stands still: who follows does not wait for the executors of the one before."""
+    """After a kill or a suspension the successor does not wait for the executors of its predecessor."""
     with running(tmp_path, own_broker, 3, {}) as parts:
         first, second, third = parts.hosts
         print(f"lines stood still for {parts.pause_detector(first.kill):.1f} s after the leading host was killed")
@@ -123,7 +123,7 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
 
 
 def test_hosts_are_restarted_one_after_the_other(tmp_path: Path) -> None:
-    """Each as soon as lines flow again; a broker waits for more members of a group that is empty, as by default."""
+    """Each restarts once lines flow; the broker delays rebalances of an empty group, as by default."""
     settings = {"group.initial.rebalance.delay.ms": "3000"}
     with (
         KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20, settings=settings) as broker,
@@ -140,6 +140,6 @@ def test_hosts_are_restarted_one_after_the_other(tmp_path: Path) -> None:
 
 
 def leads(host: KeptHost) -> bool:
-    """Return whether tasks run in the name of a host."""
+    """Return whether tasks have a host's worker id."""
     status = host.rest.status(f"{GROUP}-source")
     return bool(status["connector"]["worker_id"] == f"127.0.0.1:{host.port}")

@@ -1,4 +1,4 @@
-"""A streaming read and write lose nothing and keep nothing twice, whichever of their processes is killed."""
+"""A streaming read and write lose and duplicate nothing, whichever of their processes is killed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 def bundles() -> str:
-    """Return the plugin.path of the program: the file source, and a sink that upserts."""
+    """Return the program's plugin.path: the file source and an upserting sink."""
     return f"{file_bundle()},{plugin_path('upsert')}"
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the program: Spark runs its Python as this one is."""
+    """Return the program's environment: Spark runs this Python."""
     return {**os.environ, "PYSPARK_PYTHON": spark_python()}
 
 
 @pytest.mark.slow
 def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> None:
-    """The short form: two kills, and everything of the second run before the last one."""
+    """The short form: two kills, and the whole second run before the last one."""
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 1, environment())) as ledger:
         verdict = ledger.run(2)
         assert verdict.is_clean, verdict
@@ -38,7 +38,7 @@ def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> No
 @pytest.mark.parametrize("where", ["driver", "executors"])
 @pytest.mark.parametrize(("master", "seed"), [("local[3]", 1), ("local-cluster[2,1,640]", 2)])
 def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int, where: str) -> None:
-    """Of driver, JVM, executors, workers, the reader, tasks and stages: a query may end, and is begun again."""
+    """Kills driver, JVM, executors, workers, the reader, tasks and stages: a query may end, and is restarted."""
     with closing(StreamLedger(tmp_path, bundles(), master, seed, environment(), where)) as ledger:
         verdict = ledger.run(50)
         print(verdict)
@@ -49,7 +49,7 @@ def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_each_line_is_upserted_once_after_fifty_kills_between_the_commits_of_sink_and_spark(tmp_path: Path) -> None:
-    """What the sink has already comes again, under the same offsets."""
+    """The sink receives rows that it already has again, under the same offsets."""
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 3, environment())) as ledger:
         verdict = ledger.run_between_commits(50)
         print(verdict)

@@ -1,4 +1,4 @@
-"""The verdict itself: it has to notice what it is there to notice."""
+"""The verdict's own tests: it detects the faults it exists for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.crash.verdict import ERRANT_EVERY, History, Verdict
 
 
 def book(*lines: str, run: str = "sink-0") -> list[Event]:
-    """Return the events of a book from lines without their time, which is their number."""
+    """Return the events of a book from lines without times; a line's number is its time."""
     words = (line.split(" ") for line in lines)
     return [Event(time, run, word, tuple(rest)) for time, (word, *rest) in enumerate(words)]
 
 
 def after(events: list[Event], others: list[Event]) -> list[Event]:
-    """Return events and then others, which happened later."""
+    """Return events followed by others that happened later."""
     return [*events, *(replace(event, time=event.time + len(events)) for event in others)]
 
 
@@ -33,7 +33,7 @@ def judged(events: list[Event], is_errant: Callable[[int], bool] = lambda _numbe
 
 
 def test_arrived_offsets_are_counted_and_gaps_are_found() -> None:
-    """What arrives again is told from what is new; a gap may be before, between or behind what arrived."""
+    """Repeats are distinguished from new offsets; gaps may be before, between or after the offsets that arrived."""
     arrived = Arrived()
     assert (arrived.reach, arrived.gaps(2)) == (0, [(0, 2)])
     assert arrived.add(2, 3) == 0
@@ -47,7 +47,7 @@ def test_arrived_offsets_are_counted_and_gaps_are_found() -> None:
 
 
 def test_books_are_read_as_they_grow(tmp_path: Path) -> None:
-    """A line that is not whole waits; a run without a stop has perhaps a living process."""
+    """An incomplete line waits; a run without a stop may have a living process."""
     path = tmp_path / "sink-0-17-4711.book"
     path.write_text("start 1\nopen 2 a-topic:0 a-topic:1\nput 3 a-topic 0 5 5 2\nput 4 a-to")
     books = Books(tmp_path, "sink")
@@ -63,7 +63,7 @@ def test_books_are_read_as_they_grow(tmp_path: Path) -> None:
 
 
 def test_an_orderly_history_is_sound() -> None:
-    """A run may repeat what it had, and the next owner takes up where the last one was."""
+    """A run may repeat records, and the next owner continues where the last one stopped."""
     first = book("open t:0", "put t 0 0 0 5", "put t 0 3 3 4", "close t:0")
     second = book("open t:0", "put t 0 7 7 3", run="sink-1")
     verdict = judged(after(first, second))
@@ -72,20 +72,20 @@ def test_an_orderly_history_is_sound() -> None:
 
 
 def test_a_record_ahead_of_another_is_noticed() -> None:
-    """Invariant 4: within a run nothing is left out, not even to be made up for later."""
+    """Invariant 4: a run skips no record, not even to deliver it later."""
     verdict = judged(book("open t:0", "put t 0 0 0 5", "put t 0 9 9 4", "put t 0 5 5 8"))
     assert verdict.disorders == 4
 
 
 def test_an_owner_that_begins_too_far_ahead_is_noticed_once() -> None:
-    """What its predecessors left out is missing; later owners are not blamed for it again."""
+    """Records that its predecessors skipped are missing; later owners are not blamed for them again."""
     first = book("open t:0", "put t 0 0 0 5", "close t:0", "open t:0", "put t 0 6 6 2", "close t:0")
     second = book("open t:0", "put t 0 8 8 1", run="sink-1")
     assert judged(after(first, second)).disorders == 2
 
 
 def test_a_record_that_went_to_the_dead_letters_is_not_out_of_order() -> None:
-    """A book does not hold it."""
+    """A book does not contain it."""
     events = book("open t:0", f"put t 0 0 0 {ERRANT_EVERY - 1}", f"put t 0 {ERRANT_EVERY} {ERRANT_EVERY} 3")
     assert judged(events).disorders == 3
     assert judged(events, lambda number: number == ERRANT_EVERY - 1).is_sound
@@ -93,14 +93,14 @@ def test_a_record_that_went_to_the_dead_letters_is_not_out_of_order() -> None:
 
 @pytest.mark.parametrize("end", ["close t:0", "refuse t 0 5 5 1"])
 def test_a_put_without_the_partition_is_noticed(end: str) -> None:
-    """Neither after its close nor after somebody else's open may a task write to a partition."""
+    """A task may not write to a partition after it closed it or after another run opened it."""
     first, second = book("open t:0", "put t 0 0 0 5", end), book("open t:0", run="sink-1")
     stray = book("put t 0 5 5 1")
     assert judged(after(after(first, second), stray)).strays == 1
 
 
 def test_repeats_after_a_kill_are_told_from_others() -> None:
-    """Whoever is killed could not commit; whoever closed in order could."""
+    """A killed run could not commit; one that closed in order could."""
     first = book("open t:0", "put t 0 0 0 5")
     second = book("open t:0", "put t 0 2 2 5", "put t 0 6 6 2", run="sink-1")
     verdict = judged(after(first, second))
@@ -108,13 +108,13 @@ def test_repeats_after_a_kill_are_told_from_others() -> None:
 
 
 def test_repeats_after_a_failed_flush_are_told_from_others() -> None:
-    """The sink itself asked for them."""
+    """The sink itself requested them."""
     verdict = judged(book("open t:0", "put t 0 0 0 5", "fail", "put t 0 2 2 5", "put t 0 6 6 2"))
     assert (verdict.repeats_due, verdict.repeats) == (3, 1)
 
 
 def test_repeats_that_the_sink_had_agreed_to_are_told_from_those_it_asked_for() -> None:
-    """A sink may hold a commit back; the faster its host, the more comes again then."""
+    """A sink may withhold a commit; the faster its host, the more records repeat."""
     first = book("open t:0", "put t 0 0 0 9", "agree t:0:4", "close t:0")
     second = book("open t:0", "put t 0 3 3 6", run="sink-1")
     stranger = book("agree t:0:9", run="sink-2")
@@ -123,7 +123,7 @@ def test_repeats_that_the_sink_had_agreed_to_are_told_from_those_it_asked_for() 
 
 
 def test_a_seed_stands_for_the_same_acts_and_another_for_others() -> None:
-    """Java and Hearth are treated alike, and whoever looks for a cause sees the same again."""
+    """Java and Hearth get the same acts, and a diagnosis can repeat them."""
     for acts in (operator_acts(1, 60), faults(1, 60, 5), kills(1, 60)):
         assert acts == sorted(acts, key=lambda act: act.at)
     assert operator_acts(1, 60) == operator_acts(1, 60) != operator_acts(2, 60)

@@ -1,4 +1,4 @@
-"""A trial: a ledger sink and a ledger source on a worker with a broker of its own, under the acts of a seed."""
+"""A trial: a ledger sink and a ledger source on a worker with its own broker, under the acts of a seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOURCE_PARTITIONS = 4
 _WATCH_EVERY = 0.5
 _DRAIN = 90.0
 _ANSWER = 30.0
-"""How long the operator waits for an answer; Java's tasks in a rebalance that does not end keep it waiting."""
+"""How long the operator waits for a response; Java's tasks in an endless rebalance delay it."""
 
 SETTINGS = {
     "offset.flush.interval.ms": "500",
@@ -45,7 +45,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a trial is to be like."""
+    """The parameters of a trial."""
 
     seed: int
     seconds: float
@@ -53,15 +53,15 @@ class Plan:
     longest_timeout_ms: int = 5000
     longest_stop: float = 8.0
     broker_session_ms: int = 60_000
-    """A broker that is stopped for longer is fenced when it goes on; Kafka's default is 9 seconds."""
+    """A broker that is suspended for longer is fenced when it resumes; Kafka's default is 9 seconds."""
 
     @property
     def has_batches(self) -> bool:
-        """Return whether the sink takes batches, where there is such a thing; each other manner comes with both."""
+        """Return whether the sink takes batches, if the side supports them; each behaviour comes with and without."""
         return (self.seed + self.seed // 4) % 2 == 1
 
     def manner(self) -> dict[str, str]:
-        """Return how the sink behaves: each seed has its own mixture."""
+        """Return the sink's behaviour: each seed has its own mixture."""
         chance = random.Random(f"manner {self.seed}")
         return {
             "ledger.lazy": _word(chance.random() < 0.4),
@@ -75,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial on one side."""
+    """The outcome of a trial on one side."""
 
     side: str
     plan: Plan
@@ -85,7 +85,7 @@ class Outcome:
     journal: Path
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Summarize it in a few lines."""
         told = "".join(f"\n  failed: {each}" for each in self.failures[:5])
         return (
             f"{self.side}, seed {self.plan.seed}, {self.plan.seconds:g} s, {self.plan.manner()}\n"
@@ -97,7 +97,7 @@ MakeWorker = Callable[[Path, str, Mapping[str, str]], Worker]
 
 
 class Trial:
-    """Everything that one side needs, and the acts on it."""
+    """One side's worker, broker and connectors, and the acts on them."""
 
     def __init__(self, plan: Plan, folder: Path, broker: KafkaBroker, make: MakeWorker) -> None:
         self.plan, self._broker = plan, broker
@@ -110,7 +110,7 @@ class Trial:
         self._stop = threading.Event()
 
     def run(self) -> Outcome:
-        """Do everything, and judge."""
+        """Run the trial and judge."""
         plan, numbers = self.plan, self._numbers
         with ExitStack() as stack:
             self._journal = stack.enter_context(closing(Journal(self._folder / "journal.txt")))
@@ -134,7 +134,7 @@ class Trial:
         (self._folder / "last-words.txt").write_text(self.worker.last_words())
 
     def _disturb(self, operator: Operator, watchman: Watchman) -> None:
-        """Let records flow and do all acts, the operator's and the others beside them."""
+        """Let records flow and execute all acts, the operator's and the faults in parallel."""
         plan, fate = self.plan, Fate(self._broker, self._numbers.unwell, self._journal)
         self._numbers.flow.start()
         started, over = time.monotonic(), threading.Event()
@@ -171,7 +171,7 @@ class Trial:
         return do
 
     def _drain(self, operator: Operator, watchman: Watchman) -> None:
-        """Let all arrive; where something is lost, wait until everything is committed."""
+        """Let everything arrive; if records are lost, wait until everything is committed."""
         self._numbers.flow.finish()
         operator.heal()
         end = time.monotonic() + _DRAIN
@@ -214,7 +214,7 @@ class Trial:
         return {target: living(target) for target in ("sink", "source")}
 
     def _stored(self) -> dict[int, int]:
-        """Return the stored positions of the source; none where the file is not Hearth's."""
+        """Return the stored positions of the source; none if the file is not Hearth's."""
         if self.worker.side != "hearth":
             return {}
         partitions: list[dict[str, Any]] = [{"ledger": number} for number in range(SOURCE_PARTITIONS)]
@@ -223,7 +223,7 @@ class Trial:
 
 
 def run_trial(plan: Plan, folder: Path, make: MakeWorker) -> Outcome:
-    """Run a trial with a broker of its own."""
+    """Run a trial with its own broker."""
     settings = {"broker.session.timeout.ms": str(plan.broker_session_ms)}
     described = KafkaBroker(folder / "broker", reserve_port(), retention_bytes=256 << 20, settings=settings)
     with described as broker:

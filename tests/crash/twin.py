@@ -1,4 +1,4 @@
-"""Connectors of sample bundles in Java: compiled when they are needed, packed as a plugin for Java Connect."""
+"""Java twins of sample bundles' connectors: compiled on demand and packed as plugins for Java Connect."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LEDGER = {
 
 
 def compiler() -> str | None:
-    """Return the JDK's compiler, None where there is only a runtime."""
+    """Return the JDK's compiler, None if only a runtime is installed."""
     beside = find_java().executable.resolve().with_name("javac")
     return str(beside) if beside.exists() else shutil.which("javac")
 
 
 def twin_plugins(folder: Path, javac: str, sources: Path = SOURCES, services: Mapping[str, str] = LEDGER) -> Path:
-    """Compile the twins, each the one class that serves an interface, and return a plugin.path that holds them."""
+    """Compile the twins, each the one class that implements an interface, and return a plugin.path that holds them."""
     classes, plugins = folder / "classes", folder / "plugins"
     (plugins / "twins").mkdir(parents=True)
     files = map(str, sorted(sources.rglob("*.java")))

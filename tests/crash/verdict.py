@@ -1,7 +1,7 @@
-"""The verdict: whether all arrived, in order, and nothing was ever committed that had not.
+"""The verdict: whether everything arrived in order, and no offset was committed before its records arrived.
 
-At every look the committed offsets are read first, the dead letters and the books after them: those only grow, so
-whatever is committed must be found there. Order, owners and repeats are judged at the end, over all books by time.
+Each look reads the committed offsets first, then the dead letters and the books: those only grow, so whatever is
+committed must be in them. Order, owners and repeats are judged at the end, over all books by time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from tests.crash.arrival import ANSWER_SECONDS, Arrived, Books, Event, Tail, new_consumer
 
 ERRANT_EVERY = 101
-"""Every so-manyth number is bad for a sink that is particular, as in the bundle `ledger`."""
+"""Every n-th number is bad for a sink that refuses records, as in the bundle ``ledger``."""
 _MOST_FAULTS = 5
 _MOST_SILENCES = 100
 
@@ -26,27 +26,27 @@ Place = tuple[str, int]
 
 @dataclass
 class Verdict:
-    """What a sink or a source made of its records."""
+    """The verdict on the records of a sink or a source."""
 
     produced: int = 0
     arrived: int = 0
     lost: int = 0
-    """Records that are not there although what follows them is committed."""
+    """Records that are missing although records after them are committed."""
     undelivered: int = 0
-    """Records that had not arrived when the test no longer waited."""
+    """Records that had not arrived when the test stopped waiting."""
     disorders: int = 0
     """Records that came before one that should have come first."""
     gaps: int = 0
-    """Ranges of records that had not arrived when an offset behind them was committed."""
+    """Ranges of records that had not arrived when an offset after them was committed."""
     strays: int = 0
-    """Records of a partition that the task no longer had."""
+    """Records of a partition that the task no longer owned."""
     repeats: int = 0
     repeats_agreed: int = 0
-    """How many of them a sink had agreed to have committed: those that the host repeats on its own account."""
+    """How many of them a sink had agreed to commit: those that the host repeats on its own account."""
     rewinds: int = 0
-    """How often it went back to repeat something."""
+    """How often it went back to repeat records."""
     repeats_due: int = 0
-    """Records repeated because a run was killed, or because the sink said in a flush that they are not safe."""
+    """Records repeated because a run was killed, or because the sink's flush failed."""
     letters: int = 0
     looks: int = 0
     faults: list[str] = field(default_factory=list)
@@ -57,13 +57,13 @@ class Verdict:
         return not (self.lost or self.undelivered or self.disorders or self.gaps or self.strays or self.faults)
 
     def fault(self, text: str) -> None:
-        """Keep the first faults of each kind, which is the first word, for the message."""
+        """Keep the first faults of each kind (the first word of the text) for the message."""
         kind = text.split(" ", 1)[0]
         if sum(each.startswith(kind) for each in self.faults) < _MOST_FAULTS:
             self.faults.append(text)
 
     def __str__(self) -> str:
-        """Say it in one line, and the faults below."""
+        """Summarize it in one line, with the faults below."""
         line = (
             f"{self.produced} produced, {self.arrived} arrived ({self.letters} dead letters), {self.lost} lost, "
             f"{self.undelivered} undelivered, {self.disorders} out of order, {self.gaps} commits past a gap, "
@@ -76,13 +76,13 @@ class Verdict:
 
 @dataclass
 class Pace:
-    """How long nothing new came at a time, in each of some places."""
+    """The longest intervals without a new record, for each of some places."""
 
     _last: dict[str, float] = field(default_factory=dict)
     _silences: list[tuple[float, float, str]] = field(default_factory=list)
 
     def add(self, place: str, moment: float, ahead: int) -> None:
-        """Take note of what came at a moment of the day's clock, which is new where it is ``ahead`` of the rest."""
+        """Note an arrival at a wall-clock moment; it is new if it is ``ahead`` of the previous ones."""
         if ahead < 0:
             return
         self._silences.append((moment - self._last.get(place, moment), moment, place))
@@ -90,12 +90,12 @@ class Pace:
         self._last[place] = max(moment, self._last.get(place, moment))
 
     def longest(self, since: float = 0.0) -> list[tuple[float, float, str]]:
-        """Return the longest silences that were over after a moment: seconds, moment and place of each."""
+        """Return the longest intervals that ended after a moment: seconds, moment and place of each."""
         return [each for each in self._silences if each[1] >= since]
 
 
 class SinkJudge:
-    """Judges a ledger sink that reads one topic, whose offsets and numbers are the same."""
+    """Judges a ledger sink that reads one topic, in which offsets and numbers are equal."""
 
     def __init__(self, servers: str, connector: str, topic: str, books: Books, letters: str) -> None:
         self.books = books
@@ -112,12 +112,12 @@ class SinkJudge:
         self._group = new_consumer(self._servers, self._group_id)
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the client."""
         self._group.close()
         self._letters.close()
 
     def look(self) -> bool:
-        """Compare what is committed with what has arrived; False when the broker did not answer."""
+        """Compare committed offsets with the records that arrived; False when the broker did not respond."""
         with self._lock:
             try:
                 committed = self.committed()
@@ -139,7 +139,7 @@ class SinkJudge:
         self._letters.renew()
 
     def committed(self) -> dict[int, int]:
-        """Return the offset the group has committed in each partition; 0 where there is none."""
+        """Return the group's committed offset in each partition; 0 if there is none."""
         places = [TopicPartition(self._topic, number) for number in range(self.partitions)]
         with self._lock:
             found = self._group.committed(places, timeout=ANSWER_SECONDS)
@@ -150,7 +150,7 @@ class SinkJudge:
         return all(self.arrived[(self._topic, number)].reach >= end for number, end in produced.items())
 
     def conclude(self, produced: dict[int, int]) -> Verdict:
-        """Judge everything; call it when nothing moves any more."""
+        """Judge everything; call it when no record is in flight."""
         verdict, committed = self.verdict, self.committed()
         verdict.produced, verdict.arrived = sum(produced.values()), 0
         for number, end in produced.items():
@@ -195,10 +195,10 @@ class SinkJudge:
 
 
 class History:
-    """Goes through the books of all runs by time: who had which partition, and in which order records came.
+    """Replays the books of all runs by time: who owned which partition, and in which order records came.
 
-    A run of a task that has a partition takes its records one after the other; it may go back and repeat, and never
-    ahead. Where it begins after it was given the partition, all that is before has arrived.
+    A run delivers the records of an owned partition in order; it may go back and repeat, but never skips ahead. When
+    it starts after an assignment, everything before its first record has arrived.
     """
 
     def __init__(self, verdict: Verdict, is_errant: Callable[[int], bool]) -> None:
@@ -219,7 +219,7 @@ class History:
         }
 
     def judge(self, events: list[Event]) -> None:
-        """Add to the verdict what the events tell."""
+        """Add the events to the verdict."""
         for event in sorted(events, key=lambda event: event.time):
             if event.word in self._kinds:
                 self._kinds[event.word](event)
@@ -275,7 +275,7 @@ class History:
         return any(not self._is_errant(number) for number in range(expected, first))
 
     def _missing(self, place: Place, first: int) -> bool:
-        """Return whether records before this one have not arrived, for which no other one was blamed."""
+        """Return whether earlier records are missing for which no other run was blamed."""
         blamed = self._blamed[place]
         gaps = [(start, end) for start, end in self._arrived[place].gaps(first) if blamed.missing(start, end)]
         for start, end in gaps:
@@ -284,7 +284,7 @@ class History:
 
 
 class SourceJudge:
-    """Judges a ledger source: its numbers stand in the partition of a topic that has the number of their own."""
+    """Judges a ledger source: partition N of the topic holds the numbers of source partition N."""
 
     def __init__(
         self,
@@ -307,11 +307,11 @@ class SourceJudge:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the client."""
         self._tail.close()
 
     def look(self) -> bool:
-        """Compare the stored positions with what the topic has; False when the broker did not answer."""
+        """Compare stored positions with the topic; False when the broker did not respond."""
         with self._lock:
             try:
                 stored = self._stored()
@@ -329,11 +329,11 @@ class SourceJudge:
             return True
 
     def reaches(self) -> dict[int, int]:
-        """Return how many numbers are in each partition, without a gap."""
+        """Return how many numbers each partition has without a gap."""
         return dict(self._reach)
 
     def conclude(self, books: Books) -> Verdict:
-        """Judge everything; call it when nothing moves any more."""
+        """Judge everything; call it when no record is in flight."""
         books.read()
         ended = {event.run for event in books.events if event.word == "stop"}
         self.verdict.produced = self.verdict.arrived = sum(self._reach.values())
@@ -346,7 +346,7 @@ class SourceJudge:
         return self.verdict
 
     def _take(self, message: Any) -> None:
-        """Take in a number: it follows that of its run, and a run begins no further ahead than all is there."""
+        """Add a number: numbers of a run are consecutive, and a run starts no further ahead than the last arrival."""
         partition = message.partition()
         text, run = message.value().decode().split(" ")
         number = int(text)
@@ -364,7 +364,7 @@ class SourceJudge:
         self._last[(partition, run)] = number
 
     def _is_stray(self, partition: int, run: str, number: int) -> bool:
-        """Return whether a run sends something after another has begun; all of that comes again, from the other."""
+        """Return whether a run sends a number after a newer run started, which then sends all of it again."""
         newest = self._newest.get(partition, run)
         self._before.setdefault((partition, run), newest)
         self._newest[partition] = max(newest, run)

@@ -1,4 +1,4 @@
-"""One pipeline for all tests of this folder: each leaves it running for the next, whatever it did to it."""
+"""One pipeline for all tests of this folder: each test leaves it running for the next."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.peer.topic import Topics
 
 @pytest.fixture(scope="session")
 def small_disk() -> Iterator[Path | None]:
-    """Provide a file system of 64 KiB, which only root may make; None for others.
+    """Provide a file system of 64 KiB; None unless the tests run as root.
 
-    It is not among pytest's own folders, which no later run could remove where this one is killed.
+    It is outside pytest's own folders: a run that is killed would leave a mount there that later runs cannot remove.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-small-") as name:
         mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "hearth-test", name]
@@ -31,9 +31,9 @@ def small_disk() -> Iterator[Path | None]:
 
 @pytest.fixture(scope="session")
 def left_running(topics: Topics, small_disk: Path | None) -> Iterator[list[Pipeline]]:
-    """Provide the place of a pipeline between two tests; stopped in order at last, it has committed everything.
+    """Hold the pipeline between two tests; the clean stop at the end must commit everything.
 
-    The broker and the disk are there until then.
+    The broker and the disk exist until then.
     """
     left: list[Pipeline] = []
     yield left
@@ -52,9 +52,9 @@ def pipeline(
     topics: Topics,
     small_disk: Path | None,
 ) -> Iterator[Pipeline]:
-    """Provide the pipeline that the test before left running, or a new one where that test failed.
+    """Provide the pipeline that the previous test left running, or a new one if that test failed.
 
-    Its offsets are on a small disk where there is one. What arrived twice before is nothing of this test's.
+    Its offsets are on the small disk if there is one. Repeats of earlier tests are not counted.
     """
     failed = request.session.testsfailed
     if not left_running:

@@ -1,4 +1,4 @@
-"""SIGTERM, to the host or to every process of it at once, as a service manager sends it: the host drains."""
+"""SIGTERM to the host, or to all its processes at once as a service manager sends it: the host drains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 @pytest.mark.slow
 def test_a_stop_in_order_repeats_nothing(pipeline: Pipeline) -> None:
-    """Invariant 8: stop drains. Stopped and started in the middle of the flow, every line arrives exactly once."""
+    """Invariant 8: stop drains. After a restart in the middle of the flow, every line arrives exactly once."""
     with pipeline.ledger.flowing():
         for _ in range(crashes()):
             pass_time(1.0)
@@ -27,12 +27,12 @@ def test_a_stop_in_order_repeats_nothing(pipeline: Pipeline) -> None:
 
 @pytest.mark.slow
 def test_a_signal_to_every_process_of_a_host_repeats_nothing(pipeline: Pipeline) -> None:
-    """Invariant 8: stop drains. JVM, Python daemon, workers and stages live until the host has no need of them."""
+    """Invariant 8: stop drains. JVM, Python daemon, workers and stages live as long as the host needs them."""
     with pipeline.ledger.flowing():
         for _ in range(crashes()):
             pass_time(1.0)
             for process in pipeline.seen():
-                with contextlib.suppress(ProcessLookupError):  # one that was about to end
+                with contextlib.suppress(ProcessLookupError):  # a process that was about to end
                     os.kill(process.pid, signal.SIGTERM)
             assert eventually(lambda: not pipeline.host.is_running, TIMEOUT), pipeline.host.last_words()
             words = pipeline.host.last_words()

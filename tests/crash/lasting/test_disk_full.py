@@ -1,4 +1,4 @@
-"""The disk under the file of offsets is full while records flow, and has room again."""
+"""The disk of the offset file is full while records flow, and has space again later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = "offset.storage.file.filename"
 
 @contextmanager
 def filled(folder: Path) -> Iterator[None]:
-    """Leave no room on a disk during the block."""
+    """Fill a disk for the duration of the block."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         fill(file)
@@ -29,14 +29,14 @@ def filled(folder: Path) -> Iterator[None]:
 
 
 def fill(file: IO[bytes]) -> None:
-    """Write until that fails."""
+    """Write until the disk is full."""
     while True:
         file.write(bytes(4096))
 
 
 @contextmanager
 def limited(pid: int) -> Iterator[None]:
-    """Let a process write no file longer than a few bytes during the block, as a full disk or a quota would."""
+    """Limit a process to files of a few bytes during the block, as a full disk or a quota would."""
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (16, before[1]))
     yield
@@ -46,7 +46,7 @@ def limited(pid: int) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_offsets_that_cannot_be_written_are_kept_and_written_later(pipeline: Pipeline) -> None:
-    """The old file stands, the error is told, lines flow on; nothing is repeated, as nothing was restarted."""
+    """The old file stays, the host reports the error and lines flow on; nothing repeats, as nothing restarted."""
     with pipeline.ledger.flowing():
         with limited(pipeline.host.pid):
             check_while_full(pipeline, "File too large")
@@ -57,7 +57,7 @@ def test_offsets_that_cannot_be_written_are_kept_and_written_later(pipeline: Pip
 
 @pytest.mark.slow
 def test_a_full_disk_under_the_offsets_loses_nothing(pipeline: Pipeline, small_disk: Path | None) -> None:
-    """The same with a real file system that is really full."""
+    """The same on a real file system that is full."""
     if small_disk is None:
         pytest.skip("no file system can be mounted here")
     with pipeline.ledger.flowing():
@@ -70,7 +70,7 @@ def test_a_full_disk_under_the_offsets_loses_nothing(pipeline: Pipeline, small_d
 
 @pytest.mark.slow
 def test_a_host_killed_while_the_disk_is_full_repeats_and_loses_nothing(pipeline: Pipeline) -> None:
-    """The next host begins where the last offsets that found room say."""
+    """The next host starts from the last offsets that were written."""
     with pipeline.ledger.flowing():
         with limited(pipeline.host.pid):
             check_while_full(pipeline, "File too large")
@@ -82,7 +82,7 @@ def test_a_host_killed_while_the_disk_is_full_repeats_and_loses_nothing(pipeline
 
 
 def check_while_full(pipeline: Pipeline, reason: str) -> None:
-    """Wait until the error was told, and see that lines flow and the stored position stays as it is."""
+    """Wait until the host reports the error; check that lines flow and the stored position does not change."""
     assert eventually(lambda: f"({FILE}): {reason}" in pipeline.host.last_words(), TIMEOUT), pipeline.host.last_words()
     stored = pipeline.ledger.committed_position()
     pipeline.await_new_line()

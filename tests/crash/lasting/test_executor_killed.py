@@ -1,4 +1,4 @@
-"""SIGKILL of what Spark runs a task in on a local host: its Python worker, or the JVM."""
+"""SIGKILL of a local host's Python worker or JVM, which run its tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.profile import crashes
 
 @pytest.mark.slow
 def test_a_killed_python_worker_of_a_local_host_is_replaced(pipeline: Pipeline, chance: random.Random) -> None:
-    """The process that carries a task dies with its stage; the task runs again without anybody's doing."""
+    """The process that runs the task dies with its stage; the task restarts by itself."""
     with pipeline.ledger.flowing():
         for _ in range(crashes()):
             for kind in ("source", "sink"):
@@ -26,7 +26,7 @@ def test_a_killed_python_worker_of_a_local_host_is_replaced(pipeline: Pipeline, 
 
 @pytest.mark.slow
 def test_a_killed_jvm_of_a_local_host_is_replaced(pipeline: Pipeline) -> None:
-    """With Spark inside the host its JVM is the executor; another one is started, and the tasks run in it."""
+    """With Spark inside the host its JVM is the executor; the host starts another one, and the tasks run in it."""
     with pipeline.ledger.flowing():
         pass_time(1.0)
         seconds = pipeline.kill_and_flow(jvm_of(pipeline))

@@ -1,4 +1,4 @@
-"""Runs that do not come to their end: the host ends them, or they end themselves, and nothing of them stays."""
+"""Runs that do not stop: the host kills them, or they end themselves, and leave nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.timeouts import TIMEOUT
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["source", "sink"])
 def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: str) -> None:
-    """The process that carries it is stopped: neither the link nor a signal but one reaches it."""
+    """Its process is suspended: it reacts to neither the link nor any signal but SIGKILL."""
     worker, stage = pipeline.python_worker(kind), pipeline.stage(kind)
     os.kill(worker.pid, signal.SIGSTOP)
     began = time.monotonic()
@@ -33,7 +33,7 @@ def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: s
 
 @pytest.mark.slow
 def test_a_run_whose_host_falls_silent_ends_itself(pipeline: Pipeline) -> None:
-    """The host is stopped and nothing is closed; when it goes on, the tasks are launched again and nothing is lost."""
+    """The host is suspended with its links open; after it resumes, the tasks are launched again and lose nothing."""
     with pipeline.ledger.flowing():
         pass_time(1.0)
         stages = [pipeline.stage("source"), pipeline.stage("sink")]

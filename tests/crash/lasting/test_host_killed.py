@@ -10,12 +10,12 @@ from tests.crash.pipeline import Pipeline, pass_time
 from tests.profile import crashes
 
 MOST_SECONDS_TO_FLOW = 30.0
-"""The benchmark (case h) measures it; here it only must not wait for a session to time out and start over."""
+"""The benchmark (case h) measures it; here a host only must not wait until a session expires."""
 
 
 @pytest.mark.slow
 def test_a_killed_host_loses_nothing_and_flows_again_at_once(pipeline: Pipeline, chance: random.Random) -> None:
-    """Invariant 8: kill loses nothing. Killed at random moments, the host's successor takes up where it was."""
+    """Invariant 8: kill loses nothing. After kills at random moments the next host continues from the last commit."""
     for number in range(crashes()):
         with pipeline.ledger.flowing():
             pass_time(chance.uniform(0.3, 3.0))

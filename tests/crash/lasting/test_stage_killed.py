@@ -1,4 +1,4 @@
-"""SIGKILL of a stage process while records flow: its task is FAILED, all else goes on, a restart loses nothing."""
+"""SIGKILL of a stage process while records flow: its task is FAILED, the rest runs on, a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.timeouts import TIMEOUT
 
 @pytest.mark.slow
 def test_a_killed_stage_fails_its_task_and_a_restart_loses_nothing(pipeline: Pipeline, chance: random.Random) -> None:
-    """The trace says how it ended; the other task keeps its process; restarted over REST, the lines flow on."""
+    """The trace has the signal; the other task keeps its process; after a restart over REST, lines flow again."""
     with pipeline.ledger.flowing():
         for kind, other in (("source", "sink"), ("sink", "source")):
             pass_time(chance.uniform(0.3, 2.0))
