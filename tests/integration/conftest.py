@@ -1,4 +1,4 @@
-"""One host and its broker for the tests of a process, and names that no other test uses."""
+"""One host and its broker for the tests of a process, and unique names for tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Host(HearthConnect):
 
     kept_lines = 10_000
     key_of_the_store = "the-key-of-the-store"
-    """What a key of Spark's is set to."""
+    """The value of one Spark key."""
 
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
         (folder / "configurations").mkdir()
@@ -70,20 +70,20 @@ class Host(HearthConnect):
         self._settings["listeners"] += f",https://127.0.0.1:{self.https_port}"
 
     def spark_page(self) -> str:
-        """Return the address of Spark's own page, which is opened after the first tasks have begun."""
+        """Return the address of Spark's web UI, which opens after the first tasks have started."""
         assert eventually(lambda: listens(self._spark_port), TIMEOUT)
         return f"http://127.0.0.1:{self._spark_port}"
 
 
 def listens(port: int) -> bool:
-    """Return whether anybody listens on a port of this machine."""
+    """Return whether a process listens on a port of this machine."""
     with socket.socket() as connection:
         return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture(scope="session")
 def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Provide a host for all tests of this process; when it has stopped, no process of it is left."""
+    """Provide a host for all tests of this process; after its stop none of its processes is left."""
     running = Host(tmp_path_factory.mktemp("host"), broker.bootstrap_servers)
     with running:
         yield running
@@ -93,7 +93,7 @@ def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def name(host: Host) -> Iterator[str]:
-    """Provide a name for connectors and topics; what was created under names that begin with it is removed."""
+    """Provide a name for connectors and topics; everything created under that prefix is removed."""
     prefix = f"test-{next(_numbers)}"
     yield prefix
     for each in host.rest.call("GET", "/connectors").json:
@@ -102,7 +102,7 @@ def name(host: Host) -> Iterator[str]:
 
 
 class Recorder:
-    """A configuration of the recording sink and what it wrote down."""
+    """A configuration of the recording sink and its journal."""
 
     def __init__(self, name: str, journal: Path, topics: str, **settings: str) -> None:
         self.config = {
@@ -115,22 +115,22 @@ class Recorder:
         self._journal = journal
 
     def calls(self, *kinds: str) -> list[dict[str, Any]]:
-        """Return the calls so far, all or those of some kinds."""
+        """Return the calls so far, optionally of some kinds only."""
         text = self._journal.read_text() if self._journal.exists() else ""
         calls = [json.loads(each) for each in text.splitlines()]
         return [each for each in calls if not kinds or each["call"] in kinds]
 
     def taken(self) -> list[tuple[str, int, int, str]]:
-        """Return topic, partition, offset and value of all records that a put took."""
+        """Return topic, partition, offset and value of all records that a put received."""
         puts = [each for each in self.calls("put") if each["outcome"] == "taken"]
         return [tuple(record) for each in puts for record in each["records"]]
 
     def values(self) -> list[str]:
-        """Return the values of all records that a put took."""
+        """Return the values of all records that a put received."""
         return [value for *_, value in self.taken()]
 
     def await_values(self, wanted: list[str], timeout: float = 30.0) -> None:
-        """Wait until exactly these values have been taken, in this order."""
+        """Wait until exactly these values have been received, in this order."""
         eventually(lambda: len(self.values()) >= len(wanted), timeout)
         assert self.values() == wanted
 
@@ -140,7 +140,7 @@ MakeRecorder = Callable[..., Recorder]
 
 @pytest.fixture
 def recorder(host: Host, name: str, tmp_path: Path) -> MakeRecorder:
-    """Provide the making of recording sinks: `recorder(topics, key_with_underscores=value)`, which then run."""
+    """Provide a factory of running recording sinks: `recorder(topics, key_with_underscores=value)`."""
 
     def make(topics: str, **settings: str) -> Recorder:
         made = Recorder(name, tmp_path / "journal", topics, **settings)

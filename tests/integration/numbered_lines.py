@@ -1,4 +1,4 @@
-"""Numbered lines through a cluster: written without end, read where they arrive, with every gap in time and order."""
+"""Numbered lines through a cluster: written without end and read at the sink, with every gap in time and order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVERY_SECONDS = 0.02
 
 @dataclass
 class Arrivals:
-    """What arrived at one end: how far without a gap, how often again, and how long nothing new came."""
+    """Arrivals at one end: how far without a gap, how many repeats, and the longest time without a new line."""
 
     reach: int = 0
     count: int = 0
@@ -24,30 +24,30 @@ class Arrivals:
 
     @property
     def repeats(self) -> int:
-        """Return how many lines came that had come before."""
+        """Return how many lines arrived again."""
         return self.count - self.reach
 
     def add(self, number: int) -> None:
-        """Take in a line; whoever repeats some may begin further back, and nobody further ahead."""
+        """Add a line; a repeat may start further back, but no line may be skipped."""
         self.count += 1
         if number > self.reach:
-            self.faults.append(f"line {number} came before line {self.reach}")
+            self.faults.append(f"line {number} arrived before line {self.reach}")
         if number == self.reach:
             self.reach += 1
             self.look()
             self._last_at = time.monotonic()
 
     def look(self) -> None:
-        """Take note of how long nothing new has come."""
+        """Update the time since the last new line."""
         self.longest_gap = max(self.longest_gap, time.monotonic() - self._last_at)
 
     def forget_gaps(self) -> None:
-        """Count from now on how long nothing new comes."""
+        """Restart the measurement of gaps."""
         self.longest_gap, self._last_at = 0.0, time.monotonic()
 
 
 class NumberedLines:
-    """Writes lines to the file of a source and reads those of a sink's file, each in a thread of its own."""
+    """Writes lines to a source's file and reads those of a sink's file, each in its own thread."""
 
     def __init__(self, folder: Path, topic: str) -> None:
         self.source, self.sink = folder / f"{topic}.in", folder / f"{topic}.out"
@@ -59,7 +59,7 @@ class NumberedLines:
         self.source.touch()
 
     def configs(self) -> list[dict[str, str]]:
-        """Return the connectors, source and sink."""
+        """Return the configurations of source and sink."""
         return [
             {"name": f"{self.topic}-source", "connector.class": "FileStreamSource", "tasks.max": "1",
              "file": str(self.source), "topic": self.topic},
@@ -78,12 +78,12 @@ class NumberedLines:
             each.join()
 
     def flows(self, seconds: float = 60.0) -> bool:
-        """Wait until lines arrive that were not written yet when this was asked."""
+        """Wait until lines arrive that were written after this call."""
         wanted = self.written + 1
         return eventually(lambda: self.arrivals.reach >= wanted, seconds)
 
     def is_complete(self, seconds: float = 60.0) -> bool:
-        """Write no more, and wait until all that was written has arrived."""
+        """Stop writing, and wait until all written lines have arrived."""
         self._stop.set()
         self._threads[0].join()
         whole = eventually(self._is_all_there, seconds)
@@ -118,4 +118,4 @@ class NumberedLines:
         self._offset += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self.arrivals.add(int(line[-9:]))  # a sink that was killed may have left half a line
+            self.arrivals.add(int(line[-9:]))  # a killed sink may have left half a line

@@ -1,4 +1,4 @@
-"""A host of a cluster within the tests' process, whose tasks run in processes of their own that may be killed."""
+"""A cluster host within the tests' process, whose tasks run in separate processes that may be killed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PROGRAM = f"from {__name__} import run; run()"
 
 
 def run() -> None:
-    """Run the task that stands in the standard input."""
+    """Run the task that is in the standard input."""
     run_task(pickle.load(sys.stdin.buffer), lambda environment: environment)
 
 
 class ProcessLauncher(ThreadLauncher):
-    """Runs each task in a process, which Spark does otherwise; it may be killed."""
+    """Runs each task in a process that may be killed, in place of Spark."""
 
     def __init__(self) -> None:
         super().__init__(lambda environment: environment)
@@ -48,7 +48,7 @@ class ProcessLauncher(ThreadLauncher):
 
 
 class ProcessHost(ThreadHost):
-    """Keeps what it remembers in Kafka's topics; it is its cluster's only host."""
+    """Keeps its state in Kafka's topics; it is its cluster's only host."""
 
     def __init__(self, bootstrap_servers: str, group: str, **worker: str) -> None:
         self.launcher = ProcessLauncher()

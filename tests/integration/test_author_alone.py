@@ -1,4 +1,4 @@
-"""An author needs the author API and nothing else: its wheel, alone in an environment, with no host anywhere."""
+"""An author needs only the author API: its wheel is alone in an environment without a host."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def count(batch: Batch) -> str:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build the wheel, install it without an index, and return the interpreter that has it and nothing else."""
+    """Build the wheel, install it without an index, and return the interpreter that has nothing else."""
     folder = tmp_path_factory.mktemp("author")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run(build, cwd=ROOT / "host", check=True, capture_output=True)
@@ -41,19 +41,19 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Write the connector and its test as the README of the author API shows them."""
+    """Write the connector and its test from the README of the author API."""
     for name, text in re.findall(r"`(\w+\.py)`[^`]*(?:`[^`]+`[^`]*)?:\n\n```python\n(.*?)^```", README, re.M | re.S):
         (tmp_path / name).write_text(text, "utf-8")
     return tmp_path
 
 
 def ended(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Return what a command said in a folder, without anything of this process's surroundings."""
+    """Return the output of a command in a folder, without this process's environment."""
     return subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=False)
 
 
 def test_connector_of_the_readme_passes_its_own_test(python: str, project: Path) -> None:
-    """And the standard suite; the kit for tests gives the task its offsets, and plays the host."""
+    """The standard suite passes as well; the test kit stores the task's offsets in place of a host."""
     run = re.findall(r"^```python\n(from hearth_api.testing import SourceRun\n.*?)^```", README, re.M | re.S)
     (project / "test_run.py").write_text("\n".join(["from counter import CounterConnector", *run]), "utf-8")
     done = ended([python, "-W", "error", "-m", "unittest", "-v"], project)
@@ -64,7 +64,7 @@ def test_connector_of_the_readme_passes_its_own_test(python: str, project: Path)
 
 
 def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:
-    """What passes there passes with the API alone."""
+    """Tests that pass there pass with the API alone."""
     code = "import importlib.metadata as m; print(*sorted(each.name for each in m.distributions()))"
     assert ended([python, "-c", code], tmp_path).stdout.split() == ["hearth-api"]
     done = ended(
@@ -74,7 +74,7 @@ def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:
 
 
 def test_what_is_compiled_here_is_compiled_there(python: str, tmp_path: Path) -> None:
-    """A wheel that is built where there is no compiler has the source, and is one for every platform."""
+    """A wheel built without a compiler contains sources, and fits every platform."""
     code = "import hearth_api.struct as one; print(one.__file__)"
     there = Path(ended([python, "-c", code], tmp_path).stdout.strip())
     assert there.name == Path(hearth_api.struct.__file__).name
@@ -82,7 +82,7 @@ def test_what_is_compiled_here_is_compiled_there(python: str, tmp_path: Path) ->
 
 
 def test_types_are_seen(python: str, project: Path) -> None:
-    """Strictly, through the installed package: what is right passes, and what is wrong is found."""
+    """Strict mypy, with the installed package: correct code passes, and a mistake is found."""
     mypy = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""Executors of a real cluster come and go by what they do; tasks drain before one goes, and none is lost for it."""
+"""A real cluster's executors follow the load; tasks drain before their executor leaves, and lose nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUSY = {
     "tasks.max": "2",
     "count": "1000000000",
 }
-"""Two tasks, each of which polls one record after the other as fast as it can."""
+"""Two tasks that poll single records as fast as they can."""
 
 
 def host(
@@ -53,7 +53,7 @@ def shares(cluster: SparkCluster) -> list[int]:
 
 @pytest.mark.long
 def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
-    """One, then two that share the tasks, then one that has all of them again: whoever moves has drained."""
+    """One executor, then two that share the tasks, then one with all of them: each task drains before it moves."""
     keys = {LEAST: "1", MOST: "2", OUT: "12", IN: "6"}
     with (
         SparkCluster(tmp_path / "cluster", workers=2) as cluster,
@@ -82,7 +82,7 @@ def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: P
 
 @pytest.mark.long
 def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker) -> None:
-    """What was asked for comes with a worker, and goes with it: tasks are shared out anew each time, none is lost."""
+    """A requested executor arrives with a worker and leaves with it: tasks are rebalanced and lose nothing."""
     keys = {LEAST: "1", MOST: "2", OUT: "12", IN: "1"}
     with (
         SparkCluster(tmp_path / "cluster", workers=1, slots=4) as cluster,
@@ -111,7 +111,7 @@ def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker)
 
 
 def test_a_fixed_count_of_executors_shares_the_tasks(tmp_path: Path, broker: KafkaBroker) -> None:
-    """The cluster has room for more; tasks that came to the first of them move to the other."""
+    """The cluster has room for more; tasks of the first executor move to the other."""
     with (
         SparkCluster(tmp_path / "cluster", workers=2) as cluster,
         host(tmp_path / "host", broker, cluster, "fixed", {COUNT: "2", "spark.executor.cores": "2"}) as worker,

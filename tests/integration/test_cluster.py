@@ -1,4 +1,4 @@
-"""A host on a real Spark cluster: how tasks find it, and what it says when something is wrong with the cluster."""
+"""A host on a real Spark cluster: how tasks connect to it, and its messages about the cluster's faults."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="module")
 def encrypted_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
-    """Provide a master and one worker that speak to nobody without their secret."""
+    """Provide a master and one worker that require their secret."""
     folder = tmp_path_factory.mktemp("spark") / "encrypted"
     with SparkCluster(folder, workers=1, properties=ENCRYPTED) as cluster:
         yield cluster
 
 
 def source(folder: Path, name: str) -> dict[str, str]:
-    """Return a connector of one task."""
+    """Return a connector with one task."""
     return {"name": name, "connector.class": "FileStreamSource", "file": str(folder / f"{name}.txt"), "topic": name}
 
 
 def is_said(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
-    """Wait until one line of a host's log has all of the texts."""
+    """Wait until one line of a host's log contains all texts."""
     return eventually(
         lambda: any(all(text in line for text in texts) for line in host.last_words().splitlines()), seconds
     )
@@ -65,8 +65,8 @@ def is_said(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
 def test_tasks_of_a_cluster_find_their_host_and_wait_for_slots_aloud(
     tmp_path: Path, broker: KafkaBroker, cluster: SparkCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No key says where the host is; the cluster has one core for two tasks, and nothing is encrypted."""
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.2")  # an address of this machine that nobody would guess
+    """No key sets the host's address; the cluster has one core for two tasks, and nothing is encrypted."""
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.2")  # an unusual address of this machine
     settings = {**cluster.settings(), "spark.cores.max": "1", "spark.executor.cores": "1"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         host.run(source(tmp_path, "first"))
@@ -89,7 +89,7 @@ def test_master_that_nobody_runs_is_told_within_seconds(tmp_path: Path, broker: 
 
 
 def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path, broker: KafkaBroker) -> None:
-    """It is obeyed, and what comes of it can be read in the task's status before it counts as failed."""
+    """The host uses it, and the task's status has the consequence before the task is FAILED."""
     settings = {"spark.pyspark.python": "/no/such/python"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         assert host.rest.create(source(tmp_path, "any")).status == 201
@@ -131,12 +131,12 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
 def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
     tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers have a disk of their own, a mount of theirs: what the host builds comes to them through Spark alone.
+    """Two workers have private disks (a mount): the host's environments reach them through Spark alone.
 
-    When it is taken from there a task says so, and what runs goes on.
+    When one is removed there, its task reports it, and running tasks continue.
     """
     if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("a mount of one's own takes root and util-linux")
+        pytest.skip("a private mount requires root and util-linux")
     home, work = tmp_path / "home", tmp_path / "cluster"
     home.mkdir()
     monkeypatch.setenv("HEARTH_HOME", str(home))
@@ -184,9 +184,9 @@ def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
 def test_executors_need_a_python_and_nothing_else(
     tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their machines have Spark, and neither Hearth nor a package: a mount of theirs hides what this one has."""
+    """Their machines have Spark, and neither Hearth nor its packages: a private mount hides this machine's."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("a mount of one's own takes root and util-linux")
+        pytest.skip("a private mount requires root and util-linux")
     home, kept, spark = tmp_path / "home", tmp_path / "kept", installed_spark()
     home.mkdir()
     kept.mkdir()
@@ -226,7 +226,7 @@ def test_executors_need_a_python_and_nothing_else(
 
 @pytest.fixture(scope="module")
 def jvm() -> Iterator[Any]:
-    """Provide a JVM with Spark's classes, as a host has one before Spark begins in it."""
+    """Provide a JVM with Spark's classes, as a host has before it starts Spark in it."""
     with java([installed_spark() / "jars" / "*"]) as jvm:
         yield jvm
 
@@ -244,7 +244,7 @@ def jvm() -> Iterator[Any]:
 def test_what_an_encrypted_cluster_does_not_take_is_told(
     jvm: Any, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
 ) -> None:
-    """Spark itself tries for a minute, and its log says nothing of a secret."""
+    """Spark itself retries for a minute, and its log does not mention a secret."""
     assert said in refusal_of(jvm, encrypted_cluster, keys)
 
 
@@ -254,7 +254,7 @@ def test_who_has_a_secret_is_told_that_the_cluster_has_none(jvm: Any, cluster: S
 
 
 def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
-    """Return why a host with these keys is not let in; its JVM has its settings as properties."""
+    """Return why the cluster rejects a host with these keys; its JVM has its settings as properties."""
     settings = spark_settings({**cluster.settings(), **keys})
     system = jvm.java.lang.System
     for key, value in settings.items():
@@ -271,7 +271,7 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
 
 
 def test_host_that_encrypts_ends_where_the_cluster_does_not_and_says_so(tmp_path: Path, broker: KafkaBroker) -> None:
-    """Spark would go back to speaking in clear, and say so to nobody."""
+    """Spark would silently fall back to unencrypted connections."""
     said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
     with (
         SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master,

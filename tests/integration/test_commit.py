@@ -1,4 +1,4 @@
-"""What a sink is told and when its offsets are committed; what a source's positions are."""
+"""A sink's calls and commits; a source's positions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def produce(topics: Topics, topic: str, words: list[str]) -> None:
 
 
 def committed(topics: Topics, group: str, topic: str) -> int:
-    """Return the offset a group has committed, -1 when it has not."""
+    """Return a group's committed offset, -1 if there is none."""
     consumer: Any = Consumer({"bootstrap.servers": topics.bootstrap_servers, "group.id": group})
     try:
         return max(int(consumer.committed([TopicPartition(topic, 0)], timeout=20)[0].offset), -1)
@@ -31,7 +31,7 @@ def committed(topics: Topics, group: str, topic: str) -> int:
 
 
 def test_a_sink_commits_to_the_group_that_bears_its_name(topics: Topics, name: str, recorder: MakeRecorder) -> None:
-    """`connect-NAME`, Kafka Connect's rule, so that every tool finds it; committed at the flush interval."""
+    """`connect-NAME` as in Kafka Connect, so that every tool finds it; committed at the flush interval."""
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name)
@@ -42,7 +42,7 @@ def test_a_sink_commits_to_the_group_that_bears_its_name(topics: Topics, name: s
 def test_an_offset_is_committed_only_as_far_as_the_task_agrees(
     topics: Topics, name: str, recorder: MakeRecorder, host: Host
 ) -> None:
-    """What pre_commit returns counts, not what was delivered; the rest comes again after a restart."""
+    """The result of pre_commit counts, not the delivery; the remaining records come again after a restart."""
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name, hold_below="2")
@@ -54,7 +54,7 @@ def test_an_offset_is_committed_only_as_far_as_the_task_agrees(
 
 
 def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str, recorder: MakeRecorder) -> None:
-    """RetriableError: the same records are put again, in order, and nothing is committed past them meanwhile."""
+    """RetriableError: the same records are put again, in order, and no offset after them is committed meanwhile."""
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name, retry_at="3", retry_times="3")
@@ -68,7 +68,7 @@ def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str,
 
 
 def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, recorder: MakeRecorder) -> None:
-    """Between the refusals the task is asked to flush only what it took."""
+    """Between the refusals, flush covers only records that the task accepted."""
     topics.create(name)
     sink = recorder(name, retry_at="3", retry_times="4")
     produce(topics, name, WORDS)
@@ -82,7 +82,7 @@ def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, 
 
 
 def test_a_sink_that_asks_to_read_elsewhere_gets_it(topics: Topics, name: str, recorder: MakeRecorder) -> None:
-    """`context.offset` rewinds before the next poll; nothing read ahead slips in between."""
+    """`context.offset` rewinds before the next poll; prefetched records are dropped."""
     topics.create(name)
     produce(topics, name, WORDS)
     sink = recorder(name, rewind_at="5")
@@ -93,7 +93,7 @@ def test_a_sink_that_asks_to_read_elsewhere_gets_it(topics: Topics, name: str, r
 def test_a_sink_opens_flushes_closes_and_stops_in_this_order(
     topics: Topics, name: str, recorder: MakeRecorder, host: Host
 ) -> None:
-    """The contract of a sink task over its whole life."""
+    """The order of calls over the whole life of a sink task."""
     topics.create(name)
     sink = recorder(name)
     produce(topics, name, WORDS)
@@ -109,7 +109,7 @@ def test_a_sink_opens_flushes_closes_and_stops_in_this_order(
 def test_a_source_position_is_stored_at_the_flush_interval(
     host: Host, topics: Topics, name: str, tmp_path: Path
 ) -> None:
-    """The file of offsets shows the position behind the last line that the broker has."""
+    """The offset file has the position after the last line that the broker acknowledged."""
     file = tmp_path / "in.txt"
     file.write_text("one\ntwo\n")
     files = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -119,6 +119,6 @@ def test_a_source_position_is_stored_at_the_flush_interval(
 
 
 def stored(host: Host, name: str, partition: dict[str, Any], offset: dict[str, Any]) -> Callable[[], bool]:
-    """Return the question whether exactly this offset is stored for a connector."""
+    """Return a check whether exactly this offset is stored for a connector."""
     path = host.folder / "connect.offsets"
     return lambda: path.exists() and json.loads(path.read_text())["offsets"].get(name) == [[partition, offset]]

@@ -1,4 +1,4 @@
-"""Closing a consumer at any moment of its joining a group."""
+"""Closing a consumer at any moment while it joins a group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 8
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.5])
 def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics, seconds: float) -> None:
-    """An assignment that comes while it closes is not taken: librdkafka would wait for ever for its own answer."""
+    """An assignment during the close is ignored: librdkafka would wait for its own response for ever."""
     topic = f"close-{int(seconds * 10)}"
     topics.create(topic)
     topics.produce(topic, [Record(None, b"value")])
@@ -35,7 +35,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         consumer = Consumer(config, GroupIdentity(f"{topic}-{number}", 0))
         consumer.subscribe([topic])
         consumer.poll(0)
-        pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
+        pass_time(seconds)  # librdkafka joins the group; the assignment waits for a poll of the wrapper
         closing = threading.Thread(target=consumer.close, daemon=True)
         closing.start()
         closing.join(TIMEOUT)
@@ -43,18 +43,18 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
 
 
 class Committing:
-    """A listener that commits one offset when its partitions go, and waits for the answer a moment."""
+    """A listener that commits one offset when its partitions are revoked, and waits briefly for the response."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
         self.answers: list[CommitAnswer] = []
 
     def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Begin at the beginning."""
+        """Start at the beginning."""
         return {}
 
     def on_assigned(self) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
         """Commit."""
@@ -63,7 +63,7 @@ class Committing:
 
 
 def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_broker: KafkaBroker) -> None:
-    """Neither the commit nor the group is waited for longer than the caller says."""
+    """It waits for the commit and the group no longer than the caller's timeout."""
     Topics(own_broker.bootstrap_servers).create("frozen")
     Topics(own_broker.bootstrap_servers).produce("frozen", [Record(None, b"value")])
     config = consumer_config({"bootstrap.servers": own_broker.bootstrap_servers}, {}, "frozen").config
@@ -77,7 +77,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_
     try:
         closing = threading.Thread(target=consumer.close, args=[2.0], daemon=True)
         closing.start()
-        closing.join(30)  # a coordinator that is away keeps librdkafka itself waiting for minutes
+        closing.join(30)  # an unreachable coordinator keeps librdkafka itself waiting for minutes
         assert not closing.is_alive()
     finally:
         os.kill(own_broker.pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""A sink's consumer whose own commit, kept too long by librdkafka, has it fenced by its group."""
+"""A sink's consumer whose own commit, delayed in librdkafka, gets it fenced by its group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY_SECONDS = 0.3
 
 
 class Member:
-    """A listener that notes what is given and taken."""
+    """A listener that records assignments and revocations."""
 
     def __init__(self, servers: str) -> None:
         config = {"consumer.override.session.timeout.ms": str(int(SESSION * 1000))}
@@ -37,15 +37,15 @@ class Member:
         self.values: list[bytes | None] = []
 
     def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Read on where the group has committed."""
+        """Resume from the committed offset."""
         self.history.append("assign")
         return {}
 
     def on_assigned(self) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        """Note it."""
+        """Record it."""
         self.history.append("lose" if lost else "revoke")
 
     def poll(self, seconds: float) -> None:
@@ -56,7 +56,7 @@ class Member:
                 self.values += part.value.to_pylist()
 
     def await_value(self, topics: Topics, value: bytes) -> None:
-        """Write a value and poll until it comes."""
+        """Write a value and poll until it arrives."""
         topics.produce(HERE.topic, [Record(None, value)])
         give_up_at = time.monotonic() + TIMEOUT
         while value not in self.values:
@@ -68,10 +68,10 @@ class Member:
 def test_a_late_commit_of_its_own_does_not_end_a_consumer(
     own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The session is over before the broker is back, and the commit that was kept until then goes out after it.
+    """The session expires before the broker is back; the delayed commit is sent after it.
 
-    How soon a broker is back is chance on a busy machine, so a commit is sent again and again until it is, and all of
-    it is tried more than once.
+    How fast the broker starts varies on a busy machine, so commits are sent repeatedly until it is back, and the
+    whole scenario is repeated.
     """
     topics = Topics(own_broker.bootstrap_servers)
     topics.create(HERE.topic)

@@ -1,4 +1,4 @@
-"""Seeking in a partition that was just assigned, while the broker is slow to answer."""
+"""Seeking in a newly assigned partition while the broker responds slowly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNT = 3_000
 
 
 class Seeking:
-    """A listener that seeks as soon as it may, while the broker stands still."""
+    """A listener that seeks as soon as possible, while the broker is suspended."""
 
     def __init__(self, broker: KafkaBroker, topic: str, reset: str) -> None:
         self._broker, self._partition = broker, TopicPartition(topic, 0)
@@ -42,17 +42,17 @@ class Seeking:
         self.consumer.subscribe([topic])
 
     def poll_until(self, value: bytes) -> None:
-        """Read until a value comes."""
+        """Poll until a value arrives."""
         give_up_at = time.monotonic() + TIMEOUT
         while value not in self.values[-5000:] and time.monotonic() < give_up_at:
             self.values += [each for part in self.consumer.poll(20) for each in part.value.to_pylist()]
 
     def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Find no commit to begin at."""
+        """Have no committed offset."""
         return self.consumer.committed(partitions)
 
     def on_assigned(self) -> None:
-        """Seek, whatever librdkafka, on a thread of its own, asks the broker meanwhile."""
+        """Seek while librdkafka queries the broker on its own thread."""
         pid = self._broker.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
@@ -61,12 +61,12 @@ class Seeking:
         self.consumer.seek({self._partition: 8})
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
 def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(own_broker: KafkaBroker, reset: str) -> None:
-    """librdkafka, asked for the beginning or the end itself, goes there when the answer comes after the seek."""
+    """librdkafka's own lookup of the beginning or end would move there when its response arrives after the seek."""
     topics = Topics(own_broker.bootstrap_servers)
     topics.create(reset)
     values = [b"%d" % number for number in range(COUNT)]

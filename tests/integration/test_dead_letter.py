@@ -1,4 +1,4 @@
-"""What a sink's task reports becomes dead letters, which say what Java's say."""
+"""Records that a sink's task reports become dead letters with the same contents as Java's."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.timeouts import TIMEOUT, eventually
 ERRORS = "org.apache.kafka.connect.errors."
 OWN = (("own", b"x"),)
 JAVA = [
-    # What Java's Kafka Connect 4.3.1 wrote for a task that reported the same: key, value, its own headers, place,
-    # class of the error, message.
+    # What Java's Kafka Connect 4.3.1 wrote for a task with the same reports: key, value, own headers, place,
+    # exception class, message.
     (b"k", b"data", OWN, ("{name}", 0, 0), "DataException", "bad data"),
     (b"k", b"cause", OWN, ("{name}", 0, 1), "ConnectException", "outer"),
     (b"k", b"null", OWN, ("{name}", 0, 2), "DataException", None),
@@ -23,7 +23,7 @@ JAVA = [
 
 
 def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics, name: str) -> None:
-    """Records as they were read, also those that were changed; those it made as they would have been read."""
+    """Records as consumed, even if transformations changed them; a task's own records as if they were consumed."""
     values = ("data", "cause", "null", "retriable", "copy", "made")
     topics.create(name)
     topics.produce(name, [Record(b"k", value.encode(), OWN, timestamp=1_700_000_000_000) for value in values])
@@ -61,7 +61,7 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
 
 
 def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
-    """Java reads arrays of 998 levels with their schema, which is more than Arrow sends; what is around it arrives."""
+    """Java reads arrays of 998 levels with a schema, more than Arrow can send; the records around them arrive."""
 
     def message(depth: int) -> bytes:
         schema = '{"type":"array","items":' * depth + '{"type":"int32"}' + "}" * depth

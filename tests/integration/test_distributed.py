@@ -1,4 +1,4 @@
-"""Hosts of one cluster, each a process of its own: any answers, one leads, and when it goes another goes on."""
+"""Hosts of one cluster, each in its own process: any responds, one leads, and another takes over when it ends."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
 MOST_SECONDS = 8.0
-"""How long lines may stand still while hosts are restarted one after the other."""
+"""How long lines may stop while hosts restart one after the other."""
 
 
 class Cluster:
-    """Hosts of one group, each with a folder of its own."""
+    """Hosts of one group, each with its own folder."""
 
     def __init__(self, folder: Path, broker: KafkaBroker, group: str, size: int) -> None:
         self.hosts = [
@@ -47,7 +47,7 @@ class Cluster:
         self.stop()
 
     def leads(self, host: HearthDistributed, name: str) -> bool:
-        """Return whether a connector and all its tasks run in the name of a host, as that host has it."""
+        """Return whether a host reports that a connector and all its tasks have that host's worker id."""
         status = host.rest.status(name)
         if "connector" not in status:
             return False
@@ -55,13 +55,13 @@ class Cluster:
         return {(each["state"], each["worker_id"]) for each in found} == {("RUNNING", f"127.0.0.1:{host.port}")}
 
     def stop(self) -> None:
-        """Stop what runs."""
+        """Stop the running hosts."""
         for host in self.hosts:
             host.stop()
 
 
 class Reader:
-    """Somebody who reads from a host all the time, and counts what is no answer."""
+    """Sends requests to a host continuously, and counts those without a response."""
 
     def __init__(self, host: HearthDistributed, path: str) -> None:
         self._host, self._path = host, path
@@ -91,7 +91,7 @@ class Reader:
 
 
 def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
-    """Connectors are made at a host that does not lead, which answers as if it did, before and after."""
+    """A follower creates connectors before and after, and responds as the leader does."""
     with Cluster(tmp_path, broker, "killed-leader", 2) as cluster, NumberedLines(tmp_path, "numbers") as lines:
         first, second = cluster.hosts
         for config in lines.configs():
@@ -125,7 +125,7 @@ def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker:
 
 
 def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]:
-    """Ask until it is accepted; returns what was answered before."""
+    """Repeat a request until it is accepted; return the earlier responses."""
     refusals: list[Answer] = []
 
     def is_accepted() -> bool:
@@ -141,7 +141,7 @@ def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]
 @pytest.mark.long
 @pytest.mark.parametrize("whole", [False, True], ids=["the host", "all its processes"])
 def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, broker: KafkaBroker, whole: bool) -> None:
-    """Another leads meanwhile. What the first wanted to write comes too late, and so do its tasks."""
+    """Another host leads meanwhile. Late writes of the first host and its tasks have no effect."""
     group = f"stopped-leader-{whole}"
     with Cluster(tmp_path, broker, group, 2) as cluster, NumberedLines(tmp_path, group) as lines:
         first, second = cluster.hosts
@@ -175,7 +175,7 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
 
 @pytest.mark.long
 def test_hosts_are_restarted_one_after_the_other(tmp_path: Path, broker: KafkaBroker) -> None:
-    """Three of them, the leading one among them: lines go on all the while, but for a handover."""
+    """Three hosts, including the leader: lines flow on, except during a handover."""
     with Cluster(tmp_path, broker, "rolling", 3) as cluster, NumberedLines(tmp_path, "rolling") as lines:
         for config in lines.configs():
             assert cluster.hosts[1].rest.create(config).status == 201
@@ -194,7 +194,7 @@ def test_hosts_are_restarted_one_after_the_other(tmp_path: Path, broker: KafkaBr
 
 @pytest.mark.long
 def test_a_cluster_outlives_a_broker_that_is_away_for_a_minute(tmp_path: Path, own_broker: KafkaBroker) -> None:
-    """Nobody can lead meanwhile; every host goes on reading what it has, and then all goes on by itself."""
+    """No host can lead meanwhile; every host keeps serving its known state, and then all of it recovers."""
     with Cluster(tmp_path, own_broker, "brokerless", 2) as cluster, NumberedLines(tmp_path, "brokerless") as lines:
         first, second = cluster.hosts
         for config in lines.configs():

@@ -1,4 +1,4 @@
-"""A source that writes exactly once, in processes that are killed: who reads committed records counts them."""
+"""An exactly-once source in processes that are killed: counts the committed records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def host(broker: KafkaBroker) -> Iterator[ProcessHost]:
 
 
 class Lines:
-    """A file to which lines are written all the time, numbered from 0."""
+    """A file to which numbered lines are written all the time."""
 
     def __init__(self, path: Path, connector: str) -> None:
         self.path, self.connector, self.count = path, connector, 0
@@ -42,7 +42,7 @@ class Lines:
 
     @contextmanager
     def growing(self) -> Iterator[None]:
-        """Write lines meanwhile, a few at a time."""
+        """Write a few lines at a time during the block."""
         stop = threading.Event()
         thread = threading.Thread(target=self._write, args=(stop,))
         thread.start()
@@ -57,24 +57,24 @@ class Lines:
             self.add(20)
 
     def add(self, count: int) -> None:
-        """Write so many lines at once."""
+        """Write ``count`` lines at once."""
         with self.path.open("a") as file:
             file.writelines(LINE.format(number) for number in range(self.count, self.count + count))
         self.count += count
 
     def come_through(self, host: ProcessHost) -> bool:
-        """Wait until all that is written by now is committed."""
+        """Wait until all lines written so far are committed."""
         size = self.path.stat().st_size
         return eventually(lambda: self.position(host) >= size, TIMEOUT)
 
     def position(self, host: ProcessHost) -> int:
-        """Return the position that is committed."""
+        """Return the committed position."""
         (offset,) = host.offsets.get(self.connector, [{"filename": str(self.path)}])
         return 0 if offset is None else int(offset["position"])
 
 
 def committed(broker: KafkaBroker, topic: str) -> list[int]:
-    """Return what those see of a topic who see committed records alone."""
+    """Return the records of a topic with isolation.level=read_committed."""
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": broker.bootstrap_servers,
@@ -94,7 +94,7 @@ def committed(broker: KafkaBroker, topic: str) -> list[int]:
 def test_no_line_is_lost_or_comes_twice_whatever_is_killed(
     host: ProcessHost, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """The task's process or its stage, at any moment; a successor goes on behind what was committed."""
+    """The task's process or its stage, at any moment; the next run continues after the last commit."""
     chance, lines = random.Random(), Lines(tmp_path / "lines", "ledger")
     host.run(file_source("ledger", lines.path, "ledger-lines"))
     with lines.growing():
@@ -109,7 +109,7 @@ def test_no_line_is_lost_or_comes_twice_whatever_is_killed(
 
 
 def revive(host: ProcessHost, runs: int) -> None:
-    """Wait until the task is launched again, or has failed, which is its user's to mend."""
+    """Wait until the task is launched again or FAILED; restart it then, as a user would."""
     eventually(lambda: len(host.launcher.processes) > runs or host.state("ledger") is State.FAILED, TIMEOUT)
     if host.state("ledger") is State.FAILED:
         host.herder.restart_task("ledger", 0).result(TIMEOUT)
@@ -118,7 +118,7 @@ def revive(host: ProcessHost, runs: int) -> None:
 def test_a_connector_goes_on_where_one_of_its_name_has_stopped(
     host: ProcessHost, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """From its own topic of offsets, and the cluster's knows them, too; or from where a user wants it."""
+    """From its own offsets topic, with the cluster's copy; or from offsets that a user sets."""
     lines = Lines(tmp_path / "lines", "again")
     config = file_source("again", lines.path, "again-lines", **{"offsets.storage.topic": "again-offsets"})
     partition = {"filename": str(lines.path)}

@@ -1,4 +1,4 @@
-"""Plugins that raise, hang, exit or are killed: their own task is FAILED and says why, everything else goes on."""
+"""Plugins that raise, hang, exit or are killed: their own task is FAILED with the reason, the rest runs on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {
     "group": ["the stage process of {name}-0 was killed by signal 9"],
     "hang": ["did not answer", "within 2 s", "do_hang"],
 }
-"""What a trace has to say for each way to misbehave: what happened, and where."""
+"""The expected trace for each way to misbehave: reason and place."""
 
 
 def misbehaving(name: str, connector: str, **settings: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def misbehaving(name: str, connector: str, **settings: str) -> dict[str, str]:
 
 @contextmanager
 def good_neighbour(host: Host, topics: Topics, name: str) -> Iterator[None]:
-    """Run a source beside the block; it has to run on all the time, and to deliver after it."""
+    """Run a source during the block; it has to keep running, and to deliver after it."""
     neighbour = f"{name}-neighbour"
     host.run(misbehaving(neighbour, SOURCE))
     generations = host.rest.status(neighbour)
@@ -58,7 +58,7 @@ def trace_of(host: Host, name: str) -> str:
 @pytest.mark.parametrize("how", WORDS)
 @pytest.mark.parametrize("where", ["start", "poll"])
 def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: str, how: str, where: str) -> None:
-    """Whatever a source does, its task is FAILED with a trace that says what and where; its neighbour runs."""
+    """In every case the task is FAILED with a trace that names reason and place; the other source runs."""
     with good_neighbour(host, topics, name):
         after = "3" if where == "poll" else "0"
         config = misbehaving(name, SOURCE, misbehave_how=how, misbehave_where=where, misbehave_after=after)
@@ -70,9 +70,9 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
 
 
 def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: Topics, name: str) -> None:
-    """Its task says how much it was, and by which key it may have no more; what it delivered before stays.
+    """The trace has the memory in use and the key that limits it; records delivered before stay.
 
-    It restarts itself where it may, and is ended again for the same reason.
+    It restarts automatically if configured, and is ended again for the same reason.
     """
     limited = {
         "plugin.limits.memory.bytes": str(128 << 20),
@@ -97,7 +97,7 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
 
 
 def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics, name: str) -> None:
-    """Each run delivers what comes before its failure; then the task is FAILED like any other."""
+    """Each run delivers the records before its failure; then the task is FAILED like any other."""
     restarts = {"errors.task.restart.max": "1", "errors.task.restart.backoff.ms": "50"}
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="poll", misbehave_after="3")
     assert host.rest.create({**config, **restarts}).status == 201
@@ -109,7 +109,7 @@ def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics,
 
 
 def test_what_cannot_be_handed_over_fails_a_task_that_waits_for_more(host: Host, topics: Topics, name: str) -> None:
-    """Its records wait for others in the stage; that they are none is told while its next poll goes on for ever."""
+    """Invalid records wait in a batch in the stage; the error is reported although the next poll never returns."""
     config = misbehaving(name, SOURCE, misbehave_how="shapeless")
     assert host.rest.create({**config, "plugin.call.timeout.ms": "600000"}).status == 201
     trace = trace_of(host, name)
@@ -121,7 +121,7 @@ def test_what_cannot_be_handed_over_fails_a_task_that_waits_for_more(host: Host,
 def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
     host: Host, topics: Topics, name: str
 ) -> None:
-    """Where nothing is tolerated the task fails behind the records before it; else it is skipped, and done."""
+    """With errors.tolerance=none the task fails after the records before it; else the record is skipped."""
     config = misbehaving(name, SOURCE, misbehave_how="misfit")
     assert host.rest.create(config).status == 201
     trace = trace_of(host, name)
@@ -152,7 +152,7 @@ def test_a_sink_that_misbehaves_fails_alone(host: Host, topics: Topics, name: st
 def test_a_transformation_that_misbehaves_fails_its_task_alone(
     host: Host, topics: Topics, name: str, how: str, recorder: MakeRecorder
 ) -> None:
-    """A transformation of another bundle than the task's has a stage of its own; its end is the task's end too."""
+    """A transformation from another bundle than the task's has its own stage; if that ends, the task fails."""
     topics.create(name)
     with good_neighbour(host, topics, name):
         sink = recorder(
@@ -170,7 +170,7 @@ def test_a_transformation_that_misbehaves_fails_its_task_alone(
 
 
 def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> None:
-    """The answer is Kafka Connect's; the reason stands in the status, and REST goes on answering."""
+    """The response is Kafka Connect's; the reason is in the status, and REST continues to respond."""
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
     assert host.rest.create(config).status == 500
     assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], TIMEOUT)
@@ -178,7 +178,7 @@ def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> No
 
 
 def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topics: Topics, name: str) -> None:
-    """Its process is the group's only member, beside the host as inside an executor."""
+    """Its process is the only member of the group, on the host as in an executor."""
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="group", misbehave_where="connector.start")
         assert host.rest.create(config).status == 500
@@ -188,7 +188,7 @@ def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topi
 
 @pytest.mark.parametrize("where", ["start", "poll", "stop", "connector.stop"])
 def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Topics, name: str, where: str) -> None:
-    """Whatever the plugin is doing, a deleted connector is gone within seconds, and its processes with it."""
+    """A deleted connector and its processes end within seconds, whatever the plugin does."""
     before = {each.pid for each in tree(host.pid)}
     settings = {"misbehave_how": "hang", "misbehave_where": where, "plugin_call_timeout_ms": "300000"}
     assert host.rest.create(misbehaving(name, SOURCE, **settings)).status == 201
@@ -201,14 +201,14 @@ def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Top
 
 
 def started_since(host: Host, before: set[int]) -> list[Process]:
-    """Return the stage processes of a host that were not there before."""
+    """Return the stage processes of a host that were started after ``before``."""
     return [each for each in stages(host.pid) if each.pid not in before]
 
 
 def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
     host: Host, topics: Topics, name: str
 ) -> None:
-    """FAILED stays until a user restarts it; then the source takes up where it had committed."""
+    """It stays FAILED until a user restarts it; then the source continues from its last commit."""
     host.run(misbehaving(name, SOURCE))
     assert eventually(lambda: topics.count(name) > 20, TIMEOUT)
     before = {each.pid for each in tree(host.pid)}
@@ -224,7 +224,7 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
 
 
 def stage_of(host: Host, name: str) -> Process:
-    """Return the stage process of the one task of a connector, which runs alone on the host."""
+    """Return the stage process of a connector's single task, which runs alone on the host."""
     mine = [each for each in stages(host.pid) if owner(each).pid != host.pid]
     assert len(mine) == 1, [each.command for each in mine]
     return mine[0]

@@ -1,4 +1,4 @@
-"""The guides work as they stand there: their commands in their order, and their requests to a running worker."""
+"""Runs the guides: their commands in order, and their requests to a running worker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AUTHORS = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
 
 @contextmanager
 def worker(folder: Path, settings: dict[str, str], mode: str = "standalone") -> Iterator[LocalHost]:
-    """Run a worker, whose files are in a folder."""
+    """Run a worker whose files are in a folder."""
     host = LocalHost(folder, reserve_port(), settings, mode)
     try:
         host.start()
@@ -46,7 +46,7 @@ def worker(folder: Path, settings: dict[str, str], mode: str = "standalone") -> 
 
 
 def send(host: LocalHost, line: str) -> Any:
-    """Send the request of a `curl` line, until what was just created answers."""
+    """Send the request of a `curl` line, until a resource that was just created responds."""
     sent = request(line)
     body = sent.body and (Path(sent.body[1:]).read_bytes() if sent.body.startswith("@") else sent.body.encode())
     headers = {} if sent.media_type is None else {"Content-Type": sent.media_type}
@@ -71,7 +71,7 @@ def send(host: LocalHost, line: str) -> Any:
 def test_authors_go_from_nothing_to_a_removed_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
 ) -> None:
-    """With no index to reach, and nothing of the user's own; the requests go to a worker of the same plugin.path."""
+    """Without an index and without the user's own settings; the requests go to a worker with the same plugin.path."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_authors_go_from_nothing_to_a_removed_bundle(
 def test_commands_of_users_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each in a directory with the files that the guides show; one with --strict may find what it looks for."""
+    """Each in a directory with the files that the guides show; one with --strict may report findings."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plugins").symlink_to(ROOT / "plugins")
@@ -123,7 +123,7 @@ def test_commands_of_users_run(
 
 
 def given(name: str, broker: KafkaBroker) -> dict[str, str]:
-    """Return the settings of a worker's file of the guides, with the broker and the bundles of the tests."""
+    """Return the settings of a guide's worker file, with the tests' broker and bundles."""
     settings = {key: value or "" for key, value in parse(file(name).encode("latin-1")).items()}
     assert settings["bootstrap.servers"] == "localhost:9092"
     return {**settings, "bootstrap.servers": broker.bootstrap_servers, "plugin.path": str(file_bundle())}
@@ -156,12 +156,12 @@ def first_value(broker: KafkaBroker, topic: str) -> bytes:
 
 
 def renamed(text: str, topic: str) -> str:
-    """Return a configuration or request of the guides that writes to a topic of the test's own."""
+    """Return a configuration or request of the guides, changed to write to a topic of the test."""
     return text.replace("topic=lines", f"topic={topic}").replace('"topic": "lines"', f'"topic": "{topic}"')
 
 
 def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> None:
-    """The command, the worker's file and the connector's, which the README shows as well."""
+    """The command with the worker's and the connector's file, which the README also shows."""
     (line,) = {line for line in commands(README) if line.startswith("hearth standalone")}
     assert line in commands(f"{GUIDE}/start.md")
     port = reserve_port()
@@ -180,7 +180,7 @@ def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> No
 
 
 def test_a_cluster_answers_all_requests_of_the_guides(tmp_path: Path, broker: KafkaBroker) -> None:
-    """Its file and the request that creates the connector are those of the README; others follow page by page."""
+    """Its file and the request that creates the connector are the README's; the others follow page by page."""
     (line,) = {line for line in commands(README) if line.startswith("hearth distributed")}
     assert line in commands(f"{GUIDE}/cluster.md")
     (tmp_path / "in.txt").write_text("a\n")

@@ -1,4 +1,4 @@
-"""The definitions of Java's client keys are those of the real classes."""
+"""The definitions of Java's client keys equal those of the real classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES = {
 
 
 def test_the_definitions_are_what_java_tells() -> None:
-    """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows what it added."""
+    """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows its additions."""
     with java(fetch_jars()) as jvm:
         for role in ROLES:
             keys = getattr(jvm, CLASSES[role]).configDef().configKeys()

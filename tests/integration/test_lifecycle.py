@@ -1,4 +1,4 @@
-"""What users do with connectors and tasks while records flow: pause, resume, stop, restart; and Spark's own page."""
+"""Users pause, resume, stop and restart connectors and tasks while records flow; and Spark's web UI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISBEHAVING = "org.example.MisbehavingSourceConnector"
 
 
 class Lines:
-    """A source file and a sink file with both connectors between them."""
+    """A source file and a sink file, and the two connectors between them."""
 
     def __init__(self, host: Host, name: str, folder: Path) -> None:
         self.host, self.name = host, name
@@ -43,7 +43,7 @@ class Lines:
         self.written += count
 
     def await_all(self) -> None:
-        """Wait until what was written has arrived: every line, in order, exactly once."""
+        """Wait until all written lines have arrived: in order, exactly once."""
         wanted = "".join(f"line {number}\n" for number in range(self.written))
         eventually(lambda: self.arrived() >= self.written, TIMEOUT)
         assert self.sink_file.read_text() == wanted
@@ -53,14 +53,14 @@ class Lines:
         return self.sink_file.read_text().count("\n") if self.sink_file.exists() else 0
 
     def ask(self, method: str, connector: str, what: str) -> None:
-        """Send a request about a connector, which has to be taken."""
+        """Send a request about a connector, which has to succeed."""
         answer = self.host.rest.call(method, f"/connectors/{connector}/{what}")
         assert answer.status in (202, 204), answer.text
 
 
 @pytest.fixture
 def lines(host: Host, topics: Topics, name: str, tmp_path: Path) -> Lines:
-    """Provide a pipeline through which ten lines have passed."""
+    """Provide a pipeline that has delivered ten lines."""
     topics.create(name)
     made = Lines(host, name, tmp_path)
     made.write()
@@ -70,7 +70,7 @@ def lines(host: Host, topics: Topics, name: str, tmp_path: Path) -> Lines:
 
 
 def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics: Topics) -> None:
-    """Connector and task show PAUSED, the task stays where it is, and lines written meanwhile come afterwards."""
+    """Connector and task are PAUSED, the task keeps its process, and lines written meanwhile arrive afterwards."""
     process = holder(lines.source_file)
     lines.ask("PUT", lines.source, "pause")
     lines.host.wait_for_state(lines.source, "PAUSED")
@@ -83,7 +83,7 @@ def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics:
 
 
 def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines: Lines) -> None:
-    """Beside the source, the sink tells nothing until its level is set back, whatever becomes of its runs."""
+    """The sink's log level is set next to the source's: it stays quiet until its level is reset, across restarts."""
     path, told = "/admin/loggers/hearth.runtime.observer", f"[{lines.sink}|task-0] "
 
     def set_level(level: str) -> None:
@@ -109,7 +109,7 @@ def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines
 
 
 def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:
-    """What comes while it is paused is delivered once it is resumed."""
+    """Records that arrive while it is paused are delivered once it is resumed."""
     process = holder(lines.sink_file)
     lines.ask("PUT", lines.sink, "pause")
     lines.host.wait_for_state(lines.sink, "PAUSED")
@@ -121,7 +121,7 @@ def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> N
 
 
 def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines) -> None:
-    """Stopped is more than paused: the processes end; offsets stay, so nothing is repeated."""
+    """Unlike a pause, a stop ends the processes; offsets stay, so nothing is repeated."""
     processes = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
         lines.ask("PUT", connector, "stop")
@@ -136,7 +136,7 @@ def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines)
 
 @pytest.mark.parametrize("what", ["restart?includeTasks=true", "tasks/0/restart"])
 def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: str) -> None:
-    """Both ways to restart a task repeat nothing and lose nothing, although lines are under way."""
+    """Both ways to restart a task repeat and lose nothing, although lines are in flight."""
     before = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
         lines.write()
@@ -149,7 +149,7 @@ def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: 
 
 
 def test_a_restart_of_the_connector_alone_leaves_its_tasks_running(lines: Lines) -> None:
-    """Kafka Connect's default: only the instance of the connector is made anew."""
+    """Kafka Connect's default: only the connector instance is recreated."""
     before = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
         lines.ask("POST", connector, "restart")
@@ -160,7 +160,7 @@ def test_a_restart_of_the_connector_alone_leaves_its_tasks_running(lines: Lines)
 
 
 def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics) -> None:
-    """PUT of a configuration replaces the tasks; the source goes on behind the last line, in the new topic."""
+    """PUT of a configuration replaces the tasks; the source continues after the last line, in the new topic."""
     config = lines.host.rest.call("GET", f"/connectors/{lines.source}/config").json
     changed = {**config, "topic": f"{lines.name}-new"}
     assert lines.host.rest.call("PUT", f"/connectors/{lines.source}/config", changed).status == 200
@@ -170,7 +170,7 @@ def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics)
 
 
 def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_on(lines: Lines) -> None:
-    """Source offsets outlive the connector, as in Kafka Connect; so does the group of the sink."""
+    """Source offsets outlive the connector, as in Kafka Connect; so does the sink's group."""
     stages = [holder(lines.source_file), holder(lines.sink_file)]
     runtimes = [owner(stage) for stage in stages]
     for connector in (lines.source, lines.sink):
@@ -182,14 +182,14 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
 
 
 def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> None:
-    """Whatever a host starts and needs no more is looked after, also where Spark's scripts started it."""
+    """The host reaps all its processes, also those that Spark's scripts started."""
     assert eventually(lambda: not defunct(host.pid), TIMEOUT), defunct(host.pid)
 
 
 def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:
-    """A slot is a thread that waits, so a local host has room for many tasks; each of them delivers.
+    """A slot is a waiting thread, so a local host has room for many tasks; each of them delivers.
 
-    Whichever Python worker wants it, a stage of their environment is forked from one process, but for the first.
+    The stages of an environment are forked from one process, except the first, whichever Python worker requests them.
     """
     topics.create(name)
     config = {"name": name, "connector.class": MISBEHAVING, "topic": name, "tasks.max": "20"}
@@ -200,14 +200,14 @@ def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, n
 
 
 def next_numbers(host: Host, name: str) -> list[int]:
-    """Return what the tasks of a misbehaving source have committed, each for itself."""
+    """Return the committed position of each task of a misbehaving source."""
     path = host.folder / "connect.offsets"
     stored = json.loads(path.read_text())["offsets"] if path.exists() else {}
     return [offset["next"] for _, offset in stored.get(name, [])]
 
 
 def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines) -> None:
-    """Whoever looks at Spark sees which of its jobs is which task."""
+    """Spark's web UI shows which job is which task."""
     jobs = [job for job in spark_jobs(lines.host) if job["status"] == "RUNNING"]
     by_group = {job["jobGroup"]: job["description"] for job in jobs}
     assert by_group[f"{lines.source}-0"] == f"{lines.source}-0 ({FILES}SourceConnector)"
@@ -215,14 +215,14 @@ def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines
 
 
 def test_the_driver_maps_the_archive_of_its_classes(lines: Lines) -> None:
-    """A JVM that is given the archive of another class path goes on without any, and says nothing."""
+    """A JVM ignores an archive made for another class path without a message."""
     archive = driver_archive().path  # made by the set-up
     (driver,) = (each for each in tree(lines.host.pid) if "org.apache.spark.deploy.SparkSubmit" in each.command)
     assert str(archive) in Path(f"/proc/{driver.pid}/maps").read_text()
 
 
 def spark_jobs(host: Host) -> Any:
-    """Return the jobs that Spark's own REST API lists."""
+    """Return the jobs that Spark's REST API lists."""
     root = f"{host.spark_page()}/api/v1/applications"
     application = _get(root)[0]["id"]
     return _get(f"{root}/{application}/jobs")

@@ -1,4 +1,4 @@
-"""Bundles that need another Python than the host's, on every one that Hearth supports and this machine has."""
+"""Bundles that need another Python than the host's, for every supported Python on this machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Together(BatchTransformation, Alone):
 
 
 def is_here(python: str) -> bool:
-    """Tell whether this machine has a Python, where Hearth looks for one."""
+    """Return whether this machine has a Python where Hearth looks for one."""
     try:
         return bool(uv.run("python", "find", "--no-project", f"=={python}.*"))
     except UvFailed:
@@ -50,7 +50,7 @@ def is_here(python: str) -> bool:
 
 @pytest.fixture
 def pythons(host: Host) -> Iterator[list[str]]:
-    """Provide the Pythons that are here; for each a bundle that needs it is on the plugin.path, with two steps."""
+    """Provide the installed Pythons; each has a bundle that requires it on the plugin.path, with two steps."""
     found = [python for python in PYTHONS if is_here(python)]
     if len(found) < 2:
         pytest.skip("this machine has no Python but the host's, among those that Hearth supports")
@@ -64,9 +64,9 @@ def pythons(host: Host) -> Iterator[list[str]]:
         wheel.unlink()
 
 
-@pytest.mark.long  # what they need comes from the index once, 60 MB for each
+@pytest.mark.long  # their packages come from the index once, 60 MB for each
 def test_one_pipeline_has_plugins_on_every_python(host: Host, topics: Topics, name: str, pythons: list[str]) -> None:
-    """Records and columns go from one to the next, each with the Arrow that Hearth asks for there."""
+    """Records and columns pass through all of them, each with the Arrow version that Hearth requires there."""
     steps = [f"{kind}{python[2:]}" for python in pythons for kind in KINDS]
     assert eventually(
         lambda: f'"{steps[-1]}"' in host.rest.call("GET", "/connector-plugins?connectorsOnly=false").text, TIMEOUT

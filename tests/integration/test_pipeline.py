@@ -1,4 +1,4 @@
-"""What records meet on their way: bundles of their own, chains with predicates, converters, several tasks."""
+"""Records in pipelines: plugins of several bundles, chains with predicates, converters, several tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def greetings(name: str, count: int, **more: str) -> dict[str, str]:
 
 
 def values(topics: Topics, topic: str, count: int) -> list[str]:
-    """Wait until a topic has so many records, and return all their values."""
+    """Wait until a topic has ``count`` records, and return all their values."""
     eventually(lambda: topics.count(topic) >= count, TIMEOUT)
     return [(record.value or b"").decode() for record in topics.read(topic)]
 
@@ -35,7 +35,7 @@ def test_two_versions_of_one_library_work_in_one_pipeline(host: Host, topics: To
 
 
 def test_the_tasks_of_a_source_share_its_work(host: Host, topics: Topics, name: str) -> None:
-    """Each of the task configurations a connector makes becomes a task with offsets of its own."""
+    """Each task configuration that a connector returns becomes a task with its own offsets."""
     host.run(greetings(name, 5, **{"tasks.max": "3"}))
     assert len(host.rest.status(name)["tasks"]) == 3
     each = [f"hello record {number} from greeting 1.0" for number in range(5)]
@@ -45,7 +45,7 @@ def test_the_tasks_of_a_source_share_its_work(host: Host, topics: Topics, name: 
 def test_the_tasks_of_a_sink_share_its_partitions(
     host: Host, topics: Topics, name: str, recorder: MakeRecorder
 ) -> None:
-    """They form one group: every partition is read by one task, and all of them by somebody."""
+    """They form one group: each partition is read by exactly one task."""
     topics.create(name, partitions=4)
     sink = recorder(name, tasks_max="2")
     assert eventually(lambda: _tasks_at_work(sink.calls("open", "close")) == {0: 2, 1: 2}, TIMEOUT)
@@ -88,7 +88,7 @@ def test_a_predicate_of_the_host_guards_a_transformation_of_a_bundle(
 
 
 def test_a_predicate_of_a_bundle_guards_a_transformation_of_the_host(host: Host, topics: Topics, name: str) -> None:
-    """EndsWith runs in its bundle's stage, RegexRouter in the runtime; `negate` turns it round."""
+    """EndsWith runs in its bundle's stage, RegexRouter in the runtime; `negate` inverts it."""
     host.run(
         greetings(
             name,
@@ -111,7 +111,7 @@ def test_a_predicate_of_a_bundle_guards_a_transformation_of_the_host(host: Host,
 
 
 def test_bad_json_is_skipped_where_errors_are_tolerated(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
-    """errors.tolerance=all: the good records around a bad one arrive, in order, and the task runs on."""
+    """errors.tolerance=all: the good records around a bad one arrive in order, and the task runs on."""
     topics.create(name)
     host.run(_json_sink(name, tmp_path, "all"))
     topics.produce(name, [Record(None, text) for text in (b'{"a":1}', b"{no json", b'{"a":2}')])

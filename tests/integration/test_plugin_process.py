@@ -1,4 +1,4 @@
-"""What plugins of a real host start, reach and signal, in a connector's process and in those of Spark's tasks."""
+"""Processes that plugins start, reach and signal, in a connector's process and in those of Spark's tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.crash.process import await_end, tree
 from tests.peer.hearth_connect import file_bundle, hearth_environment
 from tests.timeouts import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="its processes are Linux's")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
 SOURCE = """
 import multiprocessing, os, signal, subprocess, sys, time
@@ -114,7 +114,7 @@ EXPECTED = ("fork 9", "spawn 9", "forkserver 9", "bundle 0", "host 1", "signal {
 
 
 def bundle(folder: Path) -> Path:
-    """Return a plugin.path with a bundle whose source starts processes of many kinds and writes what came of each."""
+    """Return a plugin.path with a bundle whose source starts processes of many kinds and reports on each."""
     bundle = folder / "plugins" / "family"
     information = bundle / "family-1.0.dist-info"
     information.mkdir(parents=True)
@@ -126,9 +126,9 @@ def bundle(folder: Path) -> Path:
 
 
 def test_children_live_in_the_world_of_their_plugin_and_a_host_in_its_own(tmp_path: Path, broker: KafkaBroker) -> None:
-    """Processes of all kinds find the bundle and not the host; none ends the host, and all end with it in order.
+    """Processes of all kinds find the bundle but not the host; none ends the host, and all end with it.
 
-    Where its processes are its own, a plugin does not find the host at all.
+    With process isolation, a plugin does not see the host at all.
     """
     string = "org.apache.kafka.connect.storage.StringConverter"
     worker = {

@@ -1,4 +1,4 @@
-"""The connector of the README works as it stands there: run while it is edited, packed, installed, run again."""
+"""The connector of the README works as printed: run while it is edited, packed, installed, run again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOPIC = "counted-numbers"
 
 @pytest.fixture
 def plugin_path(tmp_path: Path) -> Path:
-    """Write the project as the README shows it, and run the README's commands."""
+    """Write the project from the README, and run the README's commands."""
     for name in ("counter/src/counter.py", "counter/pyproject.toml"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def plugin_path(tmp_path: Path) -> Path:
 def test_readme_connector_counts_and_goes_on_after_an_edit_and_on_another_host(
     tmp_path: Path, plugin_path: Path, broker: KafkaBroker
 ) -> None:
-    """Numbers arrive from 1 on without a gap; those after the edit are negative, and all from the host after it.
+    """Numbers arrive from 1 on without a gap; negative ones after the edit and on the next host.
 
     The first host is that of `hearth run`, which packs the project again when it is edited.
     """

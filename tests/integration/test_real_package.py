@@ -1,4 +1,4 @@
-"""Packages of the index that cannot be installed together, as connectors of one host: each has what it needs."""
+"""Connectors of one host with index packages that conflict: each has its own versions."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.peer.topic import Record, Topics
 from tests.timeouts import TIMEOUT, eventually
 
 ENVIRONS, DATACLASSES_JSON = "environs==15.2.0", "dataclasses-json==0.6.7"
-"""The newer one needs marshmallow 4, the other cannot work with it."""
+"""The newer version requires marshmallow 4, which the other package does not support."""
 LANCE = "pylance==0.10.18"
-"""It needs a pyarrow before 15.0.1, and the host has another, as Spark has."""
+"""It requires a pyarrow before 15.0.1; the host, like Spark, has a newer one."""
 ORDERS = [{"orderId": number, "unitPrice": number / 2} for number in range(3)]
 
 
 def pip(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run pip, which takes wheels alone, from the index that it is configured for."""
+    """Run pip with its configured index, for wheels only."""
     command = [sys.executable, "-m", "pip", *arguments, "--only-binary", ":all:"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class Wrapped:
-    """A package of the index, in a project that `hearth bundle new` began and a user has changed."""
+    """An index package in a project that `hearth bundle new` created and a user has changed."""
 
     def __init__(self, folder: Path, name: str, kind: str, package: str) -> None:
         module = name.replace("-", "_")
@@ -52,7 +52,7 @@ class Wrapped:
             settings.write(f'\n[project.entry-points."{group}"]\n"{name}" = "{reference}"\n')
 
     def install(self, folder: Path) -> None:
-        """Fetch the wheels that the lock names, by their hashes, and install the bundle of these alone."""
+        """Fetch the locked wheels by their hashes, and install the bundle from these alone."""
         fetched = pip("download", "-q", "--require-hashes", "--no-deps", "-r", str(self._lock), "-d", str(self.wheels))
         assert fetched.returncode == 0, fetched.stderr
         links = ["--find-links", str(self.wheels), "--offline"]
@@ -65,7 +65,7 @@ Install = Callable[[Wrapped], None]
 
 @pytest.fixture
 def install(host: Host) -> Iterator[Install]:
-    """Provide the installing of bundles on the plugin.path of the host, while it runs."""
+    """Provide a function that installs bundles on the plugin.path of the running host."""
     installed: list[str] = []
 
     def install(wrapped: Wrapped) -> None:
@@ -79,7 +79,7 @@ def install(host: Host) -> Iterator[Install]:
 
 
 def test_pip_cannot_install_the_two_packages_together() -> None:
-    """Which is what makes them worth a test: one environment for both does not exist."""
+    """No single environment can hold both, which is why they are the test case."""
     refused = pip("install", "--dry-run", "--ignore-installed", ENVIRONS, DATACLASSES_JSON)
     assert refused.returncode == 1
     assert "ResolutionImpossible" in refused.stderr
@@ -88,7 +88,7 @@ def test_pip_cannot_install_the_two_packages_together() -> None:
 def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
     host: Host, install: Install, name: str, tmp_path: Path
 ) -> None:
-    """Every record tells what it met: environs on its marshmallow, and dataclasses-json on another, twice."""
+    """Each record carries the versions it met: environs with its marshmallow, dataclasses-json with another, twice."""
     install(Wrapped(tmp_path, "dotenv-source", "source", ENVIRONS))
     orders = Wrapped(tmp_path, "order-sink", "sink", DATACLASSES_JSON)
     orders.declare("hearth.transformations", "org.example.real.ReadOrder", "order_sink.sink:ReadOrder")
@@ -121,7 +121,7 @@ def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
 def test_a_package_that_needs_an_older_arrow_takes_columns_of_the_hosts(
     host: Host, install: Install, topics: Topics, name: str, tmp_path: Path
 ) -> None:
-    """Its stage has the Arrow that it needs, the host and Spark have theirs, and columns go from one to the other."""
+    """Its stage has the Arrow version that it requires; the host and Spark have theirs, and they exchange columns."""
     install(Wrapped(tmp_path, "lance-sink", "sink", LANCE))
     dataset, journal = tmp_path / "numbers.lance", tmp_path / "journal.json"
     topics.create(name)

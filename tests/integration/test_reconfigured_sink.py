@@ -1,4 +1,4 @@
-"""What an operator changes at a sink takes effect at once, and not when a session ends that nobody ended."""
+"""An operator's changes to a sink take effect immediately, without waiting for a session to expire."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sink:
         }
 
     def config(self, **changed: str) -> dict[str, str]:
-        """Return a configuration; keys are written with underscores for dots."""
+        """Return a configuration; keys have underscores for dots."""
         return {**self._fixed, **{key.replace("_", "."): value for key, value in changed.items()}}
 
     def put(self, **changed: str) -> None:
@@ -37,26 +37,26 @@ class Sink:
         assert answer.status in (200, 201), answer.text
 
     def arrive(self, *topics: str) -> None:
-        """Mark topics and wait until the marks are there; say what the host says where they are not."""
+        """Mark topics and wait until the marks arrive; print the host's output if they do not."""
         try:
             self.marking.arrive(*topics)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.host.rest.status(self.name)}\n{self.host.last_words()}") from None
 
     def restart(self, what: str) -> None:
-        """Restart something, which has to be taken."""
+        """Restart a connector or task, which has to be accepted."""
         answer = self.host.rest.call("POST", f"/connectors/{self.name}/{what}")
         assert answer.status in (202, 204), answer.text
 
 
 @pytest.fixture(params=PROTOCOLS)
 def sink(request: pytest.FixtureRequest, host: Host, topics: Topics, name: str, tmp_path: Path) -> Sink:
-    """Provide a sink that is not created yet; nothing shorter than two minutes ends a session of it."""
+    """Provide a sink that is not created yet; its sessions last two minutes."""
     return Sink(host, name, Marking(topics, name, tmp_path / "out.txt"), PROTOCOLS[request.param])
 
 
 def test_topics_are_added_and_taken_away(sink: Sink) -> None:
-    """By name and by pattern; what is not read any more waits for who reads it again."""
+    """By name and by pattern; records of a removed topic wait until it is read again."""
     marking = sink.marking
     a, b, c = (marking.topic(suffix) for suffix in "abc")
     sink.put(topics=a)
@@ -76,7 +76,7 @@ def test_topics_are_added_and_taken_away(sink: Sink) -> None:
 
 
 def test_tasks_are_added_and_taken_away(sink: Sink) -> None:
-    """The partitions of a task that is gone are read by the others, also when one of them is restarted."""
+    """The other tasks read the partitions of a removed task, also when one of them is restarted."""
     topic = sink.marking.topic("a")
     for tasks in ("1", "3", "2", "1"):
         sink.put(topics=topic, tasks_max=tasks)
@@ -87,7 +87,7 @@ def test_tasks_are_added_and_taken_away(sink: Sink) -> None:
 
 
 def test_a_sink_of_the_same_name_is_another_sink(sink: Sink) -> None:
-    """What it reads is what its configuration says, from where the group is."""
+    """It reads the topics of its configuration, from the group's committed offsets."""
     marking = sink.marking
     a, b = marking.topic("a"), marking.topic("b")
     sink.put(topics=a, tasks_max="2")
@@ -101,7 +101,7 @@ def test_a_sink_of_the_same_name_is_another_sink(sink: Sink) -> None:
 
 @pytest.mark.parametrize("what", ["restart?includeTasks=true", "tasks/0/restart"])
 def test_a_restart_may_come_before_the_last_one_has_joined(sink: Sink, what: str) -> None:
-    """Three in a row: whichever run was just joining is not waited for."""
+    """Three in a row, without waiting for the run that is just joining."""
     topic = sink.marking.topic("a")
     sink.put(topics=topic, tasks_max="2")
     sink.arrive(topic)

@@ -1,4 +1,4 @@
-"""Pipelines whose converters ask a registry, which is away for a while or knows nothing of a record's schema."""
+"""Pipelines with a registry that is unavailable for a while or lacks a record's schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def registry() -> Iterator[RegistryServer]:
 
 
 def avro(registry: RegistryServer, patience_ms: int = 60_000) -> dict[str, str]:
-    """Return the keys of a connector whose values are Avro, and which waits for the registry."""
+    """Return the converter keys of a connector with Avro values that retries for ``patience_ms``."""
     return {
         "value.converter": AVRO,
         "value.converter.schema.registry.url": registry.url,
@@ -38,14 +38,14 @@ def avro(registry: RegistryServer, patience_ms: int = 60_000) -> dict[str, str]:
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a file, none where there is no file."""
+    """Return the lines of a file, none if it does not exist."""
     return path.read_text().splitlines() if path.exists() else []
 
 
 def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """Both tasks wait for a registry that is away, and go on by themselves; each schema is asked for once."""
+    """Both tasks wait for the registry and continue by themselves; each schema is requested once."""
     source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
     sent = [f"line {number}" for number in range(COUNT)]
     source.write_text("".join(f"{line}\n" for line in sent))
@@ -86,7 +86,7 @@ def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
 def test_lines_go_in_other_formats_as_well(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path, converter: str, first: bytes
 ) -> None:
-    """From a file to a topic and back, in order and none twice."""
+    """From a file to a topic and back, in order and without repeats."""
     registry.fault = lambda _method, _path: None
     source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
     sent = [f"line {number}" for number in range(COUNT)]
@@ -111,7 +111,7 @@ def test_lines_go_in_other_formats_as_well(
 def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """With the classes and sentences of Java; the records around it arrive."""
+    """With Java's exception classes and messages; the records around it arrive."""
     registry.fault = lambda _method, _path: None
     topics.create(name)
     good = b"\0" + _string_id(registry, name).to_bytes(4, "big") + b"\x02"
@@ -140,7 +140,7 @@ def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
 def test_records_inside_of_records_reach_a_sink(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """However many there are; a transformation changes the outermost, and what the stage is given holds itself."""
+    """At any depth; a transformation changes the outermost record, and the stage gets a recursive schema."""
     registry.fault = lambda _method, _path: None
     topics.create(name)
     text = (
@@ -165,12 +165,12 @@ def test_records_inside_of_records_reach_a_sink(
 
 
 def _string_id(registry: RegistryServer, topic: str) -> int:
-    """Return the id of a text's schema, which is registered for a topic's values."""
+    """Return the id of a string schema, registered for a topic's values."""
     return _id(registry, topic, '"string"')
 
 
 def _id(registry: RegistryServer, topic: str, text: str) -> int:
-    """Return the id of a schema, which is registered for a topic's values."""
+    """Return the id of a schema, registered for a topic's values."""
     from hearth_registry.schema_text import AVRO as TYPE
     from hearth_registry.schema_text import SchemaText
 

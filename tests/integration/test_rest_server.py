@@ -1,4 +1,4 @@
-"""The REST server of a real host: over TLS, and looked after by an extension of a bundle."""
+"""The REST server of a real host: with TLS, and with a REST extension from a bundle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.integration.conftest import Host
 
 
 def asked(host: Host, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Return status and text of an answer over TLS, to a client that trusts this host's certificate alone."""
+    """Return status and text of a TLS response, with a client that trusts only this host's certificate."""
     context = ssl.create_default_context(cafile=str(host.certificate))
     context.check_hostname = False
     connection = http.client.HTTPSConnection("127.0.0.1", host.https_port, timeout=30, context=context)
@@ -24,7 +24,7 @@ def asked(host: Host, path: str, headers: Mapping[str, str] | None = None) -> tu
 
 
 def test_an_extension_of_a_bundle_looks_at_requests_over_tls(host: Host, name: str, tmp_path: Path) -> None:
-    """In a process that is not the host's; it turns away, and tells what it knows of connectors that run."""
+    """It runs in its own process; it rejects requests, and reports running connectors."""
     (tmp_path / "in.txt").write_text("a line\n")
     host.run({"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name})
     status, text = asked(host, f"/doorman/{name}")

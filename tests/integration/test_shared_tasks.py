@@ -27,7 +27,7 @@ def is_there(pid: int) -> bool:
 
 
 class Shared:
-    """Connectors whose tasks share processes, as sources of numbers without end."""
+    """Connectors whose tasks share processes: sources of numbers without end."""
 
     def __init__(self, host: Host, topics: Topics, name: str) -> None:
         self._host, self._topics, self._name = host, topics, name
@@ -38,16 +38,16 @@ class Shared:
         return {**misbehaving(name, connector, **settings), "task.isolation": "environment"}
 
     def run(self) -> None:
-        """Let some sources run that behave."""
+        """Start some sources that behave."""
         for each in self.neighbours:
             assert self._host.rest.create(self.config(each)).status == 201
         for each in self.neighbours:
             self._host.wait_for_state(each, "RUNNING")
 
     def runtimes(self, *names: str) -> set[int]:
-        """Return the processes in which the tasks of connectors, or of the neighbours, run according to the log.
+        """Return the processes of connectors' tasks, by default of the neighbours', according to the log.
 
-        A task that runs may be heard to do so before its log is.
+        A task's status may be RUNNING before the log line is read.
         """
         found: dict[str, int | None] = {}
 
@@ -59,7 +59,7 @@ class Shared:
         return {pid for pid in found.values() if pid is not None}
 
     def _told(self, name: str) -> int | None:
-        """Return the process in which a task runs that was told last."""
+        """Return the process that the log last reported for a task."""
         lines = [line for line in self._host.last_words().splitlines() if f"[{name}|task-0] the task runs" in line]
         told = _PROCESS.search(lines[-1]) if lines else None
         return None if told is None else int(told[1])
@@ -75,22 +75,22 @@ class Shared:
 
     @property
     def stages(self) -> list[Process]:
-        """Return its stages; one that hangs, or that nobody has used for seconds, is among them."""
+        """Return its stages, including one that hangs or has been idle for seconds."""
         return [each for each in carried(self.runtime.pid) if "hearth_stage" in each.command]
 
     def numbers(self, name: str) -> list[int]:
-        """Return what a source has written, in order."""
+        """Return the numbers that a source has written, in order."""
         return [int(record.value or b"") for record in self._topics.read(name)]
 
     def go_on(self) -> bool:
-        """Return whether all of them write; none has lost a number or changed the order of two."""
+        """Return whether all of them write on; no number may be missing or out of order."""
         before = {each: self._topics.count(each) for each in self.neighbours}
         assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), TIMEOUT)
         for each in self.neighbours:
             found = self.numbers(each)
             assert sorted(set(found)) == list(range(max(found) + 1)), "a number is missing"
             steps = [after - number for number, after in zip(found, found[1:])]
-            assert all(step <= 1 for step in steps), "a number came too early"
+            assert all(step <= 1 for step in steps), "a number is out of order"
         return True
 
     def said(self, text: str) -> bool:
@@ -105,7 +105,7 @@ class Shared:
 
 @pytest.fixture
 def shared(host: Host, topics: Topics, name: str) -> Shared:
-    """Provide sources that share their processes, which run."""
+    """Provide running sources that share their processes."""
     made = Shared(host, topics, name)
     made.run()
     return made
@@ -114,7 +114,7 @@ def shared(host: Host, topics: Topics, name: str) -> Shared:
 def test_tasks_of_an_environment_share_a_process_and_a_stage(
     host: Host, shared: Shared, topics: Topics, name: str, recorder: MakeRecorder
 ) -> None:
-    """Those of another environment have others; each line of the log is about the task that it is of."""
+    """Tasks of another environment have other processes; each log line has the context of its own task."""
     host.run(shared.config(f"{name}-sink", SINK))
     topics.create(f"{name}-other")
     topics.produce(f"{name}-other", [Record(None, b"one"), Record(None, b"two")])
@@ -132,7 +132,7 @@ def test_tasks_of_an_environment_share_a_process_and_a_stage(
 
 @pytest.mark.parametrize("victim", ["runtime", "stage"])
 def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Shared, victim: str) -> None:
-    """Whichever of the two is killed under load: all begin anew, and go on where they stored that they were."""
+    """Either process is killed under load: all tasks restart from their stored positions."""
     killed = shared.runtime if victim == "runtime" else shared.stages[0]
     assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), TIMEOUT)
     os.kill(killed.pid, signal.SIGKILL)
@@ -145,7 +145,7 @@ def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Sha
 
 
 def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: Shared, name: str) -> None:
-    """Nobody knows who it was until each has processes of its own: then it is FAILED, and the others go on."""
+    """The culprit is unknown until each task has its own processes: then it is FAILED, and the others run on."""
     bad = shared.config(f"{name}-bad", misbehave_how="exit", misbehave_after="3")
     assert host.rest.create(bad).status == 201
     assert f"the stage process of {name}-bad-0 exited with 3" in shared.trace(f"{name}-bad")
@@ -157,7 +157,7 @@ def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: 
 
 
 def test_one_that_hangs_is_moved_and_nobody_else_notices(host: Host, shared: Shared, name: str) -> None:
-    """What it did not answer it is asked once more in processes of its own, and is FAILED where it hangs again."""
+    """The call is repeated once in its own processes, and the task is FAILED when it hangs again."""
     before: Any = [host.rest.status(each) for each in shared.neighbours]
     processes = shared.runtime, shared.stages
     bad = shared.config(f"{name}-bad", misbehave_how="hang", misbehave_after="3")
@@ -169,4 +169,4 @@ def test_one_that_hangs_is_moved_and_nobody_else_notices(host: Host, shared: Sha
     assert (shared.runtime, shared.stages) == processes
     assert [host.rest.status(each) for each in shared.neighbours] == before
     host.run(shared.config(f"{name}-late"))
-    assert len(shared.stages) == 2, "who comes later finds another process than the one in which something hangs"
+    assert len(shared.stages) == 2, "a task that starts later gets another process than the one with the hanging call"

@@ -1,4 +1,4 @@
-"""A Spark that does not start, or whose Python workers do not: it is said instead of trying or waiting for ever."""
+"""A Spark that does not start, or whose Python workers do not: an error instead of endless retries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 @pytest.mark.slow
 def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Path, broker: KafkaBroker) -> None:
-    """As on a cluster whose machines have no hearth: ten launches in a row are enough to know."""
+    """As on a cluster whose machines lack Hearth: ten failed launches in a row suffice."""
     settings = {"spark.python.daemon.module": "no_such_daemon"}
     source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": "no-worker"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
@@ -27,7 +27,7 @@ def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_host_whose_spark_does_not_start_says_why_and_ends(tmp_path: Path, broker: KafkaBroker) -> None:
-    """The JVM that knows the reason is asked for it before it is ended."""
+    """The host gets the reason from the JVM before it ends it."""
     settings = {"spark.scheduler.mode": "no-such-mode"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         assert eventually(lambda: not host.is_running, TIMEOUT)

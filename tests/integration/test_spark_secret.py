@@ -1,4 +1,4 @@
-"""What other users of the machine can learn of a host's Spark: nothing from command lines, nothing from its ports."""
+"""Other users of the machine learn nothing of a host's Spark, neither from command lines nor from its ports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.integration.conftest import Host
 PASSWORD = "the-password-of-the-connector"
 RPC_REQUEST, RPC_FAILURE = 3, 5
 SILENT_SECONDS = 10.0
-"""After so long a port answers no more, as one of the gateway does that speaks another language."""
+"""A port that is silent for so many seconds does not respond; one port of the gateway has another protocol."""
 
 
 def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: str, tmp_path: Path) -> None:
-    """Spark's keys and the connectors' reach their processes unseen; who does not know the secret is turned away.
+    """Spark's keys and the connectors' reach their processes unseen; clients without the secret are rejected.
 
-    Nor do plugins see what Spark and its workers have in their environment.
+    Plugins do not see the environment of Spark and its workers either.
     """
     source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name}
     host.run({"name": name, **source, "database.password": PASSWORD})
@@ -40,7 +40,7 @@ def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: 
 
 
 def refusal_of(port: int) -> str:
-    """Say something to one of Spark's transports without having proved to be anybody, and return its answer."""
+    """Send a message to one of Spark's transports without authentication, and return its response."""
     body = b"hello"
     head = struct.pack(">bqi", RPC_REQUEST, 1, len(body))
     with socket.create_connection(("127.0.0.1", port), timeout=SILENT_SECONDS) as connection:

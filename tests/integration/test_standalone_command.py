@@ -1,4 +1,4 @@
-"""`hearth standalone` as a user runs it: connectors from files, an orderly end, and what keeps it from starting."""
+"""`hearth standalone` as a user runs it: connectors from files, a clean end, and errors that prevent the start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 
 class Command:
-    """The command with a worker file that works and the connector files a test gives it."""
+    """The command with a valid worker file and the test's connector files."""
 
     def __init__(self, folder: Path, broker: KafkaBroker) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Command:
 
     @contextmanager
     def start(self, *files: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        """Start it in a session of its own, so that a signal may go to all of it; a test that fails kills it."""
+        """Start it in its own session, so that a signal can reach all its processes; kill it if the test fails."""
         worker = self.folder / "worker.properties"
         worker.write_text(render(self._settings))
         command = [sys.executable, "-m", "hearth", "standalone", str(worker), *map(str, files)]
@@ -61,7 +61,7 @@ class Command:
                 raise
 
     def refused(self, *files: Path, **environment: str) -> tuple[int, str]:
-        """Run it to its end; returns exit code and what it said."""
+        """Run it to its end; return exit code and output."""
         with self.start(*files, **environment) as process:
             _, errors = process.communicate(timeout=120)
         assert "Traceback" not in errors
@@ -82,7 +82,7 @@ def command(tmp_path: Path, broker: KafkaBroker) -> Command:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command, number: signal.Signals) -> None:
-    """A signal, also Ctrl-C, which all processes of a terminal get, drains the tasks; no process is left."""
+    """A signal, or a terminal's Ctrl-C to all processes, drains the tasks; no process is left."""
     source, sink = command.folder / "in.txt", command.folder / "out.txt"
     source.write_text("one\ntwo\n")
     topic = f"command-{number.name.lower()}"
@@ -113,7 +113,7 @@ def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command
 
 
 def test_a_wrong_connector_file_ends_the_host(command: Command) -> None:
-    """The file is named; exit code 2."""
+    """The message names the file; exit code 2."""
     path = command.file("wrong", {"connector.class": "FileStreamSurce", "topic": "t"})
     code, errors = command.refused(path)
     assert code == 2, errors
@@ -123,7 +123,7 @@ def test_a_wrong_connector_file_ends_the_host(command: Command) -> None:
 
 @pytest.fixture(scope="module")
 def host(broker: KafkaBroker) -> Iterator[ThreadHost]:
-    """Provide a host that is given connectors."""
+    """Provide a host that accepts connectors."""
     with ThreadHost(broker.bootstrap_servers) as host:
         yield host
 
@@ -139,7 +139,7 @@ def host(broker: KafkaBroker) -> Iterator[ThreadHost]:
 def test_what_is_wrong_in_a_connector_file_is_told_with_the_file(
     host: Any, command: Command, config: dict[str, str], says: str
 ) -> None:
-    """As bad input, which has an exit code."""
+    """As bad input, which has its own exit code."""
     path = command.file("wrong", config)
     with pytest.raises(ConfigError, match=says) as told:
         create(host, read_connector_file(path))
@@ -147,7 +147,7 @@ def test_what_is_wrong_in_a_connector_file_is_told_with_the_file(
 
 
 def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:
-    """Neither is taken silently for the other; exit code 1."""
+    """Neither silently replaces the other; exit code 1."""
     config = {"connector.class": "FileStreamSource", "topic": "t"}
     first = command.file("twice", config)
     second = command.folder / "again.properties"
@@ -158,7 +158,7 @@ def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:
 
 
 def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> None:
-    """Spark would fail later and longer; exit code 3."""
+    """Spark would fail later and with more output; exit code 3."""
     java = tmp_path / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text("#!/bin/sh\nexit 1\n")
@@ -174,9 +174,9 @@ def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> No
 def test_a_host_that_ends_while_spark_starts_leaves_nothing(
     command: Command, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """A JVM looks at its input, which ends with its host, only when it has started; it stays no longer than that.
+    """A JVM reads its input, which ends with its host, only after its start; it ends then.
 
-    Where the host is killed, what the JVM wrote for it stays, of which nobody can make use. The settings do not.
+    If the host is killed, a file that the JVM wrote for it stays, which is useless to others. The settings do not.
     """
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""The topics a connector touches are remembered by its host (KIP-558)."""
+"""The host records the topics of each connector (KIP-558)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.timeouts import TIMEOUT, eventually
 def test_topics_of_both_ends_are_remembered_until_their_connectors_go(
     broker: KafkaBroker, tmp_path: Path, is_tracked: bool
 ) -> None:
-    """That of a source once a record was acknowledged, that of a sink once one was handed to its task."""
+    """A source's topic counts after an acknowledged record, a sink's after a record was passed to its task."""
     kind = "tracked" if is_tracked else "untracked"
     topics = [f"{kind}-{number}" for number in range(3)]
     for topic in topics:

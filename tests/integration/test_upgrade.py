@@ -1,4 +1,4 @@
-"""Bundles that are deleted, replaced or added while a host runs: what uses them follows, or goes on as it was."""
+"""Bundles are deleted, replaced or added while a host runs: their users follow, or run on unchanged."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Same(Transformation):
 
 
 class Upgraded:
-    """One bundle on the plugin.path of a running host, a connector of it, and what is done to the file."""
+    """One bundle on the plugin.path of a running host, a connector from it, and operations on the file."""
 
     def __init__(self, folder: Path, case: str) -> None:
         self.case = case
@@ -92,12 +92,12 @@ class Upgraded:
         self.change = f"org.example.{case}.Same"
 
     def put(self, version: str, module: str | None = None, file: Path | None = None) -> None:
-        """Put a version of the bundle in its place in one step, as a careful operator does."""
+        """Put a version of the bundle in place atomically, as a careful operator does."""
         self.file.with_suffix(".new").write_bytes(self.packed(version, module))
         os.replace(self.file.with_suffix(".new"), file or self.file)
 
     def packed(self, version: str, module: str | None = None) -> bytes:
-        """Return a version of the bundle."""
+        """Return the path of a packed version of the bundle."""
         module = module or self.case
         points = {
             "hearth.source_connectors": {f"org.example.{module}.UpgradedSourceConnector": f"{module}:Connector"},
@@ -112,7 +112,7 @@ class Upgraded:
 
 
 class UpgradedHost(HearthConnect):
-    """A host on whose plugin.path bundles come and go, some that nobody would want among them."""
+    """A host with a changing plugin.path, which also has unusable files."""
 
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
         self.plugins = folder / "plugins"
@@ -129,7 +129,7 @@ class UpgradedHost(HearthConnect):
 
 @pytest.fixture(scope="module")
 def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UpgradedHost]:
-    """Provide the host; nothing that was asked of it may have left a stack trace of the host's own."""
+    """Provide the host; its log may have no traceback of the host's own code."""
     running = UpgradedHost(tmp_path_factory.mktemp("upgraded"), broker.bootstrap_servers)
     with running:
         yield running
@@ -139,7 +139,7 @@ def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 class Running:
-    """A connector that runs, and questions about it."""
+    """A running connector, and requests about it."""
 
     def __init__(self, host: UpgradedHost, topics: Topics, case: str) -> None:
         self.host, self.topics, self.name = host, topics, f"upgrade-{case}"
@@ -169,13 +169,13 @@ class Running:
         return found[-1].value.decode() if found and found[-1].value else None
 
     def goes_on(self) -> bool:
-        """Return whether more records come, and everything runs."""
+        """Return whether more records arrive, and everything runs."""
         before = self.topics.count(self.name)
         came = eventually(lambda: self.topics.count(self.name) > before + 3, TIMEOUT)
         return came and set(self.host.rest.states(self.name)) == {"RUNNING"}
 
     def restarts(self) -> dict[str, Answer]:
-        """Ask for everything that would begin something anew, and return the answers."""
+        """Send every request that restarts a part of the connector, and return the responses."""
         validate = f"/connector-plugins/{self.bundle.class_name}/config/validate"
         wanted = {
             "task": ("POST", f"/connectors/{self.name}/tasks/0/restart", None),
@@ -188,26 +188,26 @@ class Running:
         answers = {}
         for what, (method, path, body) in wanted.items():
             answers[what] = self.host.rest.call(method, path, body)
-            self.host.wait_for_state(self.name, "RUNNING")  # one act after the other
+            self.host.wait_for_state(self.name, "RUNNING")  # one request after the other
         return answers
 
     def assert_refused(self, *words: str) -> None:
-        """Assert that nothing can be begun anew, that every answer says why, and that what runs is not touched."""
+        """Assert that every restart is refused with the reason, and that running tasks are not touched."""
         for what, answer in self.restarts().items():
             if what == "keys" and answer.status == 404:
-                continue  # Kafka Connect's answer for a class that is not listed
+                continue  # Kafka Connect's response for a class that is not listed
             assert answer.status == 409, (what, answer)
             message = str(answer.json["message"])
             assert [word for word in words if word not in message] == [], (what, message)
         assert self.goes_on()
 
     def assert_whole(self) -> None:
-        """Assert that every record is there once, in order: each version went on from the offset of the one before."""
+        """Assert that every record exists once, in order: each version continues from the previous one's offset."""
         found = [int(record.key or b"") for record in self.topics.read(self.name)]
         assert found == list(range(len(found)))
 
     def versions(self) -> list[str]:
-        """Return the versions of the connector that are listed."""
+        """Return the listed versions of the connector."""
         answer = self.host.rest.call("GET", "/connector-plugins")
         assert answer.status == 200
         return [each["version"] for each in answer.json if each["class"] == self.bundle.class_name]
@@ -222,13 +222,13 @@ def running(host: UpgradedHost, topics: Topics, request: pytest.FixtureRequest) 
 
 
 def case(name: str) -> pytest.MarkDecorator:
-    """Return what gives a test its own bundle."""
+    """Return a mark that gives a test its own bundle."""
     return pytest.mark.parametrize("running", [name], indirect=True)
 
 
 @case("deleted")
 def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
-    """What runs goes on from its environment; it is listed no more, and a restart is refused until it is back."""
+    """Running tasks keep their environment; the plugin is not listed, and restarts are refused until it is back."""
     running.start()
     running.bundle.file.unlink()
     assert eventually(lambda: running.versions() == [], TIMEOUT)
@@ -247,7 +247,7 @@ def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
 
 @case("newer")
 def test_a_bundle_that_is_replaced_by_a_newer_one_is_used_from_then_on(running: Running) -> None:
-    """By connector and tasks, from their offsets; so is an older one, which is how an upgrade is taken back."""
+    """By connector and tasks, from their offsets; an older one is used as well, which is a rollback."""
     running.start()
     for version in ("1.1", "1.0"):
         running.bundle.put(version)
@@ -262,7 +262,7 @@ def test_a_bundle_that_is_replaced_by_a_newer_one_is_used_from_then_on(running: 
 
 @case("garbage")
 def test_a_bundle_that_is_replaced_by_garbage_ends_nothing(running: Running) -> None:
-    """Half of a copy, say; the whole one is found as soon as it is there."""
+    """A partial copy, for example; the complete one is found as soon as it exists."""
     running.start()
     running.bundle.file.write_bytes(b"PK\3\4 half of it")
     running.assert_refused("it is truncated or not a zip file")
@@ -272,7 +272,7 @@ def test_a_bundle_that_is_replaced_by_garbage_ends_nothing(running: Running) -> 
 
 @case("other")
 def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Running) -> None:
-    """The file is a good bundle, which has no such connector."""
+    """The file is a valid bundle without this connector."""
     running.start()
     running.bundle.put("1.0", module="quite_another")
     running.assert_refused(running.bundle.class_name, "it no longer declares this plugin")
@@ -282,7 +282,7 @@ def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Runnin
 
 @case("moved")
 def test_a_bundle_that_comes_under_another_name_is_used_by_who_wants_the_newest(running: Running) -> None:
-    """The usual upgrade: a file with the new version in its name comes, then the old one goes."""
+    """The usual upgrade: a file with the new version in its name is added, then the old one is deleted."""
     running.start()
     pinned = {**running.config, "name": "upgrade-pinned", "connector.plugin.version": "[1.0]"}
     running.host.run(pinned)
@@ -301,7 +301,7 @@ def test_a_bundle_that_comes_under_another_name_is_used_by_who_wants_the_newest(
 
 @case("chain")
 def test_a_transformation_whose_bundle_is_deleted_keeps_its_tasks_running(running: Running) -> None:
-    """Every plugin of a pipeline is looked for before a task is ended."""
+    """Every plugin of a pipeline is checked before a task is stopped."""
     lost = Upgraded(running.host.plugins, "lost")
     running.start(transforms="same", transforms_same_type=lost.change)
     lost.file.unlink()
@@ -315,7 +315,7 @@ def test_a_transformation_whose_bundle_is_deleted_keeps_its_tasks_running(runnin
 
 
 def test_a_bundle_that_is_added_is_listed_at_once(host: UpgradedHost) -> None:
-    """And can be used; nobody has to ask for it before."""
+    """It is usable without a prior request."""
     added = Upgraded(host.plugins, "added")
     listed = host.rest.call("GET", "/connector-plugins")
     assert added.class_name not in json.dumps(listed.json)
@@ -327,7 +327,7 @@ def test_a_bundle_that_is_added_is_listed_at_once(host: UpgradedHost) -> None:
 
 
 def test_a_bundle_is_installed_upgraded_and_rolled_back_by_requests(host: UpgradedHost, topics: Topics) -> None:
-    """A connector of it runs all the while, each version going on from the offset of the one before."""
+    """A connector from it runs throughout, each version continuing from the previous one's offset."""
     sent = Running(host, topics, "sent")
     answer = post_bundle(host, sent.bundle.packed("1.0"))
     assert (answer.status, answer.json["action"]) == (201, "install"), answer

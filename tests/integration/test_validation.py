@@ -1,4 +1,4 @@
-"""Configurations of plugins in bundles are checked before anything starts, as those of plugins of the host."""
+"""Configurations of bundles' plugins are validated before anything starts, like those of built-in plugins."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def refused(host: Host, config: dict[str, str]) -> list[str]:
 def test_a_transformation_without_its_required_key_is_refused(
     host: Host, name: str, tmp_path: Path, type_: str, key: str
 ) -> None:
-    """Whether it is in a bundle or installed with the host."""
+    """In a bundle, or installed with the host."""
     assert refused(host, sink(name, tmp_path / "journal", transforms_a_type=type_)) == [
         f'Missing required configuration "transforms.a.{key}" which has no default value.'
     ]
 
 
 def test_the_checks_of_a_bundles_transformation_are_its_own(host: Host, name: str, tmp_path: Path) -> None:
-    """The check runs in its process; its message has the plugin's name of the key, as in Kafka."""
+    """The check runs in its process; the message has the plugin's own name of the key, as in Kafka."""
     settings = {"transforms_a_type": "org.example.Append", "transforms_a_text": "!", "transforms_a_times": "0"}
     config = sink(name, tmp_path / "journal", **settings)
     message = "Invalid value 0 for configuration times: Value must be at least 1"
@@ -66,7 +66,7 @@ def test_the_checks_of_a_bundles_transformation_are_its_own(host: Host, name: st
 def test_a_transformation_that_misbehaves_in_a_check_is_refused(
     host: Host, name: str, tmp_path: Path, how: str, says: str
 ) -> None:
-    """The key that names it says why, and the host goes on answering."""
+    """The key that names it has the reason, and the host continues to respond."""
     settings = {"transforms_a_type": "org.example.Misbehave", "transforms_a_misbehave_now": how}
     config = sink(name, tmp_path / "journal", plugin_call_timeout_ms="2000", **settings)
     assert refused(host, config) == [
@@ -76,7 +76,7 @@ def test_a_transformation_that_misbehaves_in_a_check_is_refused(
 
 
 def test_a_bundles_policy_says_what_of_a_client_may_be_overridden(host: Host, name: str, tmp_path: Path) -> None:
-    """It is asked in its process, for each connector."""
+    """Its process is called for each connector."""
     config = sink(name, tmp_path / "journal", consumer_override_zz="1", consumer_override_client_rack="r")
     config |= {"transforms.a.type": "org.example.Append", "transforms.a.text": "!"}
     assert refused(host, config) == ["zz is not for you"]

@@ -1,4 +1,4 @@
-"""Variables on a real host: the task has the value, and nobody else sees it."""
+"""Config variables on a real host: only the task has the value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
-    """REST, the log and Spark's own page show the variables."""
+    """REST, the log and Spark's web UI show the variables."""
     secret = tmp_path / "a-secret-place.txt"
     secret.write_text("a line\n")
     (host.secrets / name).write_text(str(secret))

@@ -1,4 +1,4 @@
-"""Where there is no C compiler the author API is its source, which does the same."""
+"""Without a C compiler the author API runs from its sources, with the same behaviour."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TESTS = (
     *("test_builder", "test_header", "test_record", "test_schema", "test_schema_reference", "test_struct"),
     *("java/test_inner_value", "java/test_scalar_text", "java/test_values"),
 )
-"""Of what is compiled, besides those of batches and layouts."""
+"""Tests of the compiled modules, without those of batches and layouts."""
 
 
 @pytest.mark.slow
 def test_what_holds_compiled_holds_for_the_source(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """The same tests pass, and none of what they import of the API is compiled."""
+    """The same tests pass, and none of the API modules that they import is compiled."""
     package = tmp_path / "hearth_api"
     shutil.copytree(ROOT / "host" / "hearth_api", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     paths = [str(tmp_path), *map(str, pytestconfig.getini("pythonpath"))]

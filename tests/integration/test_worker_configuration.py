@@ -1,4 +1,4 @@
-"""Worker configurations on a real host: what a connector names is what its tasks run with."""
+"""Worker configurations on a real host: tasks run with the configuration that their connector names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host within the tests' process: real stages, a real broker, and tasks that run in threads in Spark's place."""
+"""A host within the tests' process: real stages, a real broker, and tasks in threads instead of Spark."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
 class ThreadLauncher:
-    """Runs each task in a thread; ``found`` says how a stage is started here."""
+    """Runs each task in a thread; ``found`` is the result of locating the stage."""
 
     def __init__(self, found: Callable[[Environment], Environment]) -> None:
         self._found = found
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Nothing to warm up."""
+        """Do nothing: there is nothing to warm up."""
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task."""
@@ -55,10 +55,10 @@ class ThreadLauncher:
         thread.start()
 
     def has_begun(self, connector: str, task: int) -> None:
-        """Nothing to note: nobody waits for a slot."""
+        """Do nothing: no task waits for a slot."""
 
     def cancel(self, connector: str, task: int) -> None:
-        """Tasks here end by themselves."""
+        """Do nothing: tasks end by themselves here."""
 
     def stop(self) -> None:
         """Wait until all tasks have ended."""
@@ -71,7 +71,7 @@ class ThreadLauncher:
 
 
 class ThreadHost:
-    """A host with the file connectors, whose stores a test can look into."""
+    """A host with the file connectors, whose stores a test can read."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class ThreadHost:
     def _parts(
         self, settings: dict[str, str]
     ) -> tuple[WorkerConfig, tuple[ConfigStore, StatusStore, OffsetStore], Launcher | None]:
-        """Return the settings as the host knows them, where it keeps what it remembers, and who runs its tasks."""
+        """Return the settings as the host parses them, its stores and its launcher."""
         return StandaloneConfig(settings), (MemoryConfigStore(), MemoryStatusStore(), MemoryOffsetStore()), None
 
     def __enter__(self) -> ThreadHost:
@@ -131,14 +131,14 @@ class ThreadHost:
         self._link.close()
 
     def run(self, config: dict[str, str]) -> None:
-        """Create a connector with one task, and wait until that runs."""
+        """Create a connector with one task, and wait until the task runs."""
         self.herder.put(config["name"], config).result(TIMEOUT)
         assert eventually(lambda: self.state(config["name"]) is State.RUNNING, TIMEOUT), self.statuses.task(
             config["name"], 0
         )
 
     def state(self, connector: str) -> State | None:
-        """Return the state of a connector's one task."""
+        """Return the state of a connector's single task."""
         status = self.statuses.task(connector, 0)
         return None if status is None else status.state
 

@@ -1,4 +1,4 @@
-"""A real registry: it starts, it keeps what it was given, and converters work with it."""
+"""A real registry starts, keeps its schemas across restarts, and serves the converters."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Command:
         assert self._process.stderr is not None
         self._said = self._process.stderr
         self.said = list(takewhile(lambda line: "Ctrl-C" not in line, self._said))
-        """What it said before it told how to stop it."""
+        """Its output up to the line that says how to stop it."""
 
     @property
     def url(self) -> str:
-        """Return the address that it named."""
+        """Return the address that it printed."""
         return self.said[-1].split("schema.registry.url=")[1].split()[0]
 
     def end(self) -> tuple[int, str]:
-        """Stop it as Ctrl-C does; returns its exit code and its last words."""
+        """Stop it as Ctrl-C does; return its exit code and its last output."""
         self._process.send_signal(signal.SIGINT)
         with self._said:
             return self._process.wait(), self._said.read()
@@ -58,7 +58,7 @@ class Command:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
-    """Have the command run one real registry for this module; when it is over, Ctrl-C is no failure."""
+    """Run one real registry for this module; Ctrl-C at the end must not be a failure."""
     command = Command(tmp_path_factory.mktemp("registry"))
     try:
         yield command
@@ -69,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
 
 @pytest.fixture
 def registry(server: Command) -> Registry:
-    """Return a client that remembers nothing."""
+    """Return a client without a cache."""
     return open_registry(RegistrySettings({"schema.registry.url": server.url}))
 
 
@@ -84,14 +84,14 @@ def record(name: str, *fields: str) -> SchemaText:
 
 
 def converter(server: Command, **keys: Any) -> AvroConverter:
-    """Return an Avro converter that asks the registry."""
+    """Return an Avro converter that uses the registry."""
     made = AvroConverter()
     made.configure({"schema.registry.url": server.url, **{k.replace("_", "."): v for k, v in keys.items()}}, False)
     return made
 
 
 def test_schemas_are_registered_found_and_refused(registry: Registry) -> None:
-    """The compatibility of a new registry is Confluent's."""
+    """The default compatibility is Confluent's."""
     first = registry.register("real-value", record("R", "a"))
     assert first.schema_id is not None
     assert registry.by_id(first.schema_id, "real-value").text == record("R", "a")
@@ -106,7 +106,7 @@ def test_schemas_are_registered_found_and_refused(registry: Registry) -> None:
 
 
 def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry) -> None:
-    """So the converters say what they say of Confluent's own."""
+    """The converters' error messages are therefore those for Confluent's registry."""
     asks: dict[int, Callable[[], object]] = {
         40401: lambda: registry.by_version("nowhere", LATEST),
         40403: lambda: registry.by_id(987654, None),
@@ -124,7 +124,7 @@ def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry)
     ["plain", "with space", "größe", "google/type/date.proto", "a%2Fb", "a%b", "a+b", "x?y", "x=y&z", "#", ":.:c"],
 )
 def test_the_root_answers_as_the_path_of_its_own_does(server: Command, subject: str) -> None:
-    """Every Confluent configuration writes `http://localhost:8081`; names arrive as they were sent."""
+    """Every Confluent configuration has `http://localhost:8081`; subjects are not normalized."""
     own_path = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/apis/ccompat/v7"}))
     root = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/"}))
     first = root.register(f"root {subject}", record("Root", "a"))
@@ -136,7 +136,7 @@ def test_the_root_answers_as_the_path_of_its_own_does(server: Command, subject: 
 
 
 def test_other_types_and_references_are_kept(registry: Registry) -> None:
-    """A schema comes back with what it refers to."""
+    """A schema is returned with its references."""
     registry.register("inner", record("Inner", "x"))
     text = '{"type":"record","name":"Outer","fields":[{"name":"i","type":"Inner"}]}'
     outer = SchemaText(AVRO, text, (Reference("Inner", "inner", 1),))
@@ -154,7 +154,7 @@ def test_other_types_and_references_are_kept(registry: Registry) -> None:
 
 
 def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) -> None:
-    """A schema that no version can follow fails its records, and says why."""
+    """A schema that is incompatible with the latest version fails its records with the reason."""
     schema = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.string().build()).build()
     narrow = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.int64().build()).build()
     writer, reader = converter(server), converter(server)
@@ -172,7 +172,7 @@ def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) ->
 
 @pytest.mark.parametrize(("kind", "name"), [(JsonSchemaConverter, "com.acme.Line"), (ProtobufConverter, "Line")])
 def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[RegistryConverter], name: str) -> None:
-    """With a moment, a decimal and a short number, whose Protobuf has options and imports."""
+    """With a timestamp, a decimal and a short, for which Protobuf needs options and imports."""
     schema = (
         SchemaBuilder.struct()
         .name("com.acme.Line")
@@ -197,7 +197,7 @@ def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[Reg
 
 
 def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What serves where is said, and what to do with it."""
+    """The message names the running server and the remedy."""
     assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.said[-2]
     assert server.url == f"http://127.0.0.1:{server.port}"
     monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
@@ -209,7 +209,7 @@ def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch
 
 @pytest.mark.long
 def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
-    """A second start goes on with the data, on the same port."""
+    """A second start continues with the data, on the same port."""
     with ApicurioRegistry(tmp_path, reserve_port()) as running:
         registry = open_registry(RegistrySettings({"schema.registry.url": running.url}))
         kept = registry.register("kept", record("Kept", "a"))

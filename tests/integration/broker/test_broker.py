@@ -1,4 +1,4 @@
-"""The real broker: it starts, it ends in every way, and its data stays."""
+"""The real broker starts, ends in every way, and keeps its data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that a test may mistreat."""
+    """Provide a broker that a test may damage."""
     broker = KafkaBroker(tmp_path / "broker", reserve_port())
     try:
         yield broker.start()
@@ -53,7 +53,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def test_records_survive_a_kill_and_a_stop(own_broker: KafkaBroker) -> None:
-    """After SIGKILL, and after a stop, the same broker serves the same records on the same port."""
+    """After SIGKILL, and after a stop, the broker serves the same records on the same port."""
     port = own_broker.port
     Topics(own_broker.bootstrap_servers).create("kept")
     Topics(own_broker.bootstrap_servers).produce("kept", [Record(b"k", b"v")])
@@ -66,19 +66,19 @@ def test_records_survive_a_kill_and_a_stop(own_broker: KafkaBroker) -> None:
 
 
 def test_start_of_a_running_broker_does_nothing(broker: KafkaBroker) -> None:
-    """Starting twice is one broker."""
+    """A second start keeps the one broker."""
     pid = broker.pid
     assert broker.start().pid == pid
 
 
 def test_a_broker_maps_the_archive_of_its_classes(broker: KafkaBroker) -> None:
-    """A JVM that is given the archive of another class path goes on without any, and says nothing."""
+    """A JVM ignores an archive made for another class path without a message."""
     archive = ClassArchive(find_java().executable, fetch_jars()).path  # made by the set-up
     assert str(archive) in Path(f"/proc/{broker.pid}/maps").read_text()
 
 
 def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: Path) -> None:
-    """Who names a port gets that port or a message about it."""
+    """A port set explicitly is used, or an error names it."""
     with pytest.raises(PortTaken, match=f"port {broker.port} is taken"):
         KafkaBroker(tmp_path / "other", broker.port).start()
 
@@ -86,7 +86,7 @@ def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: 
 def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody named it, and it was free when it was chosen; the port that was named stays."""
+    """It was chosen automatically and was free then; the explicit port stays."""
     with socket.create_server((LOOPBACK, 0)) as somebody:
         taken = iter([somebody.getsockname()[1]])
         monkeypatch.setattr("hearth.broker.broker.next_free", lambda port: next(taken, None) or next_free(port))
@@ -98,7 +98,7 @@ def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
 def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_controller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next free one may be what was chosen for the controller before."""
+    """The next free port may be the one chosen for the controller before."""
     with socket.create_server((LOOPBACK, 0)) as somebody:
         other = reserve_port()
         chosen = iter([somebody.getsockname()[1], other, other])
@@ -119,7 +119,7 @@ def test_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypat
 
 
 def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
-    """A broker that ends at once is an error with its own words, and nothing is left running."""
+    """A broker that ends immediately raises an error with its own output, and leaves no process."""
     broker = KafkaBroker(tmp_path / "broker", reserve_port(), settings={"num.io.threads": "many"})
     with pytest.raises(BrokerUnavailable, match=r"num\.io\.threads"):
         broker.start()
@@ -139,7 +139,7 @@ def test_broker_dies_with_its_owner(tmp_path: Path) -> None:
 
 
 def test_log_and_output_stay_small(broker: KafkaBroker) -> None:
-    """The broker's own files are bounded by its logging configuration."""
+    """Its logging configuration bounds the broker's own files."""
     configuration = (broker.folder / "broker.logging").read_text()
     assert "FileHandler.limit=5000000" in configuration
     assert "FileHandler.count=2" in configuration

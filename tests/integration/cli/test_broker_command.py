@@ -26,19 +26,19 @@ def _command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 
 
 def _read_until(process: subprocess.Popen[str], word: str) -> Sequence[str]:
-    """Return the lines on stderr up to the one that holds a word."""
+    """Return the lines on stderr up to the one that contains a word."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
         lines.append(line)
         if word in line:
             return lines
-    raise AssertionError(f"{word!r} was not said: {lines}")
+    raise AssertionError(f"{word!r} was not printed: {lines}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_broker_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
-    """The command says what to do next, serves clients, and ends with code 0 on Ctrl-C and on SIGTERM."""
+    """The command prints the next steps, serves clients, and exits with 0 on Ctrl-C and on SIGTERM."""
     port = reserve_port()
     with _command("--port", str(port), "--data-dir", str(tmp_path)) as process:
         said = _read_until(process, "Ctrl-C")
@@ -50,7 +50,7 @@ def test_broker_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Si
 
 
 def test_data_goes_below_hearth_home(tmp_path: Path) -> None:
-    """Without --data-dir the data is where HEARTH_HOME points; jars are looked for there too, so they are linked."""
+    """Without --data-dir the data is below HEARTH_HOME; jars are looked up there too, so the test links them."""
     (tmp_path / "jars").symlink_to(cache_directory("jars"))
     with _command("--port", str(reserve_port()), HEARTH_HOME=str(tmp_path)) as process:
         _read_until(process, "Ctrl-C")

@@ -1,4 +1,4 @@
-"""A host of one's own, beside others."""
+"""A local host next to other processes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class Stranger(BaseHTTPRequestHandler):
-    """Answers every question as if it were asked."""
+    """Responds with success to every request."""
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send a response."""
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"{}")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def stranger() -> Iterator[int]:
-    """Let somebody else serve HTTP; yields the port."""
+    """Run another HTTP server; yields its port."""
     with HTTPServer(("127.0.0.1", 0), Stranger) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -43,7 +43,7 @@ def stranger() -> Iterator[int]:
 
 
 def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_path: Path) -> None:
-    """Between the choice of a port and its use others may come, another host among them."""
+    """Another process, even another host, may take the port between its choice and its use."""
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "key.converter": JSON,
@@ -61,7 +61,7 @@ def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_pa
 
 
 def test_what_it_waits_for_is_told_at_once(tmp_path: Path) -> None:
-    """A person who named the wrong broker learns it after seconds, and not when the host has given up."""
+    """A wrong broker address is reported after seconds, not when the host has given up."""
     settings = {
         "bootstrap.servers": f"127.0.0.1:{reserve_port()}",
         "default.api.timeout.ms": "6000",

@@ -1,4 +1,4 @@
-"""The main job in one command: real Kafka, real Spark, real bundles; nothing is left behind."""
+"""The quickstart with real Kafka, real Spark and real bundles; it leaves no process."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.page import block
 from tests.timeouts import TIMEOUT, eventually
 
 MARK = "HEARTH_TEST_RUN"
-"""A variable by which every descendant of a run is found, whoever its parent is by now."""
+"""An environment variable that identifies every descendant of a run, whatever its parent is."""
 
 
 class Quickstart:
-    """One run of the command in a directory of its own."""
+    """One run of the command in its own directory."""
 
     def __init__(self, directory: Path, *options: str, environment: dict[str, str] | None = None) -> None:
         self.directory = directory
@@ -44,7 +44,7 @@ class Quickstart:
         self.shown = ""
 
     def read_until(self, words: str) -> str:
-        """Read what it prints until the words appear, and return all of it."""
+        """Read the output until it contains the words, and return all of it."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.shown += line
@@ -53,11 +53,11 @@ class Quickstart:
         pytest.fail(f"{words!r} was not printed:\n{self.shown}")
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the command alone, as a terminal's Ctrl-C reaches no one else in its session."""
+        """Send a signal to the command alone, as a terminal's Ctrl-C does: its children run in other sessions."""
         self._process.send_signal(number)
 
     def end(self) -> int:
-        """Read the rest and return the exit code."""
+        """Read the remaining output and return the exit code."""
         assert self._process.stdout is not None
         self.shown += self._process.stdout.read()
         return self._process.wait()
@@ -67,7 +67,7 @@ class Quickstart:
         return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and self._is_ours(each)]
 
     def close(self) -> None:
-        """End whatever a failed test left."""
+        """End the processes that a failed test left."""
         for process in self.processes():
             os.kill(process, signal.SIGKILL)
         assert self._process.stdout is not None
@@ -84,13 +84,13 @@ class Quickstart:
 
 @contextmanager
 def running(directory: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[Quickstart]:
-    """Start the command; whatever happens, nothing of it outlives the test."""
+    """Start the command; all its processes end with the test."""
     with closing(Quickstart(directory, *options, environment=environment)) as run:
         yield run
 
 
 def ends(process: int, within: float) -> bool:
-    """Wait for the end of a process that is none of our children, and return whether it came in time."""
+    """Wait for the end of a process that is not our child, and return whether it came in time."""
     try:
         descriptor = os.pidfd_open(process)
     except ProcessLookupError:
@@ -107,16 +107,16 @@ def lines(path: Path) -> list[str]:
 
 
 def steps(shown: str) -> list[str]:
-    """Return what was printed, in its order, but for numbers and for how the bundle came to be there."""
+    """Return the printed steps without numbers and without how the bundle was obtained."""
     kept = [re.sub(r"\d+(\.\d+)*", "N", line) for line in shown.splitlines() if line.strip()]
     return [line.partition("bundle  ")[0] if "the file bundle" in line else line for line in kept]
 
 
 def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interrupted(tmp_path: Path) -> None:
-    """Every line arrives exactly once and in order, over a stop and a start; no process stays.
+    """Every line arrives exactly once and in order, across a stop and a start; no process stays.
 
-    What a run says that stays works: the URLs answer, a line that is appended arrives, a second run in its directory,
-    which would write into its files, is refused, and Ctrl-C ends everything in order.
+    What a run announces works: the URLs respond, an appended line arrives, a second run in its directory, which would
+    write to its files, is refused, and Ctrl-C stops everything in order.
     """
     with running(tmp_path, "--once", "--lines", "500") as run:
         assert run.end() == 0, run.shown
@@ -148,7 +148,7 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
 
 @pytest.mark.long
 def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
-    """Over a Spark cluster of their own: the leading one is killed as is said, and lines go on; nothing is left."""
+    """The leading host of a Spark cluster is killed with the printed command; lines flow on, no process is left."""
     with running(tmp_path, "--hosts", "3", "--lines", "50") as run:
         shown = run.read_until("the leading host is ")
         leader = shown.rpartition("the leading host is ")[2].strip()
@@ -168,20 +168,20 @@ def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
 
 @contextmanager
 def taken(port: int) -> Iterator[None]:
-    """Have somebody listen on a port."""
+    """Listen on a port."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
             listener.listen()
         except OSError:
-            pass  # somebody else has it, which is as good
+            pass  # another process has it: equally good
         yield
 
 
 @pytest.mark.long
 def test_lines_travel_as_avro_whose_schema_a_registry_keeps(tmp_path: Path) -> None:
-    """A second run goes on with the schema that the first one registered."""
+    """A second run continues with the schema that the first one registered."""
     for _ in range(2):
         with running(tmp_path, "--avro", "--once", "--lines", "50") as run:
             assert run.end() == 0, run.shown
@@ -193,10 +193,10 @@ def test_lines_travel_as_avro_whose_schema_a_registry_keeps(tmp_path: Path) -> N
 
 
 def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_told(tmp_path: Path) -> None:
-    """Each finds the same ports free, and loses some of them to the other; what it tells is its own.
+    """Each finds the same ports free, and loses some of them to the other; what it prints is its own.
 
-    SIGTERM ends one in order. SIGKILL leaves the other no time to clean up: broker, host, Spark and stages notice by
-    themselves.
+    SIGTERM ends one in order. SIGKILL leaves the other no time to clean up: broker, host, Spark and stages detect it
+    by themselves.
     """
     with running(tmp_path / "one") as one, running(tmp_path / "other") as other:
         urls = set()
@@ -206,7 +206,7 @@ def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_
         assert len(urls) == 6, "a broker, a host and a page of Spark, for each"
         assert len(other.processes()) > 3
         for run, number in ((one, signal.SIGTERM), (other, signal.SIGKILL)):
-            run.signal(number)  # only now: the ports of one that ends are free for one that still starts
+            run.signal(number)  # only now: a command that still starts may take the ports of one that ends
         assert one.end() == 0
         for process in other.processes():
             assert ends(process, within=60), _command(process)
@@ -214,7 +214,7 @@ def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_
 
 
 def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
-    """Without Java the first part fails, and the exit code says that the machine lacks something."""
+    """Without Java the first part fails, and the exit code is that of an environment error."""
     bare = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "no-java")}
     with running(tmp_path / "state", "--once", environment=bare) as run:
         assert run.end() == 3
@@ -223,7 +223,7 @@ def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
 
 
 def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
-    """A host that dies while lines are on their way ends the command with an error that names it."""
+    """A host that dies while lines are in flight ends the command with an error that names it."""
     with running(tmp_path) as run:
         run.read_until("Ctrl-C stops everything")
         (host,) = [each for each in run.processes() if "standalone" in _command(each)]
@@ -240,7 +240,7 @@ def _command(process: int) -> list[str]:
 def test_without_a_checkout_the_file_bundle_is_installed_from_an_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of this version, and once."""
+    """In this version, and only once."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HEARTH_INDEX", str(tmp_path))
     for version in ("0.0.9", "0.1.0", "9.0"):
@@ -251,7 +251,7 @@ def test_without_a_checkout_the_file_bundle_is_installed_from_an_index(
 
 
 def test_a_bundle_that_this_host_cannot_read_is_packed_anew(tmp_path: Path) -> None:
-    """It was packed by an earlier version, from the same files."""
+    """An earlier version packed it from the same files."""
     project, plugin_path = Path(__file__).parents[3] / "plugins" / "file", tmp_path / "plugins"
     assert _pack(project, plugin_path, tmp_path).startswith("packed into ")
     assert _pack(project, plugin_path, tmp_path).endswith(" is up to date")

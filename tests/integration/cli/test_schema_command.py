@@ -1,4 +1,4 @@
-"""What a source would register, found out with a real task of it and a registry, and without Kafka."""
+"""Lists the schemas a source would register, using its real task and a registry, without Kafka."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 @pytest.fixture
 def server() -> Iterator[RegistryServer]:
-    """Serve a registry that has something against every text but longer ones."""
+    """Serve a registry that rejects all text schemas but longer ones."""
 
     def judge(_subject: str, schema: SchemaText, before: list[SchemaText]) -> list[str]:
         return [] if len(schema.text) > len(before[-1].text) else ["it got shorter"]
@@ -32,7 +32,7 @@ def server() -> Iterator[RegistryServer]:
 
 @pytest.fixture
 def arguments(tmp_path: Path, server: RegistryServer) -> list[str]:
-    """Write a worker's file and a connector's; the source's file goes on and on."""
+    """Write a worker's and a connector's file; the source repeats its file without end."""
     worker, connector, lines = (tmp_path / name for name in ("worker.properties", "orders.json", "lines.txt"))
     lines.write_text("".join(f"{number}\n" for number in range(5000)))
     worker.write_text(
@@ -53,7 +53,7 @@ def arguments(tmp_path: Path, server: RegistryServer) -> list[str]:
 def test_schemas_are_told_before_anything_is_registered(
     server: RegistryServer, arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """New, or refused with its reasons; the exit code says whether it would do."""
+    """New, or incompatible with the reasons; the exit code says whether registration would succeed."""
     facts = "for orders-value (AVRO, no version yet, compatibility BACKWARD)"
     assert run(["schemas", "check", *arguments]) == 0
     assert capfd.readouterr().out.strip() == f"orders value: is new {facts}"
@@ -71,7 +71,7 @@ def test_schemas_are_told_before_anything_is_registered(
 def test_what_registers_nothing_is_said(
     server: RegistryServer, arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A sink, a converter without registry, and a source that has nothing to say."""
+    """A sink, a converter without a registry, and a source without records."""
     connector = tmp_path / "orders.json"
     given = json.loads(connector.read_text())
     cases = {

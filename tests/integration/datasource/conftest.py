@@ -1,4 +1,4 @@
-"""One session of Spark for the tests of a process."""
+"""One Spark session for the tests of a process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from tests.integration.datasource.writing import session
 
 _COMPILE_LITTLE = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""It is used for a minute, and nothing is measured."""
+"""The session lives for a minute, and nothing is measured."""
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Provide a session on this machine, which finds the format by itself."""
+    """Provide a local session, which finds the format by itself."""
     with session("local[2,2]", _COMPILE_LITTLE) as opened:
         yield opened

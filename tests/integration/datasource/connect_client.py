@@ -1,6 +1,6 @@
-"""What a user of Spark Connect runs, who has Spark's client and neither Hearth nor a JVM.
+"""The program of a Spark Connect user, who has Spark's client and neither Hearth nor a JVM.
 
-``python connect_client.py URL BUNDLES FOLDER`` prints, as JSON, what was read and written.
+``python connect_client.py URL BUNDLES FOLDER`` prints as JSON what it read and wrote.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-sys.modules["hearth"] = None  # type: ignore[assignment]  # whoever imports it from here on fails
+sys.modules["hearth"] = None  # type: ignore[assignment]  # a later import of it fails
 
 
 def main(url: str, bundles: str, folder: Path) -> None:
-    """Read a file at once and as a stream, write it, and be told what is wrong."""
+    """Read a file as a batch and as a stream, write it, and print the error of a wrong option."""
     spark: Any = SparkSession.builder.remote(url).getOrCreate()
     lines = folder / "lines.txt"
     lines.write_text("".join(f"line {number}\n" for number in range(1000)))

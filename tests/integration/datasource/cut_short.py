@@ -1,6 +1,6 @@
-"""A program whose reads are cut short: ``python cut_short.py FOLDER BUNDLE [SIZE WAY]...``, in every way unless given.
+"""Cuts reads short: ``python cut_short.py FOLDER BUNDLE [SIZE WAY]...``, in every way by default.
 
-It says how on its standard output. All that its standard error has is of Spark and of Spark's Python workers.
+It prints the ways on standard output. Everything on its standard error is from Spark and its Python workers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import hearth.spark
 
 LINE = "{:0100}\n"
 SIZES = {"little": 3_000, "much": 500_000}
-"""Lines of files: when Spark closes the connection a worker has sent all but the end, or only the beginning."""
+"""Lines of files: when Spark closes the connection, a worker has sent all but the end, or only the beginning."""
 
 folder, bundle = Path(sys.argv[1]), sys.argv[2]
 spark = hearth.spark.session(
@@ -42,12 +42,12 @@ def read(size: str) -> DataFrame:
 
 
 def a_local_iterator(rows: DataFrame) -> None:
-    """Take the first of the rows that come one partition after the other."""
+    """Take the first rows of an iterator that fetches one partition at a time."""
     next(rows.toLocalIterator())
 
 
 def a_cancelled_job(rows: DataFrame) -> None:
-    """Cancel a read that goes on."""
+    """Cancel a read that does not end."""
     canceller = threading.Timer(1.0, spark.sparkContext.cancelAllJobs)
     canceller.start()
     with contextlib.suppress(Py4JJavaError):
@@ -56,7 +56,7 @@ def a_cancelled_job(rows: DataFrame) -> None:
 
 
 def a_failing_neighbour(rows: DataFrame) -> None:
-    """Read beside a partition that fails."""
+    """Read in one job with a partition that fails."""
     fails = spark.range(1).selectExpr("raise_error('it fails') AS value")
     with contextlib.suppress(PySparkException):
         rows.select("value").union(fails).selectExpr("count(value)").collect()
@@ -84,12 +84,12 @@ WAYS: dict[str, Callable[[DataFrame], object]] = {
 
 
 def main() -> None:
-    """Cut reads short, one way after the other."""
+    """Cut reads short in one way after the other."""
     given = sys.argv[3:]
     for size, name in zip(given[::2], given[1::2]) if given else product(SIZES, WAYS):
         WAYS[name](read(size))
         print(f"{size} {name}", flush=True)
-    time.sleep(3)  # workers print a moment after Spark has what it wants
+    time.sleep(3)  # workers print a moment after Spark has its rows
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""DataFrames that Spark reads from sources, with the format as Spark finds it by itself."""
+"""DataFrames read from sources, with the format as Spark finds it by itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def options(lines: Path, **more: Any) -> dict[str, str]:
 
 
 def test_a_source_is_a_dataframe(spark: SparkSession, lines: Path) -> None:
-    """All columns, without a word of what they are."""
+    """All columns, without a schema."""
     frame = spark.read.format("hearth").options(**options(lines)).load()
     rows = frame.orderBy("source_offset").collect()
     assert sorted(row.value for row in rows) == sorted(f"line {number}" for number in range(1000))
@@ -43,7 +43,7 @@ def test_a_source_is_a_dataframe(spark: SparkSession, lines: Path) -> None:
 
 
 def test_sql_reads_as_well_and_records_are_what_transformations_leave(spark: SparkSession, lines: Path) -> None:
-    """Names that transformations have among their settings keep their case, and so do fields."""
+    """Transformation settings keep the case of names, and so do fields."""
     given = ", ".join(
         f"'{name}' '{value}'" for name, value in options(lines, **HOIST, hearth__max__records=10).items()
     )
@@ -54,7 +54,7 @@ def test_sql_reads_as_well_and_records_are_what_transformations_leave(spark: Spa
 
 
 def test_sql_reads_a_table_with_the_options_of_the_statement(spark: SparkSession, lines: Path) -> None:
-    """Its columns are probed, or as they are given; Spark tells a reader none of the table's options."""
+    """With a probed or a declared schema; Spark passes none of the table's options to a reader."""
     given = options(lines)
     of_table = ", ".join(f"'{name}' '{value}'" for name, value in given.items())
     of_statement = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
@@ -73,7 +73,7 @@ def test_sql_reads_a_table_with_the_options_of_the_statement(spark: SparkSession
 
 
 def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, lines: Path) -> None:
-    """JSON whatever the converter, as a variant too; and bytes as the converter writes them."""
+    """As JSON with any converter, also as a variant; or as the bytes that the converter writes."""
     text = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
     given = options(lines, **HOIST, hearth__max__records=1) | text
     read = spark.read.format("hearth")
@@ -88,7 +88,7 @@ def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, l
 def test_a_stream_ends_with_what_there_is_and_goes_on(
     spark: SparkSession, lines: Path, tmp_path: Path, where: str
 ) -> None:
-    """Each line once, in whichever of the runs, wherever its task ran."""
+    """Each line once, in any of the runs, wherever its task ran."""
     seen: list[str] = []
     progress: list[int] = []
 
@@ -123,7 +123,7 @@ def test_a_stream_ends_with_what_there_is_and_goes_on(
     ],
 )
 def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, given: dict[str, str], said: str) -> None:
-    """Key, value and remedy: everything above it is Spark's."""
+    """Key, value and remedy are on the last line; the lines above it are Spark's."""
     wrong = {**options(lines, hearth__probe__ms=500), **given}
     with pytest.raises(PySparkException) as raised:
         spark.read.format("hearth").options(**wrong).load().collect()
@@ -131,7 +131,7 @@ def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, give
 
 
 def test_a_null_in_a_column_that_is_not_null_is_told(spark: SparkSession, lines: Path) -> None:
-    """Spark believes a schema that somebody gives it."""
+    """Spark does not check a schema that the user declares."""
     read = spark.read.format("hearth").options(**options(lines)).schema("key string NOT NULL, value string")
     with pytest.raises(PySparkException) as raised:
         read.load().collect()
@@ -140,5 +140,5 @@ def test_a_null_in_a_column_that_is_not_null_is_told(spark: SparkSession, lines:
 
 
 def last_line(error: Exception) -> str:
-    """Return the last line that says something."""
+    """Return the last line that is not empty."""
     return next(line for line in reversed(str(error).splitlines()) if line.strip() and "SQLSTATE" not in line)

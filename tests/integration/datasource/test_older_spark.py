@@ -1,4 +1,4 @@
-"""The data source with the oldest Spark it is for: the same tests, in an environment that has that one."""
+"""Runs the tests of the data source with the oldest supported Spark, in an environment with that version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TESTS = [f"tests/integration/datasource/test_{name}.py" for name in ("data_sourc
 
 
 def with_older(lock: str) -> str:
-    """Return a lock for this Python whose Spark is the older one, which it has for an older Python."""
+    """Return this Python's lock with the older Spark that it lists for an older Python."""
     entries = re.split(r"\n(?=\S)", lock)
     newer = [entry for entry in entries if entry.startswith("pyspark==") and not entry.startswith(f"pyspark=={OLDER}")]
     kept = [entry for entry in entries if entry not in newer]
@@ -31,7 +31,7 @@ def with_older(lock: str) -> str:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_frames_are_read_and_written_with_the_older_spark(tmp_path: Path) -> None:
-    """Found by Spark itself, at once and as a stream; all that the tests of this folder ask of a session."""
+    """Spark finds the format, as a batch and as a stream; this runs all session tests of this folder."""
     if pyspark.__version__.startswith(OLDER):
         pytest.skip("the tests run with it anyway")
     lock = tmp_path / "requirements.lock"
@@ -48,7 +48,7 @@ def test_frames_are_read_and_written_with_the_older_spark(tmp_path: Path) -> Non
 
 
 def run(*command: str) -> str:
-    """Run a program at the top of the checkout, and return what it printed."""
+    """Run a program in the root of the checkout, and return its output."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout[-8000:]}{done.stderr[-8000:]}"
     return done.stdout

@@ -1,4 +1,4 @@
-"""DataFrames of a client of Spark Connect: a real server finds the format, of which the client knows nothing."""
+"""DataFrames of a Spark Connect client: a real server finds the format, which the client does not have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START_SECONDS = 120
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """Provide the address of a server, told of nothing but its Python."""
+    """Provide the address of a server that is configured with nothing but its Python."""
     port = reserve_port()
     settings = {
         "spark.master": "local[2]", "spark.ui.enabled": "false",
@@ -54,7 +54,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.long
 def test_a_client_of_spark_connect_reads_and_writes(server: str, tmp_path: Path) -> None:
-    """At once, and as streams whose tasks run in either place; what is wrong is told to the client as well."""
+    """As batches, and as streams whose tasks run in either place; errors reach the client as well."""
     packages, folder = tmp_path / "packages", tmp_path / "folder"
     folder.mkdir()
     install = ["install", "-q", "--require-hashes", "--no-deps", "--only-binary", ":all:", "--target", str(packages)]

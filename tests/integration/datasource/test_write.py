@@ -1,4 +1,4 @@
-"""DataFrames that Spark writes to sinks."""
+"""DataFrames written to sinks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bundles() -> str:
 
 
 def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
-    """Written again under the same number it is the same records; under its own it is more. Names keep their case."""
+    """A repeated batch number yields the same records, a new one yields more. Names keep their case."""
     database = tmp_path / "d.sqlite"
     rows = spark.range(4, numPartitions=2).selectExpr(
         "concat('v', id) AS value", "map('h', 'x') AS headers", "if(id = 3, 'other', NULL) AS topic"
@@ -44,7 +44,7 @@ def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str
 
 
 def test_the_steps_of_the_guide_run(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
-    """A file goes through a DataFrame into another one, and by a query into a third."""
+    """A file is read into a DataFrame, written to another file, and to a third by a query."""
     steps = block("python", "readStream", f"{GUIDE}/dataframe.md")
     for name in ("in.txt", "out.txt", "copy.txt", "spool/lines", "checkpoint"):
         steps = steps.replace(f'"{name}"', repr(str(tmp_path / name)))
@@ -57,7 +57,7 @@ def test_the_steps_of_the_guide_run(spark: SparkSession, bundles: str, tmp_path:
 def test_the_dataframe_of_the_readme_counts_lines(
     spark: SparkSession, bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And shows them."""
+    """It prints them."""
     (tmp_path / "in.txt").write_text("one\ntwo\none\n")
     steps = block("python", 'format("hearth")', README).replace('"in.txt"', repr(str(tmp_path / "in.txt")))
     exec(compile(steps.replace('"plugin_path"', repr(bundles)), "README.md", "exec"), {"spark": spark})
@@ -65,7 +65,7 @@ def test_the_dataframe_of_the_readme_counts_lines(
 
 
 def test_the_sql_of_the_guide_writes_and_reads(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
-    """Each statement, in their order."""
+    """Runs each statement in order."""
     steps = block("sql", "USING hearth").replace("'plugin_path'", f"'{bundles}'")
     statements = steps.replace("'fruit.txt'", f"'{tmp_path / 'fruit.txt'}'").split(";\n")
     (*_, last) = [spark.sql(statement) for statement in statements if statement.strip()]
@@ -73,7 +73,7 @@ def test_the_sql_of_the_guide_writes_and_reads(spark: SparkSession, bundles: str
 
 
 def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
-    """Into a view with options, and into a table with those of the statement: Spark tells a writer no table's."""
+    """To a view with options, and to a table with the statement's options: Spark passes none of the table's."""
     database = tmp_path / "d.sqlite"
     given = {"plugin.path": bundles, "connector.class": UPSERT, "databaseFile": str(database)}
     of_view = ", ".join(f"'{name}' '{value}'" for name, value in given.items())
@@ -86,7 +86,7 @@ def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -
 
 
 def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
-    """Spark runs its own task anew: rows come again as the same records."""
+    """Spark retries its own task: rows come again as the same records."""
     database = tmp_path / "d.sqlite"
     rows = spark.range(100, numPartitions=2).selectExpr("cast(id AS string) AS value")
     write(rows, bundles, connector__class=UPSERT, databaseFile=database, dieOnce=tmp_path / "died")
@@ -98,9 +98,9 @@ def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_
 def test_a_query_writes_exactly_once_into_what_keys_by_offsets(
     spark: SparkSession, bundles: str, tmp_path: Path
 ) -> None:
-    """Its task dies when rows are written and nobody knows; the rows come again, and none is there twice.
+    """Its task dies after writing rows and before reporting it; the rows come again, and none is stored twice.
 
-    Also a sink that only appends is told by each row which one it is.
+    A sink that only appends also receives the identity of each row.
     """
     database, source, lines = tmp_path / "d.sqlite", tmp_path / "in", tmp_path / "out.txt"
     options = {"connector.class": UPSERT, "databaseFile": str(database), "dieOnce": str(tmp_path / "died")}
@@ -139,7 +139,7 @@ def test_a_query_writes_exactly_once_into_what_keys_by_offsets(
 def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
     spark: SparkSession, bundles: str, tmp_path: Path
 ) -> None:
-    """One stage for all of a query, and none when its time is over."""
+    """A query has one stage, and none after its idle time."""
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "5").load()
     database = tmp_path / "d.sqlite"
     writer = rows.selectExpr("cast(value AS string) AS value").coalesce(1).writeStream.format("hearth")
@@ -175,7 +175,7 @@ def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
 def test_what_is_wrong_is_in_the_last_line(
     spark: SparkSession, bundles: str, tmp_path: Path, mode: str, options: dict[str, str], said: str
 ) -> None:
-    """Whatever Spark writes before it."""
+    """Spark's output precedes it."""
     given = {"connector.class": UPSERT, "databaseFile": str(tmp_path / "d"), **options}
     if not given.get("databasefile", "x"):
         del given["databaseFile"], given["databasefile"]

@@ -1,4 +1,4 @@
-"""A sink's task that is given rows, in a real stage, without Spark."""
+"""A sink's task that receives rows, in a real stage, without Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bundles() -> Path:
 
 @pytest.fixture
 def begin(bundles: Path, tmp_path: Path) -> Iterator[Callable[..., WrittenTask]]:
-    """Provide what begins a task of a sink with options; dots are two underscores."""
+    """Provide a function that starts a task of a sink with options; dots are two underscores."""
     begun: list[WrittenTask] = []
 
     def task(connector: str = RECORDER, has_letters: bool = False, **options: str) -> WrittenTask:
@@ -58,7 +58,7 @@ def plan(bundles: Path, connector: str, folder: Path, **options: str) -> Planned
 
 
 def rows(*values: str | None) -> pa.RecordBatch:
-    """Return rows as Spark hands them over."""
+    """Return rows as Spark passes them."""
     return pa.RecordBatch.from_arrays([pa.array(values, pa.string())], names=["value"])
 
 
@@ -69,13 +69,13 @@ def write(task: WrittenTask, *values: str | None, partition: int = 0, batch: int
 
 
 def journal(folder: Path, *calls: str) -> list[Any]:
-    """Return what a task wrote down of some calls."""
+    """Return the journal of a task, limited to some calls."""
     lines = [json.loads(line) for line in (folder / "journal").read_text().splitlines()]
     return [each for each in lines if each["call"] in calls]
 
 
 def test_a_replay_is_the_same_records(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
-    """Whoever writes it: a sink that keys by topic, partition and offset has each row once."""
+    """From any writer: a sink that keys by topic, partition and offset has each row once."""
     with closing(begin()) as first:
         assert write(first, "a", "b", batch=3, partition=2) == 2
     other = begin()
@@ -87,7 +87,7 @@ def test_a_replay_is_the_same_records(begin: Callable[..., WrittenTask], tmp_pat
 
 
 def test_partitions_come_one_after_the_other(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
-    """Each is opened before its first row, and the one before is closed; the last when the task is stopped."""
+    """Each is opened before its first row and closed before the next; the last one when the task stops."""
     with closing(begin()) as task:
         write(task, "a", partition=0)
         write(task, "b", partition=0, batch=1)
@@ -99,7 +99,7 @@ def test_partitions_come_one_after_the_other(begin: Callable[..., WrittenTask], 
 
 
 def test_what_a_sink_says_it_has_is_not_given_to_it_again(tmp_path: Path) -> None:
-    """A task that asks to read on behind what it has kept is taken at its word, as in Kafka Connect."""
+    """A task that requests offsets after those it has stored skips them, as in Kafka Connect."""
     database = tmp_path / "d.sqlite"
     options = {"databaseFile": str(database), "resumes": "true"}
     known = plan(plugin_path("upsert"), UPSERT, tmp_path, **options)
@@ -113,14 +113,14 @@ def test_what_a_sink_says_it_has_is_not_given_to_it_again(tmp_path: Path) -> Non
 
 
 def test_rows_that_are_put_off_are_put_again(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
-    """As often as the task wants that, and before any others."""
+    """As often as the task requests it, and before any other rows."""
     write(begin(retry__at="0", retry__times="2"), *map(str, range(700)))
     outcomes = [(each["outcome"], len(each["records"])) for each in journal(tmp_path, "put")]
     assert outcomes == [("refused", 500), ("refused", 500), ("taken", 500), ("taken", 200)]
 
 
 def test_rows_that_are_put_off_for_too_long_fail(bundles: Path, tmp_path: Path) -> None:
-    """With which rows, so that nobody waits for ever."""
+    """The error names the rows, and the wait is bounded."""
     known = plan(bundles, RECORDER, tmp_path, **{"retry.at": "0", "retry.times": "1000"})
     task = WrittenTask(known.plans[0], replace(AT_ONCE, retry=0.2), has_letters=False)
     with closing(task), pytest.raises(NotTaken, match="did not accept 1 rows: t-0 from offset 0 to 0"):
@@ -134,7 +134,7 @@ def test_a_task_that_wants_rows_again_cannot_have_them(begin: Callable[..., Writ
 
 
 def test_a_sink_that_keeps_rows_back_fails_by_name_of_the_setting(begin: Callable[..., WrittenTask]) -> None:
-    """A batch is not done while anybody could lose a row of it."""
+    """A batch is complete only when no row of it can be lost."""
     with pytest.raises(DataSourceFailed) as caught, instructive():
         write(begin(hold__below="1", flush__size="500"), "a", "b")
     last = str(caught.value).splitlines()[-1]
@@ -144,7 +144,7 @@ def test_a_sink_that_keeps_rows_back_fails_by_name_of_the_setting(begin: Callabl
 
 
 def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:
-    """Which one it was, why, and what to do stand in the last line."""
+    """The last line names the row, the reason and the remedy."""
     with pytest.raises(DataSourceFailed) as caught, instructive():
         write(begin(REPORTING, has_letters=True), "data")
     last = str(caught.value).splitlines()[-1]
@@ -155,7 +155,7 @@ def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:
 
 
 def test_bad_rows_are_dead_letters_where_they_are_tolerated(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
-    """Those that a step could not take, and those that the task itself found bad; a replay replaces them."""
+    """Rows that a step rejects, and rows that the task itself reports; a replay replaces them."""
     hoist = {"transforms": "fail", "transforms.fail.type": "org.apache.kafka.connect.transforms.ExtractField$Value"}
     settings = {**hoist, "transforms.fail.field": "x", "errors.tolerance": "all"}
     folder = tmp_path / "letters"
@@ -182,7 +182,7 @@ def test_bad_rows_are_dead_letters_where_they_are_tolerated(begin: Callable[...,
 
 
 def test_a_converter_reads_what_is_given_in_bytes(bundles: Path, tmp_path: Path) -> None:
-    """As from Kafka: a schema in the message is the record's, and what cannot be read is a bad row."""
+    """As from Kafka: a schema in the message is the record's, and an unreadable message is a bad row."""
     known = plan(bundles, RECORDER, tmp_path, **{"errors.tolerance": "all"})
     text = '{"a": 1}'
     with closing(WrittenTask(known.plans[0], AT_ONCE, has_letters=True)) as task:
@@ -198,7 +198,7 @@ def test_a_converter_reads_what_is_given_in_bytes(bundles: Path, tmp_path: Path)
 def test_nothing_tolerated_in_a_step_is_told_before_rows_are_put(
     begin: Callable[..., WrittenTask], tmp_path: Path
 ) -> None:
-    """A bad row in a piece fails the write, and the piece is not given to the task."""
+    """A bad row in a batch fails the write, and the task does not receive the batch."""
     extract = "org.apache.kafka.connect.transforms.ExtractField$Value"
     task = begin(transforms="x", transforms__x__type=extract, transforms__x__field="f")
     with pytest.raises(ToleranceExceeded):

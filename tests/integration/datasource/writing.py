@@ -1,4 +1,4 @@
-"""Sessions of Spark that write to sinks, for tests."""
+"""Spark sessions for tests that write to sinks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UPSERT = "org.example.upsert.UpsertSinkConnector"
 
 @contextmanager
 def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Provide a session of Spark, told of nothing but its own Python."""
+    """Provide a Spark session that is configured with nothing but its own Python."""
     os.environ["PYSPARK_PYTHON"] = spark_python()
     with TemporaryDirectory(prefix="warehouse-", ignore_cleanup_errors=True) as warehouse:
         own = {
@@ -45,6 +45,6 @@ def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -
 
 
 def kept(database: Path) -> list[tuple[Any, ...]]:
-    """Return what a database has."""
+    """Return the rows of a database."""
     with closing(sqlite3.connect(database)) as opened:
         return opened.execute("SELECT * FROM written ORDER BY topic, partition, offset").fetchall()

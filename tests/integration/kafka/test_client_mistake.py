@@ -1,4 +1,4 @@
-"""A worker's mistakes in how it speaks with its brokers are told at once, by key, value and remedy: real brokers."""
+"""A worker's mistakes in its client settings are reported within seconds, by key, value and remedy: real brokers."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ KINDS = {
     "EARLY": "SSL",
     "LATE": "SSL",
 }
-"""Listeners: one of each protocol, one that wants certificates, one that sends its clients to a place where nobody is,
-and two whose certificates are of times that have not come yet, and that are past."""
+"""Listeners: one of each protocol, one that requires client certificates, one that advertises an unreachable address,
+and two whose certificates are not valid yet or have expired."""
 NAMES = tuple(KINDS)
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 TIMES = ("EARLY", "LATE")
@@ -56,13 +56,13 @@ SECONDS = 20
 
 @dataclass(frozen=True)
 class Brokers:
-    """A broker with listeners of all kinds, whose certificate is for localhost, and files of its clients."""
+    """A broker with listeners of all kinds, a certificate for localhost, and files for its clients."""
 
     folder: Path
     ports: Mapping[str, int]
 
     def settings(self, listener: str, told: Mapping[str, str]) -> dict[str, str]:
-        """Return a worker's settings; a host name in them is that of the listener."""
+        """Return a worker's settings for a listener; ``host`` replaces localhost in its address."""
         found = {key: str(self.folder / value) if key.endswith(".location") else value for key, value in told.items()}
         host = found.pop("host", "localhost")
         return {"bootstrap.servers": f"{host}:{self.ports[listener]}", **found}
@@ -75,7 +75,7 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Run a broker with certificates that a new authority signed."""
+    """Run a broker with certificates that a new authority has signed."""
     folder = tmp_path_factory.mktemp("tls")
     for name in ("ca", "other"):
         own = ("-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}")
@@ -97,7 +97,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
 
 
 def out_of_time(folder: Path, first: int, last: int) -> bytes:
-    """Return a key and a certificate for localhost that the authority signed, for days that are counted from now."""
+    """Return a key and a certificate for localhost, valid from day ``first`` to day ``last``, counted from now."""
     issuer = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
     signer = serialization.load_pem_private_key((folder / "ca.key").read_bytes(), None)
     assert isinstance(signer, rsa.RSAPrivateKey)
@@ -145,7 +145,7 @@ TLS = {"security.protocol": "SSL", **CA}
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.jaas.config": USER}
 SASL = {"security.protocol": "SASL_SSL", **CA, **LOGIN}
 CASES = {
-    # listener, settings, what is said from its begin on, what helps
+    # listener, settings, start of the message, remedy
     "plain to TLS": ("SSL", {}, r"security\.protocol='PLAINTEXT': the listener at \S+ speaks SSL$", "set it to SSL"),
     "plain to SASL_SSL": ("SASL_SSL", {}, r"security\.protocol='PLAINTEXT': .* speaks SASL_SSL$", "SASL_SSL"),
     "plain to SASL": ("SASL_PLAINTEXT", {}, r"security\.protocol='PLAINTEXT': .* speaks SASL_PLAINTEXT$", "set it"),
@@ -201,7 +201,7 @@ GOOD = {
 
 
 def look_up(settings: Mapping[str, str]) -> str:
-    """Ask for the cluster as a host does."""
+    """Look up the cluster, as a host does."""
     lookup = ClusterLookup(settings, lambda text: None)
     lookup.start()
     return lookup.wait()
@@ -209,7 +209,7 @@ def look_up(settings: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
-    """By the key that is wrong, its value and the remedy, and never with a password."""
+    """The message has the wrong key, its value and the remedy, and never a password."""
     listener, told, text, remedy = CASES[case]
     began = time.monotonic()
     with pytest.raises(ConfigError, match=f"^{text}") as caught:
@@ -221,7 +221,7 @@ def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
 
 
 def test_an_address_that_cannot_be_reached_is_told_at_once(brokers: Brokers) -> None:
-    """The brokers answer, and send whoever asks to a place where nobody is: that is for who runs them to correct."""
+    """The brokers respond, but advertise an unreachable address: their operator has to correct it."""
     began = time.monotonic()
     nowhere = brokers.ports["NOWHERE"]
     text = rf"^bootstrap\.servers='localhost:\d+' answers, but its brokers advertise localhost:{nowhere}, which "
@@ -236,7 +236,7 @@ OVERRIDDEN = {case: told for case, told in CASES.items() if told[0] != "PLAINTEX
 
 
 def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -> list[ConfigWarning]:
-    """Return what is said of a connector that overrides settings of its producer, on a host that is let in."""
+    """Return the validation messages of a connector with producer overrides, on a host with correct settings."""
     found = discover([file_bundle()])
     known = PluginDirectory(lambda: found, environments())
     own = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "tasks.max": "1"}
@@ -247,7 +247,7 @@ def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -
 
 @pytest.mark.parametrize("case", OVERRIDDEN)
 def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers, case: str) -> None:
-    """With the connector's key, in the words of the worker's file, and what helps."""
+    """With the connector's key, the message of the worker's file, and the remedy."""
     listener, told, text, remedy = OVERRIDDEN[case]
     began = time.monotonic()
     (config_warning,) = validated(brokers.settings(listener, told))
@@ -264,7 +264,7 @@ def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers
 
 
 def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brokers: Brokers) -> None:
-    """By the key that names the brokers."""
+    """By the key that has the brokers' addresses."""
     (config_warning,) = validated(brokers.settings("ELSEWHERE", {}))
     assert config_warning.name == "producer.override.bootstrap.servers"
     assert "its brokers advertise localhost:" in config_warning.message
@@ -272,13 +272,13 @@ def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brok
 
 @pytest.mark.parametrize("case", GOOD)
 def test_overrides_without_a_mistake_are_not_spoken_of(brokers: Brokers, case: str) -> None:
-    """Nor are brokers that are away."""
+    """Neither are unreachable brokers."""
     assert validated(brokers.settings(*GOOD[case])) == []
     assert validated({"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}) == []
 
 
 def test_clients_of_tasks_that_a_worker_keeps_out_are_told(brokers: Brokers) -> None:
-    """A worker whose own clients are let in has told its producers and consumers nothing of it."""
+    """Correct settings of a worker's own clients do not apply to its producers and consumers."""
     settings = brokers.settings("SASL_SSL", SASL)
     said = list(of_other_clients(settings))
     assert [each.partition("=")[0] for each in said] == ["producer.security.protocol", "consumer.security.protocol"]
@@ -291,12 +291,12 @@ def test_clients_of_tasks_that_a_worker_keeps_out_are_told(brokers: Brokers) -> 
 
 @pytest.mark.parametrize("case", GOOD)
 def test_who_makes_no_mistake_is_let_in(brokers: Brokers, case: str) -> None:
-    """Each listener answers who speaks with it as it wants."""
+    """Each listener accepts a client with its settings."""
     assert look_up(brokers.settings(*GOOD[case]))
 
 
 def test_the_command_ends_with_exit_code_2(brokers: Brokers, tmp_path: Path) -> None:
-    """With the key as the file has it, and no trace of a thread."""
+    """With the key as the file has it, and without a thread's traceback."""
     worker = tmp_path / "worker.properties"
     own = {"key.converter": "JsonConverter", "value.converter": "JsonConverter", "listeners": "http://127.0.0.1:0"}
     files = {"offset.storage.file.filename": str(tmp_path / "offsets"), "plugin.path": str(tmp_path)}

@@ -1,4 +1,4 @@
-"""The group of a cluster's hosts on a real broker: one holds the partition, who has gone is replaced at once."""
+"""The group of a cluster's hosts on a real broker: one holds the partition, and is replaced when it leaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SESSION_MS = 6000
 
 
 class Hosts:
-    """Hosts that a test lets join groups; what they are told is kept by their number."""
+    """Hosts that a test lets join groups; their events are kept by their number."""
 
     def __init__(self, broker: KafkaBroker) -> None:
         self._settings = {"bootstrap.servers": broker.bootstrap_servers}
@@ -54,7 +54,7 @@ class Hosts:
         return made
 
     def close(self) -> None:
-        """Let all leave."""
+        """Let all hosts leave."""
         for group in self._groups:
             group.leave()
 
@@ -68,13 +68,13 @@ def hosts(broker: KafkaBroker) -> Iterator[Hosts]:
 
 
 def within(seconds: float, check: Callable[[], bool]) -> bool:
-    """Return whether something comes true in less time than a session takes to end."""
+    """Return whether a check succeeds in less time than a session takes to expire."""
     assert seconds < SESSION_MS / 1000
     return eventually(check, seconds)
 
 
 def test_one_host_leads_and_others_take_its_place_as_soon_as_it_has_gone(hosts: Hosts) -> None:
-    """Long before its session is over, whether it leaves or is taken out; who lives after all joins again."""
+    """Long before its session expires, whether it leaves or is removed; a live member that was removed joins again."""
     first = hosts.join("hosts", 1)
     assert hosts.holding == {1: True}
     second, third = hosts.join("hosts", 2), hosts.join("hosts", 3)
@@ -102,7 +102,7 @@ def test_a_group_of_java_workers_is_refused_and_says_why(broker: KafkaBroker, ho
 
 
 def test_a_group_of_other_consumers_is_refused(broker: KafkaBroker, hosts: Hosts) -> None:
-    """A sink's, say: it would have taken the partition."""
+    """A sink's, for example: it would have taken the partition."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "taken", "client.id": "somebody"}
     consumer = Consumer(settings)
     try:
@@ -115,7 +115,7 @@ def test_a_group_of_other_consumers_is_refused(broker: KafkaBroker, hosts: Hosts
 
 
 def test_hosts_of_another_version_are_refused(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They may understand each other's records, or not; whoever comes second hears of it before it takes part."""
+    """They may not be able to read each other's records; the second one fails before it takes part."""
     hosts.join("versions", 1)
     monkeypatch.setattr(host_group, "PROTOCOL", 2)
     with pytest.raises(GroupTaken, match=r"group\.id='versions' has hosts of another version: http://127") as caught:
@@ -132,24 +132,24 @@ def test_a_session_that_brokers_do_not_allow_is_refused(hosts: Hosts) -> None:
 
 
 class Away:
-    """Brokers that are away, of whose group nothing may be asked: that would end the process now and then."""
+    """Unreachable brokers, whose group must not be queried: librdkafka sometimes crashes the process then."""
 
     def __init__(self) -> None:
         self.questions = 0
 
     def describe_cluster(self, request_timeout: float) -> Future[None]:
-        """Get no answer."""
+        """Return no response."""
         answer: Future[None] = Future()
         answer.set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT)))
         return answer
 
     def describe_consumer_groups(self, *_: object, **__: object) -> None:
-        """Count a question."""
+        """Count a query."""
         self.questions += 1
 
 
 def test_brokers_that_are_away_are_not_asked_for_a_group(hosts: Hosts) -> None:
-    """It is not known then who leads."""
+    """The leader is unknown then."""
     group, away = hosts.new("away", 1), Away()
     group._admin = away
     with pytest.raises(KafkaException):
@@ -158,7 +158,7 @@ def test_brokers_that_are_away_are_not_asked_for_a_group(hosts: Hosts) -> None:
 
 
 def java_member(broker: KafkaBroker, group: str) -> socket.socket:
-    """Return a connection that has joined a group as workers of Java do (JoinGroup, version 1)."""
+    """Return a connection that has joined a group as Java workers do (JoinGroup, version 1)."""
 
     def text(value: str) -> bytes:
         return struct.pack(">h", len(value)) + value.encode()
@@ -172,7 +172,7 @@ def java_member(broker: KafkaBroker, group: str) -> socket.socket:
         connection.sendall(struct.pack(">i", len(request)) + request)
         (length,) = struct.unpack(">i", _exactly(connection, 4))
         answer = _exactly(connection, length)
-        if answer[8:10] == b"\0\0":  # behind the correlation id and the time of throttling: no error
+        if answer[8:10] == b"\0\0":  # after the correlation id and the throttle time: no error
             return connection
     raise AssertionError(answer.hex())
 

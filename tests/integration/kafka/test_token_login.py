@@ -1,4 +1,4 @@
-"""Clients log in by signed tokens, which a broker checks: those of a host, and those of its tasks on Spark."""
+"""Clients of a host and of its tasks on Spark log in with signed tokens, which a broker checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECONDS = 20
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenBroker]:
-    """Run a broker that takes tokens of one key."""
+    """Run a broker that accepts tokens of one key."""
     found = token_broker(tmp_path_factory.mktemp("tokens"), {"keys": [KEY.public()]})
     with found.broker:
         yield found
@@ -39,7 +39,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenBroker]:
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    """Run somebody who signs tokens with that key."""
+    """Run an issuer that signs with that key."""
     found = Issuer(KEY)
     yield found
     found.close()
@@ -47,7 +47,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def providers(tmp_path: Path) -> Iterator[TokenProviders]:
-    """Give the clients of this process tokens, as a host does."""
+    """Provide this process's clients with tokens, as a host does."""
     found = discover([bundle(tmp_path)])
     providers = TokenProviders(PluginDirectory(lambda: found, EnvironmentStore(tmp_path / "environments")))
     withdraw = desk.offer(providers.token)
@@ -57,14 +57,14 @@ def providers(tmp_path: Path) -> Iterator[TokenProviders]:
 
 
 def look_up(settings: dict[str, str]) -> str:
-    """Ask for the cluster as a host does."""
+    """Look up the cluster, as a host does."""
     lookup = ClusterLookup({"default.api.timeout.ms": "60000", **settings}, lambda text: None)
     lookup.start()
     return lookup.wait()
 
 
 def test_a_token_that_is_signed_lets_in(brokers: TokenBroker, issuer: Issuer, providers: TokenProviders) -> None:
-    """The provider of a bundle was asked for it, once for all clients."""
+    """The provider of a bundle was called once for all clients."""
     assert look_up(issuer.settings(brokers.servers)) == look_up(issuer.settings(brokers.servers))
     assert len(issuer.given) == 1
 
@@ -76,13 +76,13 @@ def forged(issuer: Issuer) -> dict[str, str]:
 
 
 def over(issuer: Issuer) -> dict[str, str]:
-    """Sign by a clock that goes two hours behind."""
+    """Sign with a clock that is two hours slow."""
     issuer.skew = -7200
     return {}
 
 
 def over_at_the_broker(issuer: Issuer) -> dict[str, str]:
-    """Sign what the broker's clock finds to be over, and this machine's does not."""
+    """Sign a token that has expired by the broker's clock and not by this machine's."""
     sign = issuer.key.token
     issuer.key = Key()
     issuer.key.token = lambda issued_at, ends_at: sign(issued_at - 7200, ends_at - 7200)  # type: ignore[method-assign]
@@ -96,12 +96,12 @@ def down(issuer: Issuer) -> dict[str, str]:
 
 
 def stranger(issuer: Issuer) -> dict[str, str]:
-    """Ask without being known."""
+    """Request a token without being known."""
     return {"sasl.jaas.config": issuer.jaas("falsch")}
 
 
 def nobody(issuer: Issuer) -> dict[str, str]:
-    """Name a class that is not there."""
+    """Name a class that does not exist."""
     return {"sasl.login.callback.handler.class": "org.example.IssuerTokenProvide"}
 
 
@@ -123,7 +123,7 @@ def nobody(issuer: Issuer) -> dict[str, str]:
 def test_a_mistake_is_told_at_once(
     brokers: TokenBroker, issuer: Issuer, providers: TokenProviders, mistake: object, text: str, remedy: str
 ) -> None:
-    """By its key where it has one, in the provider's words where those say more; with no token and no password."""
+    """By its key if it has one, and in the provider's words if they say more; without token and password."""
     assert callable(mistake)
     wrong = mistake(issuer)
     began = time.monotonic()
@@ -136,7 +136,7 @@ def test_a_mistake_is_told_at_once(
 
 
 class Watched(HearthDistributed):
-    """A host that keeps all it has printed, with the provider's bundle on its plugin.path."""
+    """A host that keeps its whole output, with the provider's bundle on its plugin.path."""
 
     kept_lines = 1_000_000
 
@@ -145,7 +145,7 @@ class Watched(HearthDistributed):
 
 
 def shown(host: Watched, lines: NumberedLines) -> str:
-    """Return all that anybody may see of a host: its log, its answers, its command lines."""
+    """Return all public output of a host: its log, its responses, its command lines."""
     commands = []
     for process in tree(host.pid):
         try:
@@ -159,10 +159,10 @@ def shown(host: Watched, lines: NumberedLines) -> str:
 
 @pytest.mark.slow
 def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_path: Path) -> None:
-    """All clients have others by then: of a host, of a source's transactions, of a sink, of dead letters.
+    """By then all clients have new tokens: those of the host, of a source's transactions, of a sink, of dead letters.
 
-    An issuer that is down or hangs for less than a token's life is noticed by nobody. One that is down for longer
-    stops the flow, fails no task, and the flow goes on when it is back.
+    An issuer that is down or hangs for less than a token's life has no effect. One that is down for longer stops the
+    flow without failing a task, and the flow resumes when it is back.
     """
     issuer.seconds = 14.0
     told = {
@@ -190,7 +190,7 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         assert lines.flows(), host.last_words()
         offsets = host.rest.call("GET", f"/connectors/{sink['name']}/offsets")
         assert offsets.status == 200, offsets.text
-        changed = {**source, **made, "batch.size": "100"}  # which fences the task that runs
+        changed = {**source, **made, "batch.size": "100"}  # which fences the running task
         assert host.rest.call("PUT", f"/connectors/{source['name']}/config", changed).status == 200
         assert lines.flows(), host.last_words()
         lines.arrivals.forget_gaps()
@@ -206,7 +206,7 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         time.sleep(1.1 * issuer.seconds)
         assert lines.flows(), host.last_words()
         gap = lines.arrivals.longest_gap
-        assert gap < issuer.seconds, f"nothing came for {gap:.1f} s"
+        assert gap < issuer.seconds, f"nothing arrived for {gap:.1f} s"
         issuer.is_down = True
         time.sleep(1.3 * issuer.seconds)
         issuer.is_down = False
@@ -216,6 +216,6 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         assert lines.is_complete(), host.last_words()
         assert lines.arrivals.faults == []
         seen = shown(host, lines)
-    assert CLASS in seen, "it says that tokens were not to be had"
+    assert CLASS in seen, "the log reports missing tokens"
     assert [token for token in issuer.given if token in seen] == []
     assert PASSWORD not in seen

@@ -1,4 +1,4 @@
-"""Somebody who signs tokens, and a broker that takes them from nobody else."""
+"""A service that signs tokens, and a broker that accepts no others."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Provider(TokenProvider):
             told = json.load(answer)
         return OAuthBearerToken(told["token"], told["ends"], "ann")
 """
-"""A provider that asks the issuer; its bundle needs nothing but the standard library."""
+"""A provider that requests tokens from the issuer; its bundle needs only the standard library."""
 PASSWORD = "kein-wort-davon"
 
 
 def bundle(folder: Path) -> Path:
-    """Write the bundle of the provider into a folder, and return that."""
+    """Write the provider's bundle to a folder, and return the folder."""
     groups = {"hearth.token_providers": {CLASS: "issuer_provider:Provider"}}
     plain_wheel(folder, "issuer-provider", groups=groups, code=PROVIDER)
     return folder
@@ -60,14 +60,14 @@ class Key:
         self._key = rsa.generate_private_key(65537, 2048)
 
     def public(self) -> dict[str, str]:
-        """Return what a broker checks signatures by."""
+        """Return the public key, with which a broker checks signatures."""
         numbers = self._key.public_key().public_numbers()
         parts = {name: _text(number.to_bytes((number.bit_length() + 7) // 8, "big"))
                  for name, number in (("n", numbers.n), ("e", numbers.e))}  # fmt: skip
         return {"kty": "RSA", "kid": "one", "use": "sig", "alg": "RS256", **parts}
 
     def token(self, issued_at: float, ends_at: float) -> str:
-        """Return a signed token of ann's."""
+        """Return a signed token of user ann."""
         head = {"alg": "RS256", "typ": "JWT", "kid": "one"}
         claims = {"sub": "ann", "aud": "kafka", "scope": "connect", "iat": int(issued_at), "exp": int(ends_at)}
         parts = ".".join(_text(json.dumps(each).encode()) for each in (head, claims))
@@ -76,15 +76,15 @@ class Key:
 
 @dataclass
 class Issuer:
-    """A service that signs tokens for whoever knows the password, and is as a test wants it."""
+    """A service that signs tokens for any client with the password; tests control it."""
 
     key: Key = field(default_factory=Key)
     seconds: float = 3600.0
     skew: float = 0.0
-    """By how much its clock goes ahead."""
+    """How many seconds its clock is fast."""
     is_down: bool = False
     free: threading.Event = field(default_factory=threading.Event)
-    """While it is not set, nobody is answered."""
+    """While it is not set, no request gets a response."""
     given: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class Issuer:
                     self.wfile.write(json.dumps(issuer.answer()).encode())
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.free.set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -109,18 +109,18 @@ class Issuer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def answer(self) -> dict[str, Any]:
-        """Return a new token, and when it ends."""
+        """Return a new token and its expiry."""
         now = time.time() + self.skew
         token = self.key.token(now, now + self.seconds)
         self.given.append(token)
         return {"token": token, "ends": int(now + self.seconds) * 1000}
 
     def jaas(self, password: str = PASSWORD) -> str:
-        """Return what a client's login module is told."""
+        """Return a client's JAAS configuration."""
         return f'{MODULE} issuer="{self.url}" password="{password}";'
 
     def settings(self, servers: str, prefixes: tuple[str, ...] = ("",)) -> dict[str, str]:
-        """Return the settings of clients that log in by the issuer's tokens."""
+        """Return the settings of clients that log in with the issuer's tokens."""
         own = {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "OAUTHBEARER",
@@ -131,7 +131,7 @@ class Issuer:
         return {"bootstrap.servers": servers, **named}
 
     def close(self) -> None:
-        """Be gone."""
+        """Stop the service."""
         self.free.set()
         self._server.shutdown()
         self._server.server_close()
@@ -139,15 +139,15 @@ class Issuer:
 
 @dataclass(frozen=True)
 class TokenBroker:
-    """A broker with a listener that takes tokens of one key."""
+    """A broker with a listener that accepts tokens of one key."""
 
     broker: KafkaBroker
     servers: str
-    """The address of that listener; the broker's own takes everybody."""
+    """The address of that listener; the broker's own listener accepts every client."""
 
 
 def token_broker(folder: Path, keys: Mapping[str, Any]) -> TokenBroker:
-    """Describe a broker that checks signatures by public keys, and ends connections whose token has ended."""
+    """Describe a broker that checks signatures with public keys, and closes connections whose token has expired."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "keys.json").write_text(json.dumps(keys))
     address = (folder / "keys.json").as_uri()

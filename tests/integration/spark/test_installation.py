@@ -19,11 +19,11 @@ from tests.page import block
 from tests.peer.hearth_connect import ROOT, file_bundle
 
 OF_SPARK = ("pyspark", "py4j", "pyarrow", "numpy", "numpy.libs")
-"""What whoever uses Spark's Python data sources has on every executor."""
+"""The packages that users of Spark's Python data sources have on every executor."""
 
 
 def bare(folder: Path, hidden: list[Path]) -> list[str]:
-    """Return what starts a program that sees neither Hearth nor a package but Spark's own, nor what is hidden."""
+    """Return the prefix of a command that hides the folders ``hidden`` and all packages but Spark's own."""
     packages = installed_spark().parent
     kept = {name: folder / name for name in OF_SPARK if (packages / name).is_dir()}
     for own in kept.values():
@@ -39,7 +39,7 @@ def bare(folder: Path, hidden: list[Path]) -> list[str]:
 
 @pytest.fixture
 def bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Provide a plugin.path with a source and a sink, whose environments are those of a home of its own."""
+    """Provide a plugin.path with a source and a sink, whose environments are in a separate home."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     return f"{plugin_path('upsert')},{file_bundle()}"
@@ -47,9 +47,9 @@ def bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def spark(tmp_path: Path, bundles: str) -> Iterator[SparkSession]:
-    """Provide a session on two workers of a real master: a mount hides all but Python and what Spark needs."""
+    """Provide a session on two workers of a real master: a mount hides all but Python and Spark's requirements."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("a mount of one's own takes root and util-linux")
+        pytest.skip("a private mount requires root and util-linux")
     through = bare(tmp_path / "kept", [tmp_path / "home", *map(Path, bundles.split(","))])
     with (
         SparkCluster(tmp_path / "cluster", 2, through=through) as cluster,
@@ -62,7 +62,7 @@ def spark(tmp_path: Path, bundles: str) -> Iterator[SparkSession]:
 def test_bundles_and_hearth_travel_to_executors_that_have_neither(
     spark: SparkSession, bundles: str, tmp_path: Path
 ) -> None:
-    """What is written and read there, at once and as a stream whose tasks run beside the driver or there as well."""
+    """Executors write and read, in batches and in streams whose tasks run on the driver or there."""
     database, lines = tmp_path / "d.sqlite", tmp_path / "lines.txt"
     rows = spark.range(1000, numPartitions=4).selectExpr("cast(id AS string) AS value")
     with pytest.raises(Exception, match=r"No module named 'hearth"):

@@ -1,4 +1,4 @@
-"""Scripts that read DataFrames with nothing set but what they say: what they find, and what they print."""
+"""Scripts that read DataFrames without further settings: how they find the format, and what they print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.peer.hearth_connect import ROOT, file_bundle
 
 CUT_SHORT = ROOT / "tests" / "integration" / "datasource" / "cut_short.py"
 OF_SPARK = ("bash", "sh", "env", "dirname", "java", "ps", "uname", "hostname", "rm", "chmod")
-"""What Spark and its scripts look up on the PATH."""
+"""The programs that Spark and its scripts look up on the PATH."""
 LATE = """
 import hearth.spark
 from hearth_api import ConnectError
@@ -29,7 +29,7 @@ except ConnectError as error:
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    """Provide an environment whose PATH has no Python but one that finds nothing."""
+    """Provide an environment whose only Python on the PATH finds no packages."""
     path = tmp_path / "path"
     path.mkdir()
     for name in OF_SPARK:
@@ -43,7 +43,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
 
 
 def run(variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script by the Python of these tests, which is not activated."""
+    """Run a script with the Python of these tests, without activating its environment."""
     done = subprocess.run(
         [sys.executable, *arguments], env=variables, capture_output=True, text=True, check=False, timeout=1000
     )
@@ -52,7 +52,7 @@ def run(variables: dict[str, str], *arguments: str) -> subprocess.CompletedProce
 
 
 def cut_short(variables: dict[str, str], folder: Path, *ways: str) -> list[str]:
-    """Run the program whose reads are cut short; returns what it did. Its standard error has no trace of a Python."""
+    """Run `cut_short.py`; return its output. Its standard error must have no Python traceback."""
     done = run(variables, str(CUT_SHORT), str(folder), str(file_bundle()), *ways)
     assert [line for line in done.stderr.splitlines() if "Traceback" in line or "Error" in line] == []
     return [line for line in done.stdout.splitlines() if line.startswith(("little", "much"))]
@@ -61,7 +61,7 @@ def cut_short(variables: dict[str, str], folder: Path, *ways: str) -> list[str]:
 def test_a_script_finds_the_format_and_prints_no_trace_of_a_read_that_is_cut_short(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
-    """The PATH has no Python with Hearth; Spark closes the connection while a worker sends, and at its end."""
+    """The PATH has no Python with Hearth; Spark closes the connection while a worker sends, and at the end."""
     ways = ("much", "show", "little", "limit", "little", "head", "much", "cancel")
     assert cut_short(variables, tmp_path, *ways) == ["much show", "little limit", "little head", "much cancel"]
 
@@ -69,12 +69,12 @@ def test_a_script_finds_the_format_and_prints_no_trace_of_a_read_that_is_cut_sho
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_no_way_of_cutting_a_read_short_prints_a_trace(variables: dict[str, str], tmp_path: Path) -> None:
-    """Spark's own methods, jobs that are cancelled, and those that fail elsewhere."""
+    """Spark's own methods, cancelled jobs, and jobs that fail elsewhere."""
     assert len(cut_short(variables, tmp_path)) == 22
 
 
 def test_a_session_that_runs_already_with_another_python_is_refused(variables: dict[str, str]) -> None:
-    """The refusal names that Python, and what to do."""
+    """The error names that Python and the remedy."""
     code, fact, hint = run(variables, "-c", LATE).stdout.strip().split("|")
     assert code == "environment.spark.python"
     assert fact == "Spark already runs in this process and looks up formats with 'python3', which has no Hearth"
@@ -83,7 +83,7 @@ def test_a_session_that_runs_already_with_another_python_is_refused(variables: d
 
 
 def test_a_session_that_runs_already_with_a_python_that_has_hearth_is_taken(variables: dict[str, str]) -> None:
-    """Whatever its name is."""
+    """Whatever the Python's name is."""
     own = Path(variables["PATH"], "own")
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     own.chmod(0o755)
