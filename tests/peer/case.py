@@ -1,4 +1,4 @@
-"""What one comparison of Java Connect and Hearth is made of; `cases.py` holds the rows."""
+"""The parts of a comparison between Java Connect and Hearth; `cases.py` has the cases."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ _CONVERTERS = {
 }
 _TRANSFORMS = "org.apache.kafka.connect.transforms."
 WHEN = 1700000000123
-"""When the first record was, in milliseconds since 1970."""
+"""The first record's timestamp, in milliseconds since 1970."""
 LINES = b"".join(b"line %d of the peer test\n" % number for number in range(50))
 
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration that has to come out the same on both sides.
+    """One configuration that must have the same outcome on both sides.
 
-    A source reads a file with the content `text`; a sink reads `records` from the topics `reads`, which are
-    made with `partitions`; `both` is a source and a sink with a topic between them. What is compared: the
-    topics in `writes`, the sink's file, and the states of the tasks. `expected` is the number of outputs
-    that tells that a side is through: records of a source, lines of a sink. Topic names may hold {name}, the name
-    of the case.
+    A source reads a file with the content `text`; a sink reads `records` from the topics `reads`, which are created
+    with `partitions`; `both` is a source and a sink with a topic between them. The comparison covers the topics in
+    `writes`, the sink's file and the states of the tasks. A side is complete after `expected` outputs: records of a
+    source, lines of a sink. Topic names may contain {name}, the name of the case.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Case:
 
     @property
     def topics_read(self) -> list[str]:
-        """Return the topics that are filled before the case begins."""
+        """Return the topics that are filled before the case starts."""
         return [topic.format(name=self.name) for topic in self.reads] if self.kind == "sink" else []
 
     @property
@@ -77,7 +76,7 @@ class Case:
 
     @property
     def outputs(self) -> int:
-        """Return how many records or lines the case ends with."""
+        """Return how many records or lines the case must produce."""
         if self.expected >= 0:
             return self.expected
         return len(self.records) if self.kind == "sink" else self.text.count(b"\n")

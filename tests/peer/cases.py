@@ -1,4 +1,4 @@
-"""The comparisons, as data. A new plugin adds rows here and nothing else."""
+"""The comparisons, as data. A new plugin only adds rows here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.peer.distributed import GROUP, cluster_settings
 from tests.peer.error_cases import ERRORS
 from tests.peer.topic import Record
 
-# The settings of the workers, by the name a case uses.
+# Worker settings, by the name a case uses.
 WORKERS = {
     "json": {},
     "plain": {

@@ -1,4 +1,4 @@
-"""Comparisons of whole connectors with transformations of every kind; records drawn at random say more of each."""
+"""Comparisons of whole connectors with transformations of every kind; the fuzz tests compare single records."""
 
 from __future__ import annotations
 

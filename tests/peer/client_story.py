@@ -1,8 +1,8 @@
-"""Clients that others have written for Kafka Connect's REST API, and what they are told by a worker.
+"""Third-party clients of Kafka Connect's REST API, and the responses they get from a worker.
 
-`kafka-connect-py` comes with the developers' packages. `kafka-connect-client` is JavaScript: it needs Node.js, which a
-fresh machine has not, and which is therefore not asked for; where there is one, the client is installed once into this
-user's cache, by a lock with hashes (`npm/`).
+`kafka-connect-py` is one of the development dependencies. `kafka-connect-client` is JavaScript and needs Node.js,
+which a fresh machine lacks, so it is optional: with Node.js, the client is installed once into this user's cache,
+from a lock with hashes (`npm/`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONFIG = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt",
 
 @dataclass(frozen=True)
 class Ask:
-    """One call of a client; with `state` once connector `c` and its tasks are there."""
+    """One call of a client; with `state` it waits until connector `c` and its tasks are in that state."""
 
     call: str
     args: tuple[Any, ...] = ()
@@ -37,7 +37,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class ClientStory:
-    """What one client asks, one after the other."""
+    """The calls of one client, in order."""
 
     name: Literal["kafka-connect-py", "kafka-connect-client"]
     asks: tuple[Ask, ...]
@@ -49,14 +49,14 @@ class ClientStory:
 
 
 class Client(Protocol):
-    """A client, whatever it is written in."""
+    """A client in any language."""
 
     def ask(self, ask: Ask) -> Any:
-        """Return what a call gave, or how it failed."""
+        """Return the result of a call, or its failure."""
 
 
 def tell(story: ClientStory, worker: Worker) -> list[Any]:
-    """Return what a client was told, without what names the worker."""
+    """Return a client's results, without the names of the worker."""
     open_client = _python if story.name == "kafka-connect-py" else _node
     try:
         with open_client(worker.port) as client:
@@ -78,7 +78,7 @@ class _PythonClient:
         self._client = KafkaConnect(f"http://127.0.0.1:{port}")
 
     def ask(self, ask: Ask) -> Any:
-        """Return what a call gave; of a refusal the status, which is what this client has of it."""
+        """Return the result of a call; for a failure the status, which is all that this client reports."""
         from requests import HTTPError
 
         try:
@@ -97,7 +97,7 @@ class _NodeClient:
         self._process = process
 
     def ask(self, ask: Ask) -> Any:
-        """Return status and data of an answer; `connector.` in front is a call of the client for connector `c`."""
+        """Return status and data of a response; the prefix `connector.` calls the object of connector `c`."""
         on, _, call = ask.call.rpartition(".")
         asked = {"connector": "c" if on else None, "call": call, "args": ask.args}
         assert self._process.stdin is not None
@@ -118,7 +118,7 @@ def _node(port: int) -> Iterator[Client]:
 
 
 def _installed() -> Path:
-    """Return a directory with the script and the client it needs, which is installed when it is first wanted."""
+    """Return a directory with the script and its client, installed on first use."""
     files = [NPM / name for name in ("package.json", "package-lock.json", ".npmrc", "ask.js")]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     folder = cache_directory("tests", f"npm-{digest}")
@@ -183,7 +183,7 @@ STORIES = (
             Ask("connector.restart", ({"includeTasks": True},), "RUNNING"),
             Ask("connector.restartTask", (0,), "RUNNING"),
             Ask("connector.pause", (), "RUNNING"),
-            Ask("connector.resume"),  # as the others without a body it is sent as a form, which Java refuses
+            Ask("connector.resume"),  # like the other calls without a body it is sent as a form, which Java refuses
             Ask("connector.resetTopics"),
             Ask("connector.getOffsets"),
             Ask("connector.alterOffsets", ([{"partition": {"filename": "x"}, "offset": {"position": 5}}],)),

@@ -1,4 +1,4 @@
-"""Conversations with a worker of a cluster, which answers in some places as one that works alone does not."""
+"""Request sequences for a cluster worker, whose responses partly differ from a standalone worker's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALIKE = {
     "tasks-max-zero", "sink-topics-missing", "tolerance-unknown", "transform-without-type", "patched",
     "bodies-that-cannot-be-read", "name-with-blanks", "restart-flags",
 }  # fmt: skip
-"""Conversations that are as telling here."""
+"""Standalone sequences that are useful here as well."""
 
 
 def _validated(change: dict[str, str], base: dict[str, str] = _SINK) -> Step:

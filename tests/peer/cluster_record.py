@@ -1,6 +1,6 @@
-"""What Java's distributed worker writes to the topics of its cluster, kept as data for the tests of the stores.
+"""The records that Java's distributed worker writes to its cluster's topics, kept as data for the stores' tests.
 
-`python -m tests.peer.cluster_record` asks it, and keeps what it wrote.
+`python -m tests.peer.cluster_record` runs it and keeps its records.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class KeptRecord:
 
 
 def kept_records() -> list[KeptRecord]:
-    """Return what Java wrote when it was asked, topic after topic and partition after partition."""
+    """Return the kept records, by topic and partition."""
     return [KeptRecord(**json.loads(line)) for line in PATH.read_text("utf-8").splitlines()]
 
 
 def story(worker: JavaDistributed) -> None:
-    """Have every kind of record written: connectors that run, rest, stop, fail, restart and go."""
+    """Make it write every kind of record: connectors that run, pause, stop, fail, restart and are deleted."""
     text = worker.folder / "lines.txt"
     text.write_text("one\ntwo\n", encoding="utf-8")
     source = {
@@ -60,7 +60,7 @@ def story(worker: JavaDistributed) -> None:
     assert call("POST", "/connectors", {"name": SINK, "config": sink, "initial_state": "PAUSED"}).status == 201
     assert eventually(lambda: worker.rest.states(SINK) == ["PAUSED"], TIMEOUT)
     assert call("PUT", f"/connectors/{SINK}/resume").status == 202
-    worker.wait_for_state(SINK, "FAILED")  # the lines are no JSON
+    worker.wait_for_state(SINK, "FAILED")  # the lines are not JSON
     assert call("POST", f"/connectors/{SINK}/restart?includeTasks=true&onlyFailed=true").status == 202
     assert call("PUT", "/admin/loggers/org.example?scope=cluster", {"level": "DEBUG"}).status == 204
     worker.run({**source, "name": GONE})
@@ -84,7 +84,7 @@ def read_records(bootstrap_servers: str, group: str) -> Iterator[KeptRecord]:
     ends = 0
     while ends < len(places):
         message = consumer.poll(10)
-        assert message is not None, "the topics do not end"
+        assert message is not None, "the topics cannot be read to their ends"
         if message.error() is not None:
             assert message.error().code() == KafkaError._PARTITION_EOF
             ends += 1
@@ -96,7 +96,7 @@ def read_records(bootstrap_servers: str, group: str) -> Iterator[KeptRecord]:
 
 
 def record(folder: Path) -> list[KeptRecord]:
-    """Run Java's worker in a folder, and return what it wrote."""
+    """Run Java's worker in a folder, and return the records that it wrote."""
     with KafkaBroker(folder / "broker", reserve_port(), retention_bytes=64 << 20) as broker:
         settings = {"exactly.once.source.support": "enabled"}
         worker = JavaDistributed(folder / "java", broker.bootstrap_servers, GROUP, settings)
@@ -107,7 +107,7 @@ def record(folder: Path) -> list[KeptRecord]:
 
 
 def main() -> None:
-    """Ask Java, in a folder whose name the hashes of keys do not depend on, and keep what it wrote."""
+    """Run Java, in a folder with a fixed name since key hashes depend on it, and keep its records."""
     folder = Path(tempfile.gettempdir(), "golden")
     folder.mkdir()
     try:

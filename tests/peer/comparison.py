@@ -1,4 +1,4 @@
-"""The kinds of cases, and how a side plays them: the same for Java, whose answers are kept, and for Hearth."""
+"""The kinds of cases, and how a side runs them: the same for Java, whose answers are kept, and for Hearth."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Comparison(ABC, Generic[C]):
 
     @abstractmethod
     def play(self, side: Side, cases: Sequence[C]) -> dict[str, Any]:
-        """Play some of the cases on one side and return its answers, plain data, by the names of the cases."""
+        """Run some of the cases on one side and return its answers, as plain data by case name."""
 
 
 class Outcomes(Comparison[Case]):
-    """What connectors leave behind; all cases of one worker run at once."""
+    """The output of connectors; all cases of one worker run at once."""
 
     def play(self, side: Side, cases: Sequence[Case]) -> dict[str, Any]:
         runner = Runner(side)
@@ -45,7 +45,7 @@ class Outcomes(Comparison[Case]):
 
 
 class Answers(Comparison[RestCase]):
-    """What a worker answers to requests, one after the other."""
+    """A worker's responses to requests, in order."""
 
     def __init__(self, kind: str, cases: Sequence[RestCase], worker: str = "json") -> None:
         super().__init__(kind, cases)
@@ -57,14 +57,14 @@ class Answers(Comparison[RestCase]):
 
 
 class Lives(Comparison[SinkLife]):
-    """What a sink has written whenever a change of it is through."""
+    """The sink's output after each change of its configuration."""
 
     def play(self, side: Side, cases: Sequence[SinkLife]) -> dict[str, Any]:
         return {case.name: live(case, side) for case in cases}
 
 
 class Stories(Comparison[ClientStory]):
-    """What clients of others are told."""
+    """The results of third-party clients."""
 
     def play(self, side: Side, cases: Sequence[ClientStory]) -> dict[str, Any]:
         worker = side.worker("json")
@@ -78,4 +78,4 @@ CLUSTER = Answers("cluster", CLUSTER_CASES, "cluster")
 LIVES = Lives("sink_life", SINK_LIVES)
 TOLD = Stories("client_story", STORIES)
 COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, TOLD, CLUSTER, LIVES, OUTCOMES)
-"""In this order: a worker is stopped with what runs on it when the last of them are through."""
+"""In this order: a worker is stopped with its connectors after the last of them."""

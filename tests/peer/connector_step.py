@@ -1,4 +1,4 @@
-"""Requests about connectors, as steps of the comparisons; where nothing else is said, about the one called c."""
+"""Requests about connectors, as steps of the comparisons; about connector ``c`` by default."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from tests.peer.rest_case import RestCase, Step
 
 
 def create(config: Mapping[str, Any], name: str | None = "c", **more: Any) -> Step:
-    """Return the creation of a connector."""
+    """Return a step that creates a connector."""
     return Step("POST", "/connectors", {"name": name, "config": config, **more})
 
 
 def refused(name: str, base: Mapping[str, Any], change: Mapping[str, Any]) -> RestCase:
-    """Return a case in which a configuration is refused, or is not; None in the change removes a key."""
+    """Return a case that validates a changed configuration; None in the change removes a key."""
     config = {key: value for key, value in {**base, **change}.items() if value is not None}
     return RestCase(name, (create(config), Step("GET", "/connectors")))
 
 
 def get(path: str = "", **more: Any) -> Step:
-    """Return a question about a connector."""
+    """Return a GET request about a connector."""
     return Step("GET", f"/connectors/c{path}", **more)
 
 
 def put(path: str, body: Any = None, **more: Any) -> Step:
-    """Return what is done to a connector."""
+    """Return a PUT request about a connector."""
     return Step("PUT", f"/connectors/c{path}", body, **more)
 
 
 def patch(change: Any, **more: Any) -> Step:
-    """Return a change of single keys of a configuration."""
+    """Return a PATCH of single keys of a configuration."""
     return Step("PATCH", "/connectors/c/config", change, **more)
 
 
 def alter(*rows: tuple[Any, Any], connector: str = "c", **more: Any) -> Step:
-    """Return the alteration of offsets, each of a partition."""
+    """Return a request that alters offsets, one row for each partition."""
     return alter_as(*({"partition": each, "offset": offset} for each, offset in rows), connector=connector, **more)
 
 
 def alter_as(*rows: Any, connector: str = "c", **more: Any) -> Step:
-    """Return the alteration of offsets in rows that say what they like."""
+    """Return a request that alters offsets, with rows of any form."""
     return Step("PATCH", f"/connectors/{connector}/offsets", {"offsets": list(rows)}, **more)
 
 
 def validate(plugin: str, config: Mapping[str, Any]) -> Step:
-    """Return the validation of a configuration."""
+    """Return a request that validates a configuration."""
     return Step("PUT", f"/connector-plugins/{plugin}/config/validate", config, same="validation")

@@ -1,4 +1,4 @@
-"""Workers of a cluster, Java's and Hearth's: one file for both, so that each can take over from the other."""
+"""Cluster workers, Java's and Hearth's, with the same file, so that each can take over from the other."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.peer.hearth_connect import HearthConnect
 from tests.peer.java_connect import SMALL_OPTIONS, JavaConnect
 
 GROUP = "connect-peers"
-"""One that a sink's consumers could have as well."""
+"""A session timeout that a sink's consumers could have as well."""
 
 
 def cluster_settings(group: str) -> dict[str, str]:
-    """Return the settings of a cluster of this name on a broker that stands alone."""
+    """Return the settings of a cluster with this name, on a single broker."""
     topics = {f"{each}.storage.topic": f"{group}-{each}s" for each in ("config", "offset", "status")}
     copies = {f"{each}.storage.replication.factor": "1" for each in ("config", "offset", "status")}
     partitions = {"offset.storage.partitions": "5", "status.storage.partitions": "2"}

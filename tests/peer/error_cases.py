@@ -1,4 +1,4 @@
-"""Records that fail, on their way through every stage: what becomes of them, and what their dead letters say."""
+"""Records that fail in each stage: their outcome, and the contents of their dead letters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NESTED = struct(of("string", "a.b"), struct(of("string", "b"), field="a"))
 
 
 def _dead(name: str, records: tuple[Record, ...], config: Mapping[str, str], good: int = 1, **rest: Any) -> Case:
-    """Return a case whose last record, or more of them, are good: a side is through when those are written."""
+    """Return a case that ends with good records: a side is complete when those are written."""
     config = {**_STRINGS, **DEAD_LETTERS, **config}
     return Case(f"dead-{name}", "sink", config, writes=("{name}-dead",), records=records, expected=good, **rest)
 

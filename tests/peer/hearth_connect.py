@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @cache
 def file_bundle() -> Path:
-    """Return a plugin.path that holds the packed file bundle; it is packed once a run and removed at its end."""
+    """Return a plugin.path with the packed file bundle; it is packed once for each run and removed at its end."""
     folder = Path(mkdtemp(prefix="hearth-peer-plugins-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     run_hearth("bundle", "pack", str(ROOT / "plugins" / "file"), "-o", str(folder))
@@ -30,12 +30,12 @@ def file_bundle() -> Path:
 
 
 def hearth_environment(class_path: Sequence[Path] = ()) -> dict[str, str]:
-    """Return the environment in which `python -m hearth` is this checkout's host; its plugins are installed."""
+    """Return an environment in which `python -m hearth` is this checkout's host with its plugins installed."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "host", *class_path)))}
 
 
 def run_hearth(*arguments: str) -> str:
-    """Run one `hearth` command to its end and return what it printed."""
+    """Run one `hearth` command to its end and return its output."""
     command = [sys.executable, "-m", "hearth", *arguments]
     result = subprocess.run(command, capture_output=True, text=True, env=hearth_environment(), check=False)
     assert result.returncode == 0, f"{' '.join(arguments)}:\n{result.stdout}{result.stderr}"
@@ -43,12 +43,12 @@ def run_hearth(*arguments: str) -> str:
 
 
 class HearthConnect(Worker):
-    """`hearth standalone`; what it prints is kept in memory, the newest lines only."""
+    """`hearth standalone`; the newest lines of its output are kept in memory."""
 
     side = "hearth"
     command = "standalone"
     through: Sequence[str] = ()
-    """A command that runs another, on another machine say."""
+    """A command prefix, to run it on another machine, for example."""
     kept_lines = 400
     class_path: Sequence[Path] = ()
     """Directories of packages whose plugins count as installed with the host."""
@@ -95,13 +95,13 @@ class HearthConnect(Worker):
         self._reader.start()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        """Take in what the worker prints, until it and all that inherited its output have ended."""
+        """Read the worker's output until it and all processes that inherited the output have ended."""
         assert process.stdout is not None
         for line in process.stdout:
             self._lines.append(line.decode(errors="replace").rstrip())
 
     def _forget(self) -> None:
-        """Let go of the process; a grandchild that survives may hold the pipe, so do not wait long."""
+        """Drop the process; a surviving grandchild may hold the pipe, so wait only briefly."""
         if self._process and self._process.stdout:
             self._reader.join(5)
             if not self._reader.is_alive():

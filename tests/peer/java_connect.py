@@ -15,7 +15,7 @@ from tests.peer.worker import GRACE, Worker
 
 LOCK = Path(__file__).with_name("jars.txt")
 _FILE_PLUGIN = "connect-file-"
-# What the start scripts of Kafka's own distribution give to every Java, and to a Connect worker.
+# The options that the start scripts of Kafka's distribution pass to every Java, and to a Connect worker.
 PERFORMANCE_OPTIONS = (
     "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
@@ -26,7 +26,7 @@ DISTRIBUTION_OPTIONS = ("-Xms256M", "-Xmx2G", *PERFORMANCE_OPTIONS)
 
 @cache
 def connect_jars() -> tuple[Path, ...]:
-    """Return the class path of Java Connect, its tools included, but without the file connectors."""
+    """Return the class path of Java Connect with its tools, without the file connectors."""
     return tuple(jar for jar in _all_jars() if _FILE_PLUGIN not in jar.name)
 
 

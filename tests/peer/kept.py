@@ -1,4 +1,4 @@
-"""What Java's Kafka Connect 4.3.1 answered, kept beside the cases: a file for each kind, a line for each case."""
+"""The answers of Java's Kafka Connect 4.3.1: a file for each kind of case, a line for each case."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ COMMAND = "python -m tests.peer.record"
 
 
 class Named(Protocol):
-    """A case, as far as keeping its answer goes."""
+    """A case, as far as its kept answer needs it."""
 
     @property
     def name(self) -> str:
-        """Return what no other case of its kind is called."""
+        """Return the name, unique within its kind."""
 
 
 class KeptAnswers:
-    """The answers to one kind of case; each stands beside a digest of what Java was asked."""
+    """The answers to one kind of case, each with a digest of the case that Java ran."""
 
     def __init__(self, kind: str, folder: Path = GOLDEN) -> None:
         self.path = folder / f"{kind}.jsonl"
 
     def answer(self, case: Named) -> Any:
-        """Return Java's answer to a case as it is now; raises AssertionError where that was never asked."""
+        """Return Java's answer to a case; raises AssertionError if Java never ran the case in its present form."""
         row = self._rows.get(case.name, {})
         assert row.get("asked") == digest(case), (
-            f"Java was never asked {case.name!r} as it is now: `{COMMAND}` asks it, and keeps its answer"
+            f"no answer of Java's to the present form of {case.name!r}; run `{COMMAND}`"
         )
         return row["answer"]
 
     def unanswered(self, cases: Iterable[Named]) -> set[str]:
-        """Return the names of cases without an answer to what they are now."""
+        """Return the names of cases without an answer to their present form."""
         rows = self._rows
         return {case.name for case in cases if rows.get(case.name, {}).get("asked") != digest(case)}
 
     def names(self) -> set[str]:
-        """Return the names of the cases that are kept."""
+        """Return the names of the kept cases."""
         return set(self._rows)
 
     def keep(self, cases: Sequence[Named], answers: Mapping[str, Any]) -> None:
-        """Write answers beside those that are kept already; what belongs to none of the cases goes."""
+        """Add answers to the kept ones, and remove those of no present case."""
         rows = self._rows | {
             case.name: {"case": case.name, "asked": digest(case), "answer": answers[case.name]}
             for case in cases
@@ -63,19 +63,19 @@ class KeptAnswers:
     def _rows(self) -> dict[str, dict[str, Any]]:
         if not self.path.exists():
             return {}
-        # Lines end at "\n" alone: texts hold other characters at which `splitlines` would cut.
+        # Lines end at "\n" only: texts contain other characters at which `splitlines` would split.
         rows = (json.loads(line) for line in self.path.read_text(encoding="utf-8").rstrip("\n").split("\n"))
         return {row["case"]: row for row in rows}
 
 
 def digest(case: Named) -> str:
-    """Return a digest of a case, the same in every checkout, and with every field that is added with a default."""
+    """Return a digest of a case, equal in every checkout, and unchanged by new fields with defaults."""
     text = ascii(_told(case)).replace(str(CHECKOUT), "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _told(value: Any) -> Any:
-    """Return what a case says, without what it leaves as it is by default."""
+    """Return the fields of a case that differ from their defaults."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
             each.name: _told(own) for each in fields(value) if (own := getattr(value, each.name)) != _default(each)
@@ -90,7 +90,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 def plain(data: bytes | None) -> Any:
-    """Return bytes as a kept answer holds them: a text where they are one, and of many the digest alone."""
+    """Return bytes in their kept form: short ones as text if they are UTF-8, long ones as a digest."""
     if data is None:
         return None
     if len(data) > 2000:

@@ -1,4 +1,4 @@
-"""Odd offsets, names and lives of connectors over REST, as data."""
+"""Odd offsets, names and life cycles of connectors over REST, as data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES = ("a b", "a+b", "a;b", "a?b#c", "a\u200bb\U0001f980", "a:b@c&d=e", "(x)'
 
 
 def _named(name: str) -> tuple[Step, ...]:
-    """Return the steps of a connector that never runs, and is called so."""
+    """Return the steps of a connector with this name that never runs."""
     path = f"/connectors/{quote(name, safe='')}"
     return (
         create(_SOURCE, name, initial_state="STOPPED"),

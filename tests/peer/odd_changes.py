@@ -1,4 +1,4 @@
-"""Odd configurations to validate, as data: what people write by mistake, and what nobody would."""
+"""Odd configurations to validate, as data: frequent mistakes and unlikely ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TOMBSTONES = {"predicates": "p", "predicates.p.type": f"{_SMT}predicates.Record
 _REPLICAS = "topic.creation.default.replication.factor"
 _CREATION = {"topic.creation.default.partitions": "1", _REPLICAS: "1", "topic.creation.groups": "g"}
 Change = dict[str, Any]
-"""Keys with their new values; `...` takes a key away."""
+"""Keys with their new values; `...` removes a key."""
 
 
 def _smt(kind: str, **settings: str | None) -> Change:

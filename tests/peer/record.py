@@ -1,7 +1,7 @@
-"""Asks Java's Kafka Connect what it was never asked, and keeps its answers.
+"""Runs cases on Java's Kafka Connect that have no answer yet, and keeps the answers.
 
-python -m tests.peer.record            # cases that are new, or not what they were
-python -m tests.peer.record --all      # all of them anew; the difference, if any, is what git shows
+python -m tests.peer.record            # new and changed cases
+python -m tests.peer.record --all      # all cases; git shows any difference
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.reservation import reserve_port
 
 
 def java(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
-    """Return a Java Connect, of a cluster where the settings are of one."""
+    """Return a Java Connect worker, distributed if the settings are a cluster's."""
     if "group.id" in settings:
         return JavaDistributed(folder, bootstrap_servers, settings["group.id"], settings)
     return JavaConnect(folder, bootstrap_servers, settings)
@@ -32,7 +32,7 @@ def java(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> W
 
 @contextmanager
 def java_side() -> Iterator[Side]:
-    """Provide Java's side, with a broker of its own."""
+    """Provide Java's side with its own broker."""
     with (
         tempfile.TemporaryDirectory() as folder,
         KafkaBroker(Path(folder, "broker"), reserve_port()) as broker,
@@ -42,7 +42,7 @@ def java_side() -> Iterator[Side]:
 
 
 def record(is_all: bool) -> None:
-    """Ask Java, unless every case has its answer already, and let go of answers to what is no case any more."""
+    """Run Java unless every case has an answer already, and remove answers of removed cases."""
     wanted = {
         each: [case for case in each.cases if is_all or case.name in each.kept.unanswered(each.cases)]
         for each in COMPARISONS

@@ -1,4 +1,4 @@
-"""Configurations that are wrong: what of them is refused, in which words, as data."""
+"""Invalid configurations as data: compares which parts are refused, with which message."""
 
 from __future__ import annotations
 

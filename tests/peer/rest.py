@@ -1,4 +1,4 @@
-"""A client for Kafka Connect's REST API that judges nothing: it returns answers as they came."""
+"""A client for Kafka Connect's REST API that returns responses unchecked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TIMEOUT = 100.0  # Kafka Connect itself gives up after 90 seconds
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server answered; `json` is None where the body is empty or no JSON."""
+    """A response; `json` is None if the body is empty or not JSON."""
 
     status: int
     headers: dict[str, str]
@@ -28,7 +28,7 @@ class Answer:
 
 
 class RestClient:
-    """Speaks to one worker on 127.0.0.1."""
+    """Sends requests to one worker on 127.0.0.1."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -42,10 +42,9 @@ class RestClient:
         content_type: str | None = "application/json",
         accept: str | None = None,
     ) -> Answer:
-        """Send one request; a `str` body goes out as it is, anything else as JSON.
+        """Send one request; a `str` body is sent unchanged, any other as JSON.
 
-        Without a content type a body goes out without one; a request without a body says none. Without `accept` it
-        does not say what it takes.
+        Without `content_type` and `accept` the request has no such headers, also if it has a body.
         """
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
         try:
@@ -61,7 +60,7 @@ class RestClient:
             connection.close()
 
     def create(self, config: dict[str, str]) -> Answer:
-        """Post a connector whose configuration holds its name."""
+        """Post a connector whose configuration contains its name."""
         return self.call("POST", "/connectors", {"name": config["name"], "config": config})
 
     def status(self, name: str) -> Any:
@@ -69,7 +68,7 @@ class RestClient:
         return self.call("GET", f"/connectors/{name}/status").json
 
     def states(self, name: str) -> list[str]:
-        """Return the states of a connector and of its tasks; empty when there is none."""
+        """Return the states of a connector and of its tasks; empty if it does not exist."""
         answer = self.call("GET", f"/connectors/{name}/status")
         if answer.status != 200:
             return []
@@ -77,7 +76,7 @@ class RestClient:
         return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
 
     def is_up(self) -> bool:
-        """Return whether the API answers."""
+        """Return whether the API responds."""
         try:
             return self.call("GET", "/connectors").status == 200
         except (OSError, http.client.HTTPException):

@@ -1,4 +1,4 @@
-"""What one comparison of the two REST APIs is made of; `rest_cases.py` holds the rows."""
+"""The parts of a comparison between the two REST APIs; `rest_cases.py` has the cases."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tests.timeouts import eventually
 
 _DEADLINE = 60.0
 _UNSETTLED = ("Cannot complete request momentarily", "because a rebalance is expected")
-"""What a cluster says that has not settled: whoever is told so asks again."""
+"""Messages of a cluster during a rebalance: the request is repeated."""
 _KAFKA = ("org.apache.kafka.", *"0123456789")
 _WORDS = {"worker_id": "a worker", "trace": "a trace"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One request, and how much of its answer has to be equal.
+    """One request, and how much of its response has to be equal.
 
-    With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least
-    one; "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, has to
-    be through with what it was told as well. With `until` it is sent again until its answer holds that text. Where the
-    text of the answer comes from Java itself (a class list, a parser's message), `same` is "status". Of
-    a list of plugins, which differ, it is "types". Of a validation all is the same but what keys are for, and what is
-    recommended beyond Kafka's own classes: "validation". A path may be a whole URI, with {port} for the worker's.
+    With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least one;
+    "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, must have
+    finished its last change as well. With `until` it is repeated until its response contains that text. If the text
+    of the response comes from Java itself (a class list, a parser's message), `same` is "status". For a list of
+    plugins, which differ, it is "types". "validation" compares all but the documentation of keys and recommended
+    values beyond Kafka's own classes. A path may be a whole URI, with {port} for the worker's.
     """
 
     method: str
@@ -44,14 +44,14 @@ class Step:
 
 @dataclass(frozen=True)
 class RestCase:
-    """A sequence of requests to a worker without connectors; those it leaves behind are deleted."""
+    """A sequence of requests to a worker without connectors; remaining connectors are deleted."""
 
     name: str
     steps: tuple[Step, ...]
 
 
 def play(case: RestCase, worker: Worker) -> list[dict[str, Any]]:
-    """Send a case's requests and return the comparable part of every answer."""
+    """Send a case's requests and return the comparable part of every response."""
     try:
         return _shortened([_play(step, worker) for step in case.steps])
     finally:
@@ -65,7 +65,7 @@ def delete_all(worker: Worker) -> None:
 
 
 def await_state(worker: Worker, state: str, connector: str) -> None:
-    """Wait until a connector and its tasks are where a step wants them."""
+    """Wait until a connector and its tasks are in the state of a step."""
     reached = eventually(lambda: _is_reached(state, worker.rest.states(connector)), _DEADLINE)
     assert reached, f"{worker.side}: not {state}: {worker.rest.status(connector)}\n{worker.last_words()}"
 
@@ -83,7 +83,7 @@ def _play(step: Step, worker: Worker) -> dict[str, Any]:
 
 
 def _validation(answer: Any) -> list[str]:
-    """Return a ConfigInfos line by line, so that a difference is seen among its hundreds of members."""
+    """Return a ConfigInfos line by line, so that a difference among its hundreds of members is visible."""
     lines = [json.dumps({key: value for key, value in answer.items() if key != "configs"})]
     for config in answer.get("configs", []):
         definition, value = config["definition"], config["value"]
@@ -94,7 +94,7 @@ def _validation(answer: Any) -> list[str]:
 
 
 def _shortened(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return answers with the first and the last number of lines in the place of lines of the first validation."""
+    """Return answers in which lines equal to the first validation's are replaced by their first and last number."""
     known: list[str] = next((each["validation"] for each in answers if "validation" in each), [])
     for answer in answers:
         if "validation" in answer and answer["validation"] is not known:
@@ -131,7 +131,7 @@ def _answer(step: Step, worker: Worker) -> Answer:
 
 
 def _is_reached(state: str, states: list[str]) -> bool:
-    """Return whether a connector, whose state comes first, and its tasks are where a step waits for them."""
+    """Return whether a connector, whose state comes first, and its tasks have the state of a step."""
     connector, tasks = states[:1], set(states[1:])
     if state == "NONE":
         return connector != ["RUNNING"] and not tasks
@@ -139,20 +139,20 @@ def _is_reached(state: str, states: list[str]) -> bool:
 
 
 def _comparable(answer: Answer) -> dict[str, Any]:
-    """Return an answer without what names the worker or its language."""
-    # Java leaves the type away where its web server, not Connect, answers; being more exact is no difference.
+    """Return a response without the names of the worker and its language."""
+    # Java omits the type if its web server, not Connect, responds; being more exact is no difference.
     fields = {} if answer.status >= 400 else {"content-type": answer.headers.get("content-type")}
     if "allow" in answer.headers and answer.status < 400:
         fields["allow"] = answer.headers["allow"]
     if "location" in answer.headers:
         fields["location"] = urlsplit(answer.headers["location"]).path
-    # The order of fields is part of what clients see, so the text is compared, not the data.
+    # Clients see the order of fields, so the text is compared, not the data.
     body = json.dumps(neutral(answer.json)) if answer.json is not None else answer.text
     return {**fields, "body": body}
 
 
 def neutral(value: Any) -> Any:
-    """Return JSON with worker ids and stack traces replaced by a word, and configurations, maps, sorted."""
+    """Return JSON with worker ids and stack traces replaced by a placeholder, and sorted configurations (maps)."""
     if isinstance(value, list):
         return [neutral(item) for item in value]
     if isinstance(value, Mapping):

@@ -115,7 +115,7 @@ _UNREADABLE = (
     '{"offsets":[{"partition":{}},{"offset":"y"}]}', '{"offsets":[{"partition":{},"offset":{},"zz":1}]}',
     '{"offsets":[],"zz":1}', '{"zz":' + "[" * 1001 + "]" * 1001 + "}",
 )  # fmt: skip
-"""And some more that are no JSON, or not what is wanted: the parser's own words are compared."""
+"""And others that are not JSON, or not the expected type: the parser's own messages are compared."""
 _INTERNAL = (
     Step("POST", "/connectors/c/tasks", []),
     Step("POST", "/connectors/c/tasks", [{"a": "b"}], content_type="text/plain"),
@@ -126,7 +126,7 @@ _INTERNAL = (
 
 
 def _typed(name: str, *types: str | None) -> RestCase:
-    """Return a case in which every request with a body claims each of some content types."""
+    """Return a case in which each request with a body has one of some content types."""
     writes = [Step(*write, content_type=each, same="status") for each in types for write in _WRITES]
     return RestCase(name, (*writes, Step("GET", "/connectors")))
 
@@ -221,7 +221,7 @@ REST_CASES = (
             Step("PUT", "/connectors/c/stop"),
             Step("GET", "/connectors/c/status", state="NONE"),
             Step("GET", "/connectors/c/tasks/0/status"),
-            # The restart of a task that a stopped connector had makes Java fall over.
+            # Restarting a task of a stopped connector makes Java fail (500).
             Step("PUT", "/connectors/c/config", {**_SOURCE, "batch.size": "8"}),
             Step("GET", "/connectors/c", state="NONE"),
             Step("POST", "/connectors/c/restart"),
@@ -288,7 +288,7 @@ REST_CASES = (
             Step("GET", "/connectors/c/tasks/0/status"),
             Step("PUT", "/connectors/c/pause"),
             Step("PUT", "/connectors/c/resume"),
-            # Stop, and restart without its tasks, of an unknown connector make Java fall over (500).
+            # Stop, and restart without tasks, of an unknown connector make Java fail (500).
             Step("POST", "/connectors/c/restart?includeTasks=true"),
             Step("DELETE", "/connectors/c"),
         ),
@@ -671,4 +671,4 @@ REST_CASES = (
     ),
 )  # fmt: skip
 EVERY_PLUGIN = RestCase("every-plugin", (Step("GET", "/connector-plugins?connectorsOnly=false"),))
-"""Each side has plugins that the other has not."""
+"""Each side has plugins that the other lacks."""

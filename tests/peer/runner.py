@@ -1,4 +1,4 @@
-"""Runs cases on one side, all at once, and tells what came out."""
+"""Runs cases on one side, all at once, and returns their outcomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRACE = "__connect.errors.exception.stacktrace"
 
 
 class Runner:
-    """Gives a side the same world as the other: same names, same topics, the same in its files."""
+    """Gives both sides the same environment: same names, same topics, same file contents."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -27,10 +27,10 @@ class Runner:
         self._topics = side.topics
 
     def run(self, settings: str, cases: Sequence[Case]) -> dict[str, Any]:
-        """Run cases on the worker of some settings, and leave the broker as it was.
+        """Run cases on the worker of some settings, and clean up the broker.
 
-        The worker is stopped with all its connectors at once: what they have in hand is delivered and committed
-        first, as when they are deleted one by one, which takes Java a quarter of a second each.
+        The worker is stopped with all its connectors at once: it delivers and commits first, as when they are deleted
+        one by one, which takes Java a quarter of a second each.
         """
         for case in cases:
             self._prepare(case)
@@ -45,7 +45,7 @@ class Runner:
         return outcomes
 
     def _prepare(self, case: Case) -> None:
-        """Write the case's input, and remove what the other side left."""
+        """Write the case's input, and remove the other side's output."""
         folder = self._folder / case.name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "in.txt").write_bytes(case.text)
@@ -76,20 +76,20 @@ class Runner:
         return [_filled(row, case.name) for row in rows]
 
     def _wait(self, worker: Worker, cases: Iterable[Case]) -> None:
-        """Wait until every case is through or the time is over; what is missing will show."""
+        """Wait until every case is complete or the time is over; missing outputs show in the comparison."""
         deadline = time.monotonic() + _DEADLINE
         for case in cases:
             eventually(partial(self._is_through, worker, case), deadline - time.monotonic())
 
     def _is_through(self, worker: Worker, case: Case) -> bool:
-        """Tell whether a case has failed, or its connectors run and its outputs are all there."""
+        """Return whether a case has failed, or its connectors run and all its outputs exist."""
         states = self._states(worker, case)
         if case.fails or "FAILED" in states:
             return "FAILED" in states
         return "RUNNING" in states and self._produced(case) >= case.outputs
 
     def _produced(self, case: Case) -> int:
-        """Return how many outputs of a case are there."""
+        """Return how many outputs of a case exist."""
         if case.kind == "source":
             return sum(self._topics.count(topic) for topic in case.topics_written)
         file = self._folder / case.name / "out.txt"
@@ -99,7 +99,7 @@ class Runner:
         return [state for name in _names(case) for state in worker.rest.states(name)[1:]]
 
     def _outcome(self, case: Case, states: Sequence[str], refused: str) -> dict[str, Any]:
-        """Return what a case left behind; `states` are those of its tasks before they were stopped."""
+        """Return the outcome of a case; `states` are those of its tasks before they were stopped."""
         file = self._folder / case.name / "out.txt"
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
         return {
@@ -110,13 +110,13 @@ class Runner:
         }
 
     def _clean(self, cases: Sequence[Case]) -> None:
-        """Remove the cases' topics and groups, so that the other side finds the same world."""
+        """Remove the cases' topics and groups, so that the other side starts from the same state."""
         self._topics.delete({topic for case in cases for topic in (*case.topics_read, *case.topics_written)})
         self._topics.delete_groups([case.group for case in cases if case.kind != "source"])
 
 
 def _filled(config: Mapping[str, str], name: str) -> dict[str, str]:
-    """Return a configuration with the case's name put in, and without what was set to nothing."""
+    """Return a configuration with the case's name inserted, and without keys set to None."""
     return {key: value.replace("{name}", name) for key, value in config.items() if value}
 
 
@@ -126,7 +126,7 @@ def _names(case: Case) -> list[str]:
 
 
 def _row(record: Record) -> list[Any]:
-    """Return a record with what can be equal of traces: their first lines."""
+    """Return a record with the comparable part of traces: their first lines."""
     headers = [[name, plain(_first_line(data) if name == _TRACE else data)] for name, data in record.headers]
     return [record.partition, plain(record.key), plain(record.value), headers]
 

@@ -12,23 +12,23 @@ from tests.peer.kept import CHECKOUT
 from tests.peer.topic import Topics
 from tests.peer.worker import Worker
 
-_PATIENT = {"task.shutdown.graceful.timeout.ms": "30000"}  # all tasks of a worker stop at the same moment
+_PATIENT = {"task.shutdown.graceful.timeout.ms": "30000"}  # all tasks of a worker stop at the same time
 
 
 class MakeWorker(Protocol):
-    """What makes a worker that is not started yet."""
+    """Creates a worker that is not started yet."""
 
     def __call__(self, folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
         """Return a worker with Kafka's sample settings, changed and extended."""
 
 
 class Side:
-    """The workers of one side, each started when a case wants its settings, and left running for the next one."""
+    """The workers of one side, each started when a case needs its settings, and kept for the next one."""
 
     def __init__(
         self, make: MakeWorker, folder: Path, topics: Topics, settings: Mapping[str, Mapping[str, str]]
     ) -> None:
-        """``settings`` are those of the workers by the names that cases have for them."""
+        """``settings`` are worker settings by the names that cases use."""
         self.folder = folder
         self.topics = topics
         self._make, self._settings = make, settings
@@ -43,7 +43,7 @@ class Side:
             self.stop(name)
 
     def worker(self, name: str) -> Worker:
-        """Return the worker of some settings, running."""
+        """Return the running worker of some settings."""
         if name not in self._running:
             settings = {**self._settings[name], **_PATIENT}
             folder = self.folder / f"worker-{next(self._numbers)}"
@@ -52,11 +52,11 @@ class Side:
         return self._running[name]
 
     def stop(self, name: str) -> None:
-        """Stop the worker of some settings, with all that runs on it."""
+        """Stop the worker of some settings with its connectors."""
         self._running.pop(name).stop()
 
     def neutral(self, answer: Any) -> Any:
-        """Return an answer without what names this broker or this checkout."""
+        """Return an answer without names of this broker or this checkout."""
         text = json.dumps(answer)
         for own, word in ((self.topics.cluster_id, "{cluster}"), (str(CHECKOUT), "{checkout}")):
             text = text.replace(own, word)

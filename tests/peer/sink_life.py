@@ -1,4 +1,4 @@
-"""A sink that is changed again and again; what it has read is looked at whenever a change is through."""
+"""A sink that is changed repeatedly; its output is compared after each change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.timeouts import eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WAIT = 40.0
-# Java's members that are stopped while they join are waited for as long as their session lasts.
+# Java waits for members that are stopped while they join as long as their session lasts.
 _CLIENT = {"metadata.max.age.ms": "500", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
 _FIXED = {
     "connector.class": "FileStreamSink",
@@ -26,7 +26,7 @@ _FIXED = {
 
 @dataclass(frozen=True)
 class Act:
-    """Something that is done to the sink or to its topics: a method of ``Sink`` and what it is given."""
+    """An operation on the sink or its topics: a method of ``Sink`` and its arguments."""
 
     what: str
     names: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Act:
 
 @dataclass(frozen=True)
 class Change:
-    """Acts, after which so many lines more have to come and connector and tasks to be in these states."""
+    """Acts, and the number of new lines and the states of connector and tasks that must follow."""
 
     acts: tuple[Act, ...]
     lines: int
@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(frozen=True)
 class SinkLife:
-    """What is done to one sink, whose topics are called by their suffixes; they have three partitions each."""
+    """The changes of one sink, whose topics are named by their suffixes; they have three partitions each."""
 
     name: str
     topics: str
@@ -61,7 +61,7 @@ class Sink:
         self._fixed = {"name": name, "file": str(file), **_FIXED}
 
     def do(self, act: Act) -> None:
-        """Do one act."""
+        """Execute one act."""
         method: Callable[..., None] = getattr(self, act.what)
         method(*act.names, **({} if act.settings is None else {"settings": act.settings}))
 
@@ -70,17 +70,17 @@ class Sink:
         self._marking.topic(suffix)
 
     def put(self, settings: Mapping[str, str]) -> None:
-        """Set the configuration; `{}` stands for what the topics begin with."""
+        """Set the configuration; `{}` stands for the topics' prefix."""
         answer = self._worker.rest.call("PUT", f"/connectors/{self._name}/config", self._config(settings))
         assert answer.status in (200, 201), answer.text
 
     def create(self, settings: Mapping[str, str]) -> None:
-        """Create the sink anew."""
+        """Create the sink again."""
         answer = self._worker.rest.create(self._config(settings))
         assert answer.status == 201, answer.text
 
     def ask(self, method: str, what: str) -> None:
-        """Send a request about the sink, which has to be taken."""
+        """Send a request about the sink, which has to succeed."""
         answer = self._worker.rest.call(method, f"/connectors/{self._name}/{what}")
         assert answer.status in (200, 202, 204), answer.text
 
@@ -89,11 +89,11 @@ class Sink:
         self._worker.delete(self._name)
 
     def mark(self, *suffixes: str) -> None:
-        """Write a record into every partition of these topics."""
+        """Write a record to each partition of these topics."""
         self._marking.mark(*(f"{self._name}-{suffix}" for suffix in suffixes))
 
     def lines(self) -> list[str]:
-        """Return the lines of the file, in an order of their own."""
+        """Return the sorted lines of the file."""
         return sorted(self._marking.lines())
 
     def states(self) -> list[str]:
@@ -101,7 +101,7 @@ class Sink:
         return self._worker.rest.states(self._name)
 
     def is_at(self, lines: int, states: tuple[str, ...]) -> bool:
-        """Return whether so many lines have come in all and these are the states."""
+        """Return whether the file has ``lines`` lines and these are the states."""
         return len(self.lines()) >= lines and self.states() == list(states)
 
     def _config(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -109,7 +109,7 @@ class Sink:
 
 
 def live(life: SinkLife, side: Side) -> list[dict[str, Any]]:
-    """Return the states and the lines after each change of a life."""
+    """Return the states and the lines after each change."""
     worker = side.worker("json")
     sink = Sink(worker, side, life.name)
     for suffix in life.topics:

@@ -1,4 +1,4 @@
-"""A worker of a cluster answers as Java's does, also where that is not what one that works alone answers."""
+"""A cluster worker's responses equal Java's, also where they differ from a standalone worker's."""
 
 from __future__ import annotations
 

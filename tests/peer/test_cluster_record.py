@@ -1,4 +1,4 @@
-"""Java's distributed worker and Hearth's stores read each other's topics; what Java wrote is kept as data."""
+"""Java's distributed worker and Hearth's stores read each other's topics; Java's records are kept as data."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ GROUP = "both-ways"
 
 
 def shape(each: KeptRecord) -> tuple[str, str, tuple[str, ...] | None]:
-    """Return what is the same whenever Java is asked: its keys, and the names of what its values have."""
+    """Return the parts that are equal in every run of Java: keys, and the names of the values' fields."""
     key = each.key if each.kind != "offset" else "offset"
     return each.kind, key, None if each.value is None else tuple(json.loads(each.value))
 
 
 def test_java_writes_what_is_kept(tmp_path: Path) -> None:
-    """The data is that of this version of Java's worker."""
+    """The data was written by this version of Java's worker."""
     assert {shape(each) for each in record(tmp_path)} == {shape(each) for each in kept_records()}
 
 
 def test_java_goes_on_from_what_hearth_wrote_and_back(broker: KafkaBroker, tmp_path: Path) -> None:
-    """Configurations to the letter, targets, and offsets to the byte of their keys."""
+    """Configurations, target states, and offsets with byte-equal keys."""
     text = tmp_path / "lines.txt"
     text.write_text("one\ntwo\nthree\n", encoding="utf-8")
     source = {

@@ -1,4 +1,4 @@
-"""What Java answered is kept for every case as it is, and for nothing else."""
+"""Java's answers are kept for every present case, and for no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Question:
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.kept.path.stem)
 def test_every_case_has_its_answer(comparison: Comparison[Any]) -> None:
-    """`python -m tests.peer.record` asks Java what is missing here, and lets go of what nobody asks any more."""
+    """`python -m tests.peer.record` runs the missing cases on Java, and removes answers of removed ones."""
     names = [case.name for case in comparison.cases]
     assert len(names) == len(set(names))
     assert comparison.kept.unanswered(comparison.cases) == set()
@@ -32,24 +32,24 @@ def test_every_case_has_its_answer(comparison: Comparison[Any]) -> None:
 
 
 def test_workers_of_cases_exist() -> None:
-    """Every case names a worker configuration that there is."""
+    """Every case names an existing worker configuration."""
     assert {case.worker for case in CASES} <= set(WORKERS)
 
 
 def test_an_answer_is_that_to_the_case_as_it_is(tmp_path: Path) -> None:
-    """A case that was changed since has none, and the message says what to do."""
+    """A changed case has no answer, and the message has the remedy."""
     kept, case = KeptAnswers("kind", tmp_path), Question("a", "x")
     kept.keep([case], {"a": ["\u2028", None]})
     assert KeptAnswers("kind", tmp_path).answer(case) == ["\u2028", None]
     assert kept.unanswered([case]) == set()
     changed = replace(case, text="y")
     assert kept.unanswered([changed, Question("b")]) == {"a", "b"}
-    with pytest.raises(AssertionError, match=r"never asked 'a' as it is now: `python -m tests\.peer\.record`"):
+    with pytest.raises(AssertionError, match=r"present form of 'a'; run `python -m tests\.peer\.record`"):
         kept.answer(changed)
 
 
 def test_answers_that_are_kept_stay_and_those_to_nothing_go(tmp_path: Path) -> None:
-    """Java is asked only what is new."""
+    """Java runs only new cases."""
     kept, a, b, c = KeptAnswers("kind", tmp_path), Question("a"), Question("b"), Question("c")
     kept.keep([a, b], {"a": 1, "b": 2})
     kept.keep([c, a], {"c": 3})
@@ -58,7 +58,7 @@ def test_answers_that_are_kept_stay_and_those_to_nothing_go(tmp_path: Path) -> N
 
 
 def test_a_digest_tells_what_a_case_says() -> None:
-    """It is the same in every checkout, and where a field is added that the case leaves as it is."""
+    """It is equal in every checkout, and does not change when a field is added with a default."""
 
     @dataclass(frozen=True)
     class Longer(Question):
@@ -69,6 +69,6 @@ def test_a_digest_tells_what_a_case_says() -> None:
 
 
 def test_bytes_are_kept_as_texts_where_they_are_short_texts() -> None:
-    """What is no text is told in another way, and of what is long the digest is enough to compare."""
+    """Other bytes have another form, and for long ones the digest suffices to compare."""
     assert (plain(None), plain(b""), plain("ä".encode()), plain(b"\xff")) == (None, "", "ä", {"hex": "ff"})
     assert plain(b"x" * 3000) == plain(b"x" * 3000) != plain(b"x" * 2999 + b"y")

@@ -1,4 +1,4 @@
-"""What Hearth does is what Java's Kafka Connect 4.3.1 did: answers, topics, files, states, byte for byte."""
+"""Hearth's results equal those of Java's Kafka Connect 4.3.1: responses, topics, files, states, byte for byte."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def side(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest, side: Side) -> dict[str, Any]:
-    """Run those cases on Hearth, all at once, whose tests are about to run."""
+    """Run the cases whose tests are selected on Hearth, all at once."""
     wanted = [item.callspec.params.get("case") for item in request.session.items if hasattr(item, "callspec")]
     return OUTCOMES.play(side, [case for case in CASES if case in wanted])
 
@@ -55,22 +55,22 @@ def test_answers_are_javas(case: RestCase, side: Side) -> None:
 
 @pytest.mark.parametrize("case", VALIDATION_CASES, ids=lambda case: case.name)
 def test_validations_are_javas(case: RestCase, side: Side) -> None:
-    """Definitions, values, suggestions, visibility, messages, order and groups, one configuration after the other."""
+    """Definitions, values, recommendations, visibility, messages, order and groups."""
     expected = VALIDATIONS.kept.answer(case)
     assert VALIDATIONS.play(side, [case])[case.name] == expected
 
 
 @pytest.mark.parametrize("case", STORIES, ids=lambda case: case.name)
 def test_clients_of_others_are_told_what_java_told_them(case: ClientStory, side: Side) -> None:
-    """Nobody has to change his client."""
+    """Users can keep their clients."""
     expected = TOLD.kept.answer(case)
     if not case.is_possible:
-        pytest.skip("it needs Node.js and npm, which this machine has not")
+        pytest.skip("requires Node.js and npm")
     assert TOLD.play(side, [case])[case.name] == expected
 
 
 def test_plugins_hearth_has_are_listed_as_java_lists_them(side: Side) -> None:
-    """A plugin of Kafka's own has the same class name, type and version on both sides."""
+    """A built-in Kafka plugin has the same class name, type and version on both sides."""
     expected = _plugins(ANSWERS.kept.answer(EVERY_PLUGIN))
     found = _plugins(ANSWERS.play(side, [EVERY_PLUGIN])[EVERY_PLUGIN.name])
     assert found
@@ -86,7 +86,7 @@ def _plugins(answers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 @pytest.mark.parametrize("case", SINK_LIVES, ids=lambda case: case.name)
 def test_a_reconfigured_sink_reads_what_javas_did(case: SinkLife, side: Side) -> None:
-    """Topics come and go by name and by pattern, tasks too; it is paused, restarted, deleted and made again."""
+    """Topics, by name or pattern, and tasks are added and removed; it is paused, restarted, deleted and recreated."""
     expected = LIVES.kept.answer(case)
     assert _progress(expected) == [(list(change.states), change.lines) for change in case.changes]
     assert LIVES.play(side, [case])[case.name] == expected
@@ -100,14 +100,14 @@ def _progress(answer: Sequence[Mapping[str, Any]]) -> list[tuple[list[str], int]
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_outcomes_are_javas(case: Case, outcomes: Mapping[str, Any]) -> None:
-    """A configuration written for Kafka Connect means the same on Hearth: topics, files and task states."""
+    """A Kafka Connect configuration has the same effect on Hearth: topics, files and task states."""
     expected = OUTCOMES.kept.answer(case)
     _assert_complete(case, expected)
     assert outcomes[case.name] == expected
 
 
 def _assert_complete(case: Case, java: Mapping[str, Any]) -> None:
-    """Check that the case itself is sound: Java did everything the case says it does."""
+    """Check that the case itself is valid: Java produced all that the case expects."""
     assert not java["refused"]
     assert ("FAILED" in java["states"]) == case.fails
     if case.kind == "source":
@@ -119,7 +119,7 @@ def _assert_complete(case: Case, java: Mapping[str, Any]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.kept.path.stem)
 def test_java_answers_as_it_did(comparison: Comparison[Any]) -> None:
-    """The kept answers are Java's, and it gives them again."""
+    """A live Java returns the kept answers."""
     with java_side() as java:
         found = comparison.play(java, comparison.cases)
     assert found == {case.name: comparison.kept.answer(case) for case in comparison.cases}

@@ -1,4 +1,4 @@
-"""Requests drawn from the API's own document, sent to both sides."""
+"""Requests generated from the API's own OpenAPI document, sent to both sides."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def workers(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def javas(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without what Java has not."""
+    """Return the document without Hearth's own endpoints."""
     paths = {path: each for path, each in document["paths"].items() if not path.startswith("/worker-configurations")}
     return {**document, "paths": paths}
 
 
 def test_hearth_falls_over_nothing_that_java_does_not(workers: tuple[Worker, Worker]) -> None:
-    """Where one of them answers that it is its own error, so does the other, or it knows better."""
+    """Both respond with the same status, unless Java responds with 500."""
     hearth, java = workers
 
     @settings(suppress_health_check=list(HealthCheck))

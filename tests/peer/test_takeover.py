@@ -1,4 +1,4 @@
-"""A cluster of Java's Kafka Connect is taken over by Hearth, and given back: with one file, and nothing lost."""
+"""Hearth takes over a cluster of Java's Kafka Connect, and gives it back: with one file and without loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.in
 
 
 def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: KafkaBroker) -> None:
-    """What was paused stays paused, what was stopped stopped, and the rest goes on where it was, both ways."""
+    """Paused connectors stay paused, stopped ones stopped, and the others continue from their offsets, both ways."""
     java = JavaDistributed(tmp_path / "java", broker.bootstrap_servers, GROUP, SETTINGS)
     hearth = HearthDistributed(tmp_path / "hearth", broker.bootstrap_servers, GROUP, SETTINGS)
     with NumberedLines(tmp_path, GROUP) as lines:
@@ -48,20 +48,20 @@ def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: Kaf
 
 
 def resting(folder: Path, name: str) -> dict[str, str]:
-    """Return a connector that is to rest."""
+    """Return a connector that will be paused or stopped."""
     topic = f"{GROUP}-{name}"
     return {"name": topic, "connector.class": "FileStreamSource", "file": str(folder / "rest"), "topic": topic}
 
 
 def as_they_were(worker: Worker) -> bool:
-    """Return whether all connectors are in the states that their user wanted."""
+    """Return whether all connectors are in the states that their user set."""
     found = {each: worker.rest.states(f"{GROUP}-{each}") for each in ("source", "sink", "paused", "stopped")}
     running, paused = ["RUNNING", "RUNNING"], ["PAUSED", "PAUSED"]
     return found == {"source": running, "sink": running, "paused": paused, "stopped": ["STOPPED"]}
 
 
 def refuses_java(java: JavaDistributed) -> None:
-    """Let Java's worker find out that the group is another's: it ends its work, though not its process."""
+    """Check that Java's worker detects the foreign group: it stops its work, though not its process."""
     java.start(wait=False)
     assert eventually(lambda: "runtime.Worker Worker stopped" in java.last_words(), TIMEOUT), java.last_words()
     java.stop()

@@ -1,4 +1,4 @@
-"""Topics of the test broker: made, filled, read from end to end, removed."""
+"""Topics of the test broker: created, filled, read to their ends, deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from tests.timeouts import TIMEOUT, eventually
 
 _NOT_YET = (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
-"""What a broker answers for a moment after it was started, or after a topic was made."""
+"""Errors of a broker for a moment after its start, or after the creation of a topic."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Topics:
         self._admin: Any = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
 
     def create(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
-        """Create a topic; one of this name that is being deleted is waited for."""
+        """Create a topic; wait for the deletion of an old one with this name."""
         wanted = NewTopic(name, partitions, 1, config=dict(settings or {}))
         made = eventually(lambda: self._create_unless_there(wanted), TIMEOUT)
         assert made, f"topic {name} still exists"
@@ -69,21 +69,21 @@ class Topics:
         assert eventually(is_set, TIMEOUT), f"settings of {name} were not changed"
 
     def widen(self, name: str, partitions: int) -> None:
-        """Give a topic so many partitions in all; a broker that is away for a while is waited for."""
+        """Grow a topic to ``partitions`` partitions; wait for an unavailable broker."""
         wanted = NewPartitions(name, partitions)
         future = self._admin.create_partitions([wanted], request_timeout=TIMEOUT)[name]
-        _succeeds(future, KafkaError.INVALID_PARTITIONS)  # it has them already: an answer was lost on its way
+        _succeeds(future, KafkaError.INVALID_PARTITIONS)  # it has them already: a response was lost
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete topics; those that do not exist are left alone."""
+        """Delete topics; ignore those that do not exist."""
         wanted = [name for name in names if name in self.names()]
         for future in self._admin.delete_topics(wanted).values() if wanted else []:
             future.result(TIMEOUT)
 
     def delete_groups(self, names: Iterable[str]) -> None:
-        """Delete consumer groups with their offsets; those that do not exist, or still count members, are left alone.
+        """Delete consumer groups with their offsets; ignore those that do not exist or still have members.
 
-        A static member stays in its group after it has gone, until its session times out.
+        A static member stays in its group after its process ends, until its session expires.
         """
         wanted = list(names)
         for future in self._admin.delete_consumer_groups(wanted).values() if wanted else []:
@@ -91,7 +91,7 @@ class Topics:
 
     @property
     def cluster_id(self) -> str:
-        """Return the id that the brokers share."""
+        """Return the brokers' cluster id."""
         return str(self._admin.list_topics(timeout=TIMEOUT).cluster_id)
 
     def names(self) -> set[str]:
@@ -99,7 +99,7 @@ class Topics:
         return set(self._admin.list_topics(timeout=TIMEOUT).topics)
 
     def produce(self, topic: str, records: Iterable[Record]) -> None:
-        """Write records in their order and return when the broker has them all."""
+        """Write records in order and return when the broker has acknowledged them all."""
         producer = Producer({"bootstrap.servers": self.bootstrap_servers, "linger.ms": 5, "acks": "all"})
         for record in records:
             options = {} if record.timestamp is None else {"timestamp": record.timestamp}
@@ -108,7 +108,7 @@ class Topics:
         assert producer.flush(TIMEOUT) == 0
 
     def count(self, topic: str) -> int:
-        """Return the number of records ever written to a topic, 0 when there is no such topic."""
+        """Return the number of records ever written to a topic, 0 if it does not exist."""
         consumer = self._consumer()
         try:
             return sum(high for _, _, high in self._ends(consumer, topic))
@@ -117,10 +117,10 @@ class Topics:
 
     @contextmanager
     def watched(self, *topics: str, partitions: int = 1) -> Iterator[Callable[[], int]]:
-        """Provide a function that returns the number of records of topics of so many partitions, cheaply.
+        """Provide a function that cheaply returns the number of records in topics with ``partitions`` partitions.
 
-        It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created, or to
-        lead it.
+        It returns 0 if a topic does not exist: a new topic takes a moment to get into the metadata and to have
+        leaders.
         """
         consumer = self._consumer()
         places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
@@ -173,7 +173,7 @@ class Topics:
 
 
 def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
-    """Return first offset and end offset, as soon as the broker leads the partition: just started, it may not yet."""
+    """Return first offset and end offset, once the partition has a leader, which may take a moment after the start."""
     end = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -186,7 +186,7 @@ def _watermarks(consumer: Any, place: TopicPartition) -> tuple[int, int]:
 
 
 def _succeeds(future: Any, *expected: int) -> bool:
-    """Wait for an answer and return False when it is one of the expected errors; any other one is raised."""
+    """Wait for a result and return False for an expected error; raise any other one."""
     try:
         future.result(TIMEOUT)
     except KafkaException as error:
@@ -197,10 +197,10 @@ def _succeeds(future: Any, *expected: int) -> bool:
 
 
 def _messages(consumer: Any, wanted: int) -> Iterable[Record]:
-    """Yield so many records from the partitions assigned."""
+    """Yield ``wanted`` records from the assigned partitions."""
     deadline = time.monotonic() + TIMEOUT
     while wanted > 0:
-        assert time.monotonic() < deadline, f"{wanted} records did not come"
+        assert time.monotonic() < deadline, f"{wanted} records did not arrive"
         for message in consumer.consume(min(wanted, 1000), timeout=1.0):
             assert message.error() is None, message.error()
             wanted -= 1

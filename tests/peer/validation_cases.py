@@ -1,4 +1,4 @@
-"""The comparisons of validations, as data: by group, what each configuration changes of a source's or a sink's."""
+"""The comparisons of validations, as data: by group, changes to a source's or a sink's configuration."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SOURCE_CHANGES: dict[str, tuple[Change, ...]] = {
     ),
     "versions": (
         *({"connector.plugin.version": text} for text in ("latest", "9", "[9,)", "(1,1)", "[1,")),
-        # A version that is not there makes Java fall over (500) when it is asked for again.
+        # A missing version makes Java fail (500) when it is requested again.
         {"connector.plugin.version": "8", "file": None, "zz": None, "transforms": "a", "tasks.max": "x"},
         *({**_FILTER, "transforms.x.plugin.version": text} for text in ("", "[4,5)", "[4,", "latest", "9")),
         *({**_JSON, "value.converter.plugin.version": text} for text in ("4.3.1", "[1,", "9")),
@@ -155,8 +155,8 @@ SOURCE_CHANGES["versions"] = (
     *({**_HOIST, "transforms.t.type": "NoSuch", "transforms.t.plugin.version": text} for text in _RANGES[:4]),
     {**_TEXTS, "connector.plugin.version": "a,b", "value.converter.plugin.version": "["},
 )  # fmt: skip
-"""Versions and ranges of them; a connector's own version that there is none of is not asked for in all forms, because
-Java stumbles over most."""
+"""Versions and version ranges; a missing version of the connector itself is not requested in all forms, since Java
+fails on most (500)."""
 SINK_CHANGES: dict[str, tuple[Change, ...]] = {
     "keys": (
         {},
@@ -184,7 +184,7 @@ SINK_CHANGES: dict[str, tuple[Change, ...]] = {
 
 
 def _case(plugin: str, group: str, base: Change, changes: tuple[Change, ...]) -> RestCase:
-    """Return a case in which configurations are validated, one after the other."""
+    """Return a case that validates several configurations."""
     changed = [{"name": "c", "connector.class": plugin, **base, **change} for change in changes]
     configs = [{key: value for key, value in config.items() if value is not ...} for config in changed]
     return RestCase(f"{plugin}-{group}", tuple(validate(plugin, each) for each in configs))

@@ -1,4 +1,4 @@
-"""What Java Connect and Hearth have in common as processes: a folder, settings, a REST port."""
+"""The common parts of Java Connect and Hearth processes: a folder, settings, a REST port."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.timeouts import eventually
 _START_TIMEOUT = 90.0
 _NOBODY_LEADS = "no known leader URL"
 GRACE = 30.0
-"""Seconds an orderly stop may take."""
+"""How many seconds a clean stop may take."""
 
 
 class Worker(ABC):
-    """A standalone Connect worker in a process of its own, everything it writes below one folder."""
+    """A standalone Connect worker in its own process; all its files are below one folder."""
 
     side: str
 
@@ -48,14 +48,14 @@ class Worker(ABC):
         }
 
     def start(self, wait: bool = True) -> None:
-        """Start the worker; with `wait` return when its REST API answers."""
+        """Start the worker; with `wait` return when its REST API responds."""
         files = self._write()
         self._launch(files)
         if wait:
             self.wait_until_up()
 
     def wait_until_up(self) -> None:
-        """Return when the REST API answers, and raise with the worker's last words when it never does."""
+        """Return when the REST API responds; raise with the worker's last output if it never does."""
         eventually(lambda: self.rest.is_up() or not self.is_running, _START_TIMEOUT)
         if not self.is_running or not self.rest.is_up():
             raise AssertionError(f"{self.side} Connect did not start:\n{self.last_words()}")
@@ -67,7 +67,7 @@ class Worker(ABC):
         self.wait_for_state(config["name"], "RUNNING", timeout)
 
     def _creates(self, config: Mapping[str, str], refusals: list[str]) -> bool:
-        """Create a connector; returns whether that was possible, and not while nobody leads the worker's cluster."""
+        """Create a connector; return whether it succeeded, which needs a leader in the worker's cluster."""
         answer = self.rest.create(dict(config))
         refusals.append(answer.text)
         assert answer.status == 201 or _NOBODY_LEADS in answer.text, answer.text
@@ -79,7 +79,7 @@ class Worker(ABC):
         assert reached, f"{self.side}: {name} is not {state}: {self.rest.status(name)}\n{self.last_words()}"
 
     def delete(self, name: str, timeout: float = 60.0) -> None:
-        """Delete a connector; what it had in hand is delivered and committed first."""
+        """Delete a connector; it delivers and commits its records first."""
         answer = self.rest.call("DELETE", f"/connectors/{quote(name, safe='')}")
         assert answer.status == 204, answer.text
         eventually(lambda: name not in self.rest.call("GET", "/connectors").json, timeout)
@@ -103,19 +103,19 @@ class Worker(ABC):
     @property
     @abstractmethod
     def pid(self) -> int:
-        """Return the id of the process that was started; the worker's other processes descend from it."""
+        """Return the id of the started process; the worker's other processes are its descendants."""
 
     @abstractmethod
     def stop(self, grace: float = GRACE) -> None:
-        """Stop the worker in order, by force where that takes longer than so many seconds."""
+        """Stop the worker in order, by force after ``grace`` seconds."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End the worker's own process at once."""
+        """Kill the worker's own process."""
 
     @abstractmethod
     def last_words(self) -> str:
-        """Return the end of what the worker wrote, for the message of a failure."""
+        """Return the end of the worker's output, for failure messages."""
 
     @abstractmethod
     def _launch(self, files: Sequence[Path]) -> None:
@@ -123,7 +123,7 @@ class Worker(ABC):
 
     @abstractmethod
     def _plugin_path(self) -> str:
-        """Return the worker's plugin.path, which holds the file connectors."""
+        """Return the worker's plugin.path with the file connectors."""
 
     def _write(self) -> list[Path]:
         """Write the worker's and the connectors' properties files and return their paths."""

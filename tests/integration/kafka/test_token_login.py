@@ -216,6 +216,6 @@ def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_pa
         assert lines.is_complete(), host.last_words()
         assert lines.arrivals.faults == []
         seen = shown(host, lines)
-    assert CLASS in seen, "the log reports missing tokens"
+    assert CLASS in seen, "no log line names the token provider"
     assert [token for token in issuer.given if token in seen] == []
     assert PASSWORD not in seen

@@ -1,7 +1,7 @@
-"""The differential fuzz by hand; Java answers live.
+"""The differential fuzz by hand, against a live Java.
 
-python -m tests.peer.fuzz record                     # writes Java's answers to what the suite asks
-python -m tests.peer.fuzz show NUMBER                # what Hearth and Java make of one pipeline
+python -m tests.peer.fuzz record                     # writes Java's answers for the suite
+python -m tests.peer.fuzz show NUMBER                # prints both sides' results for one pipeline
 python -m tests.peer.fuzz search --records 100000 --seed 7
 """
 
@@ -19,12 +19,12 @@ from tests.peer.fuzz.search import differences
 
 
 def record(_: argparse.Namespace) -> None:
-    """Ask Java about the pipelines of the suite."""
+    """Send the suite's pipelines to Java and keep its answers."""
     kept_pipeline.keep(theirs.answers(kept_pipeline.drawn()))
 
 
 def show(arguments: argparse.Namespace) -> None:
-    """Print a pipeline, and for each record what both sides make of it."""
+    """Print a pipeline, and both sides' result for each record."""
     made = dirty.pipeline if arguments.dirty else pipeline
     drawn = made(arguments.seed, arguments.number)
     print(json.dumps(drawn["config"], ensure_ascii=False, indent=2))
@@ -36,7 +36,7 @@ def show(arguments: argparse.Namespace) -> None:
 
 
 def search(arguments: argparse.Namespace) -> None:
-    """Print the first difference of each kind, and how many there are of it."""
+    """Print the first difference of each kind, and the number of differences."""
     kinds: Counter[str] = Counter()
     for each in differences(arguments.seed, arguments.records, is_dirty=arguments.dirty):
         kind = each.kind
@@ -56,12 +56,12 @@ if __name__ == "__main__":
         own.set_defaults(command=command)
         own.add_argument("--seed", type=int, default=kept_pipeline.SEED)
         if command is not record:
-            own.add_argument("--dirty", action="store_true", help="pipelines whose data is as the world has it")
+            own.add_argument("--dirty", action="store_true", help="pipelines with real-world data")
         if command is show:
             own.add_argument("number", type=int)
         if command is search:
             own.add_argument("--records", type=int, default=20_000)
     given = parser.parse_args()
-    os.environ["TZ"] = "UTC"  # as Java is told
+    os.environ["TZ"] = "UTC"  # Java gets the same property
     time.tzset()
     given.command(given)

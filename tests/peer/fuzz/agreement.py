@@ -1,4 +1,4 @@
-"""When an answer of Hearth and one of Java's are the same: what of them is compared, and in which form."""
+"""Defines when Hearth's answer equals Java's: the parts that are compared, and their form."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from tests.unit.plugins.golden import wording
 Answer = dict[str, Any]
 _CONTEXT = "errors.deadletterqueue.context.headers.enable"
 _ERROR = tuple(f"__connect.errors.exception.{each}" for each in ("class.name", "message", "stacktrace"))
-"""The headers at a dead letter's end; of the last the first lines are compared, which name the error."""
+"""The headers that end a dead letter; of the last one only the first lines, which name the error, are compared."""
 _TRACE = re.compile(r"\n(hint: |Caused by: |Traceback ).*", re.DOTALL)
-"""What Hearth's traces have behind the error itself; that of Java's comes without it."""
+"""The part of Hearth's traces after the error; Java's is compared without it."""
 _KAFKAS = "org.apache.kafka."
-"""Errors of these packages are raised on purpose, and their words are the interface; of others it is the class."""
+"""Errors of these packages are raised on purpose, and their messages are an interface; of others the class is."""
 _JSON = "json.JsonConverter"
 _ADDRESS = re.compile(r"(\[B|HeapByteBuffer|SchemaBuilder)@[0-9a-f]+")
 _REFUSED = re.compile(
-    r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # whose size Python does not know
-    r"|TimestampConverter does not support class java\.lang\.(Byte|Short|Integer)"  # nor theirs, without a schema
-    r"|Decimal value has mismatching scale"  # one that is masked
+    r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # Python numbers have no size
+    r"|TimestampConverter does not support class java\.lang\.(Byte|Short|Integer)"  # likewise, without a schema
+    r"|Decimal value has mismatching scale"  # a masked decimal
 )
 _NO_SCALE = "Invalid Decimal schema: scale parameter not found"
 _OTHER_SCALE = "Decimal value has mismatching scale for given Decimal schema"
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
 _MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
-"""A masked decimal has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
+"""A masked decimal keeps the scale of its schema, as the README says; in Java it is 0, which some texts show."""
 _ZERO_KEYS = tuple(tuple(f'[["{kind}", "{zero}"], ' for zero in ("-0.0", "0.0")) for kind in ("f32", "f64"))
-"""How a map's entry begins whose key is a zero; in Python those of both signs are one key, in Java they are two."""
+"""How a map entry starts whose key is a zero; zeros of both signs are one key in Python, and two in Java."""
 SIZE = 6
 """Bytes of a digest."""
 _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
 
 
 def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
-    """Return Java's answer as it is compared; None where Hearth has no such values, and so nothing to compare."""
+    """Return Java's answer in its compared form; None if Hearth has no such values to compare."""
     if "unheld" in told or _has_address(told) or _is_otherwise(told) or _has_two_zeros(told):
         return None
     if "failed" in told:
@@ -54,7 +54,7 @@ def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | No
 
 
 def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
-    """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth has other words."""
+    """Yield the forms of Hearth's answer that may equal Java's: Hearth words some internal errors differently."""
     if "failed" in told:
         phase, class_name, error, message = told["failed"]
         yield {"failed": [phase, class_name, error, _worded(message)], **_letter(told, config, is_meant=True)}
@@ -64,16 +64,16 @@ def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
 
 
 def is_open(answer: Mapping[str, Any] | bytes, config: Mapping[str, str]) -> bool:
-    """Return whether an answer of Java's, or its digest, is one that nothing of Hearth's is compared with."""
+    """Return whether a Java answer, or its digest, is excluded from the comparison."""
     return answer == digest(None) if isinstance(answer, bytes) else java_form(answer, config) is None
 
 
 def is_beyond_python(told: Answer) -> bool:
-    """Return whether Hearth refused what it has no value for, as it says it does, so that there is nothing to compare.
+    """Return whether Hearth refused a documented unsupported value, so that there is nothing to compare.
 
-    That is a day outside of Python's years, a header whose value is not what its own schema says, a day, moment or
-    decimal that is cast and keeps its schema's name, and a decimal, read or put in the place of another, with more
-    digits than its schema has, or read by a schema that does not say how many.
+    Such values are a date outside Python's years; a header whose value does not match its own schema; a date, time or
+    decimal that is cast and keeps its schema's name; and a decimal, read or replaced, with more digits than its
+    schema allows, or read with a schema that lacks the scale.
     """
     if "failed" not in told:
         return False
@@ -86,7 +86,7 @@ def is_beyond_python(told: Answer) -> bool:
 
 
 def digest(answer: Answer | None) -> bytes:
-    """Return the bytes that stand for an answer; those of one that is not compared are zero."""
+    """Return the digest of an answer; all zero for one that is not compared."""
     if answer is None:
         return bytes(SIZE)
     return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).digest()[:SIZE]
@@ -108,7 +108,7 @@ def _form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
 
 
 def _letter(told: Mapping[str, Any], config: Mapping[str, str], *, is_meant: bool) -> Answer:
-    """Return the dead letter that an answer has, its last headers as texts, or without them where it stumbled."""
+    """Return an answer's dead letter, with its last headers as texts, or without them after an internal error."""
     if "letter" not in told:
         return {}
     *whole, headers = told["letter"]
@@ -132,9 +132,9 @@ def _typed(schema: Any, form: Any) -> list[Any]:
 
 
 def _widened(schema: Any, form: Any) -> Any:
-    """Return a form, maps in an order of their own, without the sizes of numbers where no schema tells them.
+    """Return a form with sorted maps, and without the sizes of numbers that have no schema.
 
-    Python does not know them there.
+    Python does not know the sizes there.
     """
     if form is None:
         return None
@@ -153,13 +153,13 @@ def _widened(schema: Any, form: Any) -> Any:
 
 
 def _is_otherwise(told: Mapping[str, Any]) -> bool:
-    """Return whether Java refused a number or decimal that Hearth takes, as the READMEs of its plugins say it does."""
+    """Return whether Java refused a number or decimal that Hearth accepts, as its plugins' READMEs document."""
     message = told.get("failed", {}).get("message") or ""
     return _REFUSED.search(message) is not None
 
 
 def _has_address(told: Mapping[str, Any]) -> bool:
-    """Return whether Java printed where an object lies, which is never the same; Hearth prints what is in it."""
+    """Return whether Java printed an object's address, which changes each time; Hearth prints the contents."""
     texts = [told["failed"]["message"] or ""] if "failed" in told else []
     if "sent" in told:
         *_, key, value, headers = told["sent"]
@@ -168,13 +168,13 @@ def _has_address(told: Mapping[str, Any]) -> bool:
 
 
 def _has_two_zeros(told: Mapping[str, Any]) -> bool:
-    """Return whether Java has a map whose keys are floating point zeros of both signs."""
+    """Return whether Java has a map with floating point zeros of both signs as keys."""
     text = json.dumps(told)
     return any(minus in text and plus in text for minus, plus in _ZERO_KEYS)
 
 
 def _text(data: str | None, converter: str, config: Mapping[str, str]) -> Any:
-    """Return written bytes; members of JSON in an order of their own, since that of Java's maps is a hash table's."""
+    """Return written bytes as text; JSON members are sorted, since Java's order is that of a hash table."""
     if data is None or not config.get(converter, "").endswith(_JSON):
         return data if data is None else _MASKED.sub("0", base64.b64decode(data).decode("latin-1"))
     text = base64.b64decode(data).decode()

@@ -1,6 +1,6 @@
-"""Pipelines whose data is as the world has it: members that come and go, schemas in turn, records that fail, headers.
+"""Pipelines with real-world data: optional members, changing schemas, failing records, headers.
 
-As in `draw`, the same seed and number give the same pipeline on every machine.
+As in `draw`, the same seed and number yield the same pipeline on every machine.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tests.peer.fuzz import draw as clean
 from tests.unit.plugins import question
 
 RECORDS = 200
-"""How many records go through one pipeline."""
+"""How many records each pipeline has."""
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _STRING = "org.apache.kafka.connect.storage.StringConverter"
 _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 _THERE = (1.0, 0.99, 0.8, 0.5)
-"""With which chance a member is there."""
+"""The probability that a member exists."""
 _FAILING = (0.0, 0.001, 0.01, 0.1, 0.5)
 _VERSIONS = (1, 2, 2, 10)
 _TOPICS = (1, 1, 2, 20)
@@ -67,7 +67,7 @@ def pipeline(seed: int, number: int) -> dict[str, Any]:
 
 
 def _sink(draw: random.Random, config: clean.Config) -> Iterator[dict[str, Any]]:
-    """Yield consumed records, bytes in base64: of some versions in turn, a share of which is no JSON."""
+    """Yield consumed records, as base64: of alternating versions, some of which are not JSON."""
     failing, headers = draw.choice(_FAILING), _HeaderKinds(draw)
     documents = [_Documents(draw, config, version) for version in range(draw.choice(_VERSIONS))]
     is_in_turn = draw.random() < 0.7
@@ -83,7 +83,7 @@ def _sink(draw: random.Random, config: clean.Config) -> Iterator[dict[str, Any]]
 
 
 def _source(draw: random.Random, config: clean.Config) -> Iterator[dict[str, Any]]:
-    """Yield the forms of records of some topics and schemas in turn, a share of which does not fit what is asked."""
+    """Yield records' forms, with alternating topics and schemas, some of which do not fit the pipeline."""
     count = draw.choice(_TOPICS)
     schemas = [None if draw.random() < 0.3 else _struct(draw, version) for version in range(draw.choice(_VERSIONS))]
     failing, headers = draw.choice(_FAILING), _HeaderKinds(draw)
@@ -101,7 +101,7 @@ def _source(draw: random.Random, config: clean.Config) -> Iterator[dict[str, Any
 
 
 class _Documents:
-    """JSON of one version: its members are there with some chance, and some change their type."""
+    """JSON of one version: members are optional, and some change their type."""
 
     def __init__(self, draw: random.Random, config: clean.Config, version: int) -> None:
         self._draw = draw
@@ -161,7 +161,7 @@ _KINDS = (
 
 
 class _HeaderKinds:
-    """Headers of none, one or some kinds, a few a record; names repeat."""
+    """Header names of no, one or several kinds, a few for each record; names repeat."""
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
@@ -178,7 +178,7 @@ class _HeaderKinds:
 
 
 def _struct(draw: random.Random, version: int) -> dict[str, Any]:
-    """Return the schema of a version: a field more than the one before it, most of them optional."""
+    """Return the schema of a version: it has one field more than the previous one; most are optional."""
     kinds = ("int32", "int64", "string", "string", "boolean", "double")
     names = ("a", "b", "\xe9", *(f"more{place}" for place in range(version)))
     fields = [

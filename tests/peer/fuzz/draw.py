@@ -1,7 +1,7 @@
-"""Pipelines drawn at random: a connector's converters and transformations with the records that go through them.
+"""Random pipelines: a connector's converters and transformations, and records for them.
 
-The same seed and number give the same pipeline, on every machine. What Hearth does in another way on purpose, as the
-READMEs of its plugins tell, is not drawn.
+The same seed and number yield the same pipeline on every machine. Deliberate differences of Hearth, which its
+plugins' READMEs document, are not drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from tests.unit.plugins import question
 
 RECORDS = 40
-"""How many records go through one pipeline."""
+"""How many records each pipeline has."""
 
 Config = dict[str, str]
 _CONNECT = "org.apache.kafka.connect."
@@ -28,7 +28,7 @@ _ENCODINGS = ("UTF-8", "UTF-8", "ISO-8859-1", "UTF-16", "US-ASCII")
 _FIELDS = ("a", "a", "b", "b", "\xe9", "zz")
 _HEADERS = ("h1", "h2", "h3")
 _CONSUMED = (*_HEADERS, *_HEADERS, "__connect.errors.stage", "\xe9")
-"""Headers of what a sink consumes, which may be dead letters of another one."""
+"""Headers of a sink's input, which may be another sink's dead letters."""
 _WHENS = (None, 0, 1, 86_399_999, 1_483_425_001_864, 1_700_000_000_123, 4_102_444_800_000)
 _LITERALS = ("", "a", "12", "true", "1.5", "null", "[1,2]", '{"a":1}', "2019-08-23", "\xe9")
 
@@ -36,7 +36,7 @@ _LITERALS = ("", "a", "12", "true", "1.5", "null", "[1,2]", '{"a":1}', "2019-08-
 def pipeline(seed: int, number: int) -> dict[str, Any]:
     """Return one pipeline: ``config`` and ``records``, in their order.
 
-    What a sink consumes may come from a topic whose records have no times.
+    The topic of a sink may have records without timestamps.
     """
     draw = random.Random(f"{seed}:{number}")
     is_source = draw.random() < 0.5
@@ -66,9 +66,9 @@ def sink_keys(draw: random.Random) -> Config:
 
 
 def chain(draw: random.Random, *, is_hoisted: bool) -> Config:
-    """Return the keys of transformations, often of none, and of the predicates before them.
+    """Return the keys of transformations, often of none, and of their predicates.
 
-    What is no struct or map is hoisted first where there is a chain at all, so that the others find a field.
+    If there are any, a value that is neither struct nor map is hoisted first, so that the others find a field.
     """
     aliases = [f"t{number}" for number in range(draw.choice((0, 1, 1, 2, 2, 3, 4)))]
     rows = {"transforms": ",".join(aliases)} if aliases else {}
@@ -228,17 +228,17 @@ _TRANSFORMATIONS: tuple[Callable[[random.Random], tuple[str, Config]], ...] = (
 
 
 class _Side:
-    """What the keys, the values or the headers of a pipeline are like: mostly of one schema, or of none."""
+    """The keys, values or headers of a pipeline: mostly of one schema, or of none."""
 
     def __init__(self, draw: random.Random, among: tuple[str, ...], converter: str) -> None:
-        """``among`` are the kinds of schemas, of which one is mostly left out if the converter takes another type."""
+        """``among`` are the kinds of schemas, of which one is mostly left out if the converter has another type."""
         self._draw = draw
         self._among = among
         wanted = _WANTED.get(converter.rpartition(".")[2])
         self._usual = {"type": wanted, "optional": True} if wanted and draw.random() < 0.8 else self._schema()
 
     def schema(self) -> dict[str, Any] | None:
-        """Return the schema of the next one."""
+        """Return the schema of the next value."""
         return self._usual if self._draw.random() < 0.9 else self._schema()
 
     def _schema(self) -> dict[str, Any] | None:
@@ -266,12 +266,12 @@ _WANTED = {
 
 
 def form(draw: random.Random, schema: dict[str, Any] | None) -> Any:
-    """Return the form of a value that fits its schema."""
+    """Return the form of a value that matches its schema."""
     return _free(draw, 2) if schema is None else question.value_of(draw, schema, 2, sound=True)
 
 
 def _free(draw: random.Random, depth: int) -> Any:
-    """Return the form of a value without schema, mostly a map with the fields that transformations look for."""
+    """Return the form of a value without schema, mostly a map with the fields that transformations use."""
     kind = draw.random()
     if depth and kind < 0.8:
         names = draw.sample(sorted(set(_FIELDS)), draw.randint(0, 3))
@@ -292,7 +292,7 @@ _FREE: tuple[Any, ...] = (
 
 
 def _source(draw: random.Random, config: Config) -> Iterator[dict[str, Any]]:
-    """Yield records for the converters: forms of values beside the JSON forms of their schemas."""
+    """Yield records for the converters: forms of values with the JSON forms of their schemas."""
     key = _Side(draw, _KEYS, config["key.converter"])
     value = _Side(draw, _VALUES, config["value.converter"])
     header = _Side(draw, _HEADER_VALUES, config.get("header.converter", _SIMPLE))
@@ -343,7 +343,7 @@ def _header_converter(draw: random.Random) -> Config:
 
 
 def _sink(draw: random.Random, config: Config, has_times: bool) -> Iterator[dict[str, Any]]:
-    """Yield consumed records: bytes in base64, of which some cannot be read."""
+    """Yield consumed records as base64, some of which are unreadable."""
     key, value, header = (_Bytes(draw, config, side) for side in ("key", "value", "header"))
     for _ in range(RECORDS):
         yield {
@@ -403,7 +403,7 @@ class _Bytes:
 
 
 def _document(draw: random.Random, depth: int = 2) -> str:
-    """Return JSON without a schema, mostly an object with the fields that transformations look for."""
+    """Return JSON without a schema, mostly an object with the fields that transformations use."""
     kind = draw.random()
     if depth and kind < 0.8:
         names = draw.sample(sorted(set(_FIELDS)), draw.randint(0, 3))

@@ -1,4 +1,4 @@
-"""Java's answers to the drawn pipelines of the suite: a digest for each record, and one of what it was asked."""
+"""Java's answers to the suite's pipelines: a digest of each record, and one of the pipeline."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.peer.kept import GOLDEN
 
 SEED = 1
 COUNT = 21_000 // RECORDS
-"""Some records less are compared: a pipeline may end at one that fails, and Java prints where an object lies."""
+"""A few records are not compared: a pipeline may end at one that fails, and Java prints objects' addresses."""
 DIRTY = 40
-"""How many pipelines of dirty data are among them."""
+"""How many of the pipelines have dirty data."""
 PATH = GOLDEN / "pipeline.jsonl"
 COMMAND = "python -m tests.peer.fuzz"
 
 
 def named() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the pipelines of the suite, each with the words that name it to `show`."""
+    """Yield the pipelines of the suite, each with its name for the command `show`."""
     yield from ((f"{number}", pipeline(SEED, number)) for number in range(COUNT))
     yield from ((f"--dirty {number}", dirty.pipeline(SEED, number)) for number in range(DIRTY))
 
@@ -45,7 +45,7 @@ def _row(asked: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> str:
 
 
 def kept() -> list[tuple[str, list[bytes]]]:
-    """Return for each pipeline the digest of what Java was asked, and those of its answers."""
+    """Return the digests of each pipeline and of Java's answers to it."""
     return [_read(line) for line in PATH.read_text(encoding="ascii").splitlines()]
 
 

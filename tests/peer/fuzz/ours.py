@@ -1,4 +1,4 @@
-"""What Hearth makes of a drawn pipeline, on its own record path: by batches, or record by record."""
+"""Runs a drawn pipeline on Hearth's own record path: in batches, or record by record."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WORKER = {
 
 
 class RecordPlace(LocalPlace):
-    """Plugins whose forms for batches take nothing, so that those for records are called."""
+    """Makes plugins' batch methods decline, so that those for records are called."""
 
     def do(self, call: Any) -> Any:
         answer = super().do(call)
@@ -76,14 +76,14 @@ def _planner() -> Planner:
 
 
 def plan(drawn: Mapping[str, Any]) -> TaskPlan:
-    """Return the plan of the task that the pipeline belongs to."""
+    """Return the plan of the pipeline's task."""
     type_ = PluginType(drawn["type"])
     connector = next(each for each in _planner().directory.catalogue.known("C", type_) if each.type is type_)
     return _planner().plan(connector, "1", drawn["config"], [{}])[0]
 
 
 def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
-    """Return what becomes of each record; one answer alone where the pipeline itself is refused."""
+    """Return each record's outcome; a single one if the pipeline itself is refused."""
     place = (LocalPlace if by_batches else RecordPlace)(drawn["type"], NO_RETRY)
     try:
         task = plan(drawn)
@@ -99,7 +99,7 @@ def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
 
 
 def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
-    """Return the answers to the first record that fails, where that ends the task."""
+    """Return the answers up to the first failed record, if that ends the task."""
     ends = (number for number, answer in enumerate(told, 1) if "failed" in answer and not is_tolerant)
     return told[: next(ends, len(told))]
 
@@ -159,7 +159,7 @@ def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any
 
 
 def _letter(task: TaskPlan, failure: Failure, record: Consumed | None) -> list[Any]:
-    """Return what is sent to the topic of dead letters, in the form of what a source sends."""
+    """Return the dead letter, in the form of a source's records."""
     assert record is not None
     assert task.sink is not None
     plan = task.sink.dead_letters
@@ -199,7 +199,7 @@ def _with_failures(
     told: list[Answer], failures: Sequence[Failure], more: Callable[[Failure], Answer] = lambda _: {}
 ) -> list[Answer]:
     for failure in failures:
-        assert told[failure.row] == {"dropped": True}, "a record has gone on and failed, or failed twice"
+        assert told[failure.row] == {"dropped": True}, "a record was delivered and failed, or failed twice"
         error = failure.error
         words = [failure.phase, failure.class_name, error.class_name, error.message]
         told[failure.row] = {"failed": words, **more(failure)}

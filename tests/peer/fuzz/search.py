@@ -1,4 +1,4 @@
-"""Where Hearth and Java differ: every record of a pipeline, on one of Hearth's record paths."""
+"""Searches for differences between Hearth and Java: every record of a pipeline, on one of Hearth's record paths."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.peer.fuzz.draw import RECORDS, pipeline
 
 Drawn = Mapping[str, Any]
 AT_ONCE = 400
-"""How many pipelines one Java is given."""
+"""How many pipelines each Java process gets."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A record of which Hearth and Java make something else, or that only one of them comes to."""
+    """A record with different results on both sides, or that only one side reached."""
 
     name: str
     row: int
@@ -28,13 +28,13 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """Return what differences have in common that likely have one cause."""
+        """Return the part of a difference that identifies its likely cause."""
         mine, his = (next(iter(each), "") if isinstance(each, dict) else "" for each in (self.ours, self.theirs))
         words = (str(each.get("failed"))[:120] for each in (self.ours, self.theirs) if isinstance(each, dict))
         return " | ".join((f"{mine} for {his}", *words))
 
     def __str__(self) -> str:
-        """Tell what is needed to see what is wrong."""
+        """Return a full description for diagnosis."""
         rows = {
             "config": {
                 key: text for key, text in self.drawn["config"].items() if key not in ("name", "connector.class")
@@ -50,22 +50,22 @@ class Difference:
 def compared(
     name: str, drawn: Drawn, expected: Sequence[Any], is_same: Callable[[Any, Any], bool], *, by_batches: bool
 ) -> Iterator[Difference]:
-    """Yield the records of a pipeline of which Hearth makes something else than expected."""
+    """Yield the records of a pipeline for which Hearth's result is not the expected one."""
     found = ours.answers(drawn, by_batches=by_batches)
     for row in range(max(len(found), len(expected))):
         mine, his = (each[row] if row < len(each) else None for each in (found, expected))
         if mine is not None and is_beyond_python(mine):
-            if row + 1 == len(found):  # where nothing is tolerated that was the end
+            if row + 1 == len(found):  # with errors.tolerance=none, that failure ended the task
                 return
         elif mine is not None and his is not None and is_open(his, drawn["config"]):
-            if row + 1 == len(expected):  # nor does Java go on where it refused what Hearth takes
+            if row + 1 == len(expected):  # Java's task also ended if it refused a record that Hearth accepts
                 return
         elif mine is None or his is None or not is_same(mine, his):
             yield Difference(name, row, drawn, mine, "is another one" if isinstance(his, bytes) else his)
 
 
 def has_digest(drawn: Drawn) -> Callable[[Any, bytes], bool]:
-    """Return what tells whether an answer of Hearth has the digest of Java's."""
+    """Return a function that compares an answer of Hearth with the digest of Java's."""
 
     def is_same(mine: Any, kept: bytes) -> bool:
         return kept in map(digest, our_forms(mine, drawn["config"]))
@@ -74,7 +74,7 @@ def has_digest(drawn: Drawn) -> Callable[[Any, bytes], bool]:
 
 
 def is_answer(drawn: Drawn) -> Callable[[Any, Any], bool]:
-    """Return what tells whether an answer of Hearth is Java's."""
+    """Return a function that compares an answer of Hearth with Java's."""
 
     def is_same(mine: Any, his: Any) -> bool:
         wanted = java_form(his, drawn["config"])
@@ -84,9 +84,9 @@ def is_answer(drawn: Drawn) -> Callable[[Any, Any], bool]:
 
 
 def differences(seed: int, records: int, *, is_dirty: bool = False) -> Iterator[Difference]:
-    """Ask Java about so many records and yield what Hearth makes of them that is different.
+    """Send ``records`` records to Java and yield Hearth's differences.
 
-    Every second pipeline runs by batches, the others record by record; dirty ones run in both ways.
+    Every second pipeline runs in batches, the others record by record; dirty ones run in both ways.
     """
     made, size, flag = (dirty.pipeline, dirty.RECORDS, "--dirty ") if is_dirty else (pipeline, RECORDS, "")
     numbers = range(-(-records // size))

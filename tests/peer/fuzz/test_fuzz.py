@@ -1,4 +1,4 @@
-"""What becomes of records and pipelines drawn at random is what Java's Kafka Connect makes of them."""
+"""Random records and pipelines have the same results as in Java's Kafka Connect."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LONG = 1_000_000
 
 @pytest.fixture(autouse=True)
 def _templates_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the few records of a pipeline be taken for many that are laid out alike."""
+    """Let a pipeline's few records use the fast path for many records of one layout."""
     monkeypatch.setattr(template, "FEW", 2)
 
 
 @pytest.fixture(autouse=True)
 def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Read and print moments in UTC, as Java did."""
+    """Parse and print times in UTC, as Java did."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield
@@ -35,19 +35,19 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def told(differences: Iterator[Difference]) -> str:
-    """Return the first differences, and how both answers to them are seen."""
+    """Return the first differences, and the command that shows both answers."""
     return "\n\n".join(f"{each}\n  {kept_pipeline.COMMAND} show {each.name}" for each in islice(differences, SHOWN))
 
 
 @pytest.mark.slow
 def test_records_become_what_java_makes_of_them() -> None:
-    """20,000 records: what is sent or put, byte for byte, what is dropped, what fails, where and in which words.
+    """20,000 records: what is sent or put, byte for byte, what is filtered, what fails, where and with which message.
 
-    Every second pipeline runs by batches, the others record by record.
+    Every second pipeline runs in batches, the others record by record.
     """
     pipelines = [(name, drawn, *kept) for (name, drawn), kept in zip(named(), kept_pipeline.kept(), strict=True)]
     changed = [name for name, drawn, asked, _ in pipelines if kept_pipeline.question(drawn) != asked]
-    assert changed == [], f"Java was asked about other pipelines: `{kept_pipeline.COMMAND} record` asks it anew"
+    assert changed == [], f"Java's kept answers are for other pipelines; run `{kept_pipeline.COMMAND} record`"
     assert sum(each != digest(None) for _, _, _, expected in pipelines for each in expected) >= 25_000
     differences = (
         each
@@ -60,13 +60,13 @@ def test_records_become_what_java_makes_of_them() -> None:
 
 @pytest.mark.long
 def test_a_million_records_become_what_java_makes_of_them() -> None:
-    """Java is asked live, about others than in the suite."""
+    """Java runs live, with other pipelines than the suite's."""
     text = told(differences(kept_pipeline.SEED + 1, LONG))
     assert not text, text
 
 
 @pytest.mark.long
 def test_dirty_pipelines_are_alike() -> None:
-    """200 pipelines of members that come and go, schemas in turn, failing records and headers, in both forms."""
+    """200 pipelines with optional members, alternating schemas, failing records and headers, in both forms."""
     text = told(differences(kept_pipeline.SEED + 1, 200 * dirty.RECORDS, is_dirty=True))
     assert not text, text

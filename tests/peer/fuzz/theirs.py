@@ -1,4 +1,4 @@
-"""What Java's Kafka Connect 4.3.1 makes of drawn pipelines: its own classes, in a process of their own."""
+"""Runs drawn pipelines on Java's Kafka Connect 4.3.1: its own classes, in a separate process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.peer.java_connect import connect_jars
 
 PROGRAM = Path(__file__).parents[2] / "unit" / "plugins" / "Pipelines.java"
 LEAST_JAVA = 22
-"""It runs a program of two source files, and prints floats with no digit too many."""
+"""The first Java that runs a program of two source files, and prints floats without superfluous digits."""
 
 
 def answers(drawn: Iterable[Any]) -> list[list[dict[str, Any]]]:
-    """Return for each pipeline what becomes of its records, as ``Pipelines.java`` tells it."""
+    """Return the outcomes of each pipeline's records, as ``Pipelines.java`` prints them."""
     java = find_java(minimum=LEAST_JAVA).executable
     jars = ":".join(map(str, connect_jars()))
     command = [str(java), "-Duser.timezone=UTC", "-Duser.language=en", "-cp", jars, str(PROGRAM)]
