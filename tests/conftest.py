@@ -1,4 +1,4 @@
-"""Fixtures that tests of every kind share."""
+"""Fixtures and options for all tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.reservation import reserve_port
 from tests.side_by_side import Together, are_chosen, available_memory, rank, worker_count
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
+    # A shell lets background programs ignore SIGINT, and the programs that tests start would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -38,9 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how far hypothesis searches, and by which seed; refuse to test what is not the source.
+    """Choose hypothesis's profile and seed; fail if compiled modules are older than their sources.
 
-    Calls may be nested as in a process that runs plugins: hypothesis warns of a limit that changes during a test.
+    The recursion limit is that of plugin processes: hypothesis warns if the limit changes during a test.
     """
     make_room()
     if config.option.hypothesis_seed is None:
@@ -51,14 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say by which seed properties drew their examples: with it they draw the same again."""
+    """Print the seed of the property tests' examples, which reproduces them."""
     terminalreporter.write_line(f"examples were drawn with --hypothesis-seed={config.option.hypothesis_seed}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out long tests unless they are asked for, and the others that are not quick where these are.
 
-    Beside each other the tests that take long begin first; one after the other they stay as they are.
+    In parallel runs the slow tests start first; sequential runs keep their order.
     """
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank(item.nodeid))
@@ -87,9 +87,9 @@ def _draw_one(_: None) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep ten thousand tests out of the interpreter's search for cycles, which takes a tenth of what machines do.
+    """Exclude ten thousand tests from the garbage collector, which takes a tenth of the state machines' time.
 
-    On Python 3.14 Hypothesis does not see who holds its random numbers where that is frozen, and warns, so one example
+    On Python 3.14 Hypothesis cannot find the owner of its random numbers in frozen objects, and warns, so one example
     is drawn before.
     """
     _draw_one()
@@ -99,7 +99,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Say how many processes ``-n auto`` means beside this one."""
+    """Return the number of processes for ``-n auto``."""
     if are_chosen(config.getoption("keyword"), config.args):
         return 0
     return worker_count(len(os.sched_getaffinity(0)), available_memory())
@@ -107,7 +107,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
-    """Say which tests go to one process."""
+    """Return the scheduler that assigns tests to processes."""
     return Together(config, log)
 
 
@@ -115,26 +115,26 @@ _GROUPS = {
     **{f"group.consumer.{limit}heartbeat.interval.ms": "500" for limit in ("", "min.")},
     **{f"group.consumer.{limit}session.timeout.ms": "120000" for limit in ("", "max.")},
 }
-"""Members of groups of the new protocol hear every half second what has changed, and not every five.
+"""Heartbeats of consumer groups (KIP-848) every half second instead of every five, so that rebalances are fast.
 
-One that is gone without a word is missed after two minutes, so a test that waited for that would notice.
+Sessions last two minutes: a test that waits for one to expire fails by its timeout.
 """
 
 
 def quick_broker(folder: Path) -> KafkaBroker:
-    """Return a broker that needs little of the disk."""
+    """Return a broker with small disk usage."""
     return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20, settings=_GROUPS)
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Provide one real broker for all tests of this process; a test that mistreats it takes ``own_broker``."""
+    """Provide one real broker for all tests of this process; a test that damages it uses ``own_broker``."""
     with quick_broker(tmp_path_factory.mktemp("broker")) as running:
         yield running
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that a test may stop, freeze or kill."""
+    """Provide a broker that a test may stop, suspend or kill."""
     with quick_broker(tmp_path / "broker") as running:
         yield running

@@ -1,4 +1,4 @@
-"""A real Java beside the tests: what Hearth reimplements is compared with the class it comes from."""
+"""A live Java: reimplementations are compared with the original classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth.foundation.java import find_java
 
 @contextmanager
 def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
-    """Start a Java whose classes are reached as attributes: `jvm.java.util.Properties()`."""
+    """Start a Java whose classes are accessible as attributes: `jvm.java.util.Properties()`."""
     jars = Path(pyspark.__file__).parent / "jars"
     py4j = next(jars.glob("py4j-*.jar"))
     port, process = launch_gateway(
@@ -27,9 +27,9 @@ def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
         return_proc=True,
         javaopts=["-XX:TieredStopAtLevel=1"],
     )
-    # Without memory management: an object that Python collects after the Java is gone would ask it to forget it.
+    # Without memory management: an object collected after Java's exit would send it a request.
     parameters = JavaParameters(port=port, auto_convert=True, enable_memory_management=False)
-    # As pyspark reaches its own; another kind of gateway leaves a socket open when it finds nobody there.
+    # The gateway class that pyspark uses; the other one leaks a socket if its peer has ended.
     gateway = ClientServer(parameters, PythonParameters(port=0, eager_load=False))
     try:
         yield gateway.jvm

@@ -1,4 +1,4 @@
-"""The README and the guides as tests read them: code blocks, files, commands, requests, tables, headings, links."""
+"""Parses the README and the guides: code blocks, files, commands, requests, tables, headings, links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in 
 """The text of each page by its path in the checkout."""
 TEXT = "\n".join(PAGES.values())
 SERVER = "localhost:8083"
-"""The worker that requests are for."""
+"""The address of the worker in requests."""
 _BLOCK = re.compile(
     r"(?:`(?P<file>[^`\n]+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
@@ -26,7 +26,7 @@ _BLOCK = re.compile(
 
 
 class Block(NamedTuple):
-    """A code block: its page, language and text, and the name of the file it is, which ends the text before it."""
+    """A code block: its page, language and text, and the name of its file, which ends the preceding paragraph."""
 
     page: str
     language: str
@@ -54,7 +54,7 @@ class Request(NamedTuple):
 
 
 def blocks_of(page: str, text: str) -> Iterator[Block]:
-    """Yield the code blocks of a page in their order."""
+    """Yield the code blocks of a page in order."""
     for found in _BLOCK.finditer(text):
         yield Block(page, found["language"], textwrap.dedent(found["text"]), found["file"])
 
@@ -63,7 +63,7 @@ BLOCKS = [block for page, text in PAGES.items() for block in blocks_of(page, tex
 
 
 def block(language: str, words: str, page: str | None = None) -> str:
-    """Return the one code block of that language that holds the words, on a page or on any."""
+    """Return the single code block of a language that contains the words, on one or any page."""
     (text,) = {
         each.text for each in BLOCKS if each.language == language and words in each.text and page in (None, each.page)
     }
@@ -71,13 +71,13 @@ def block(language: str, words: str, page: str | None = None) -> str:
 
 
 def file(name: str) -> str:
-    """Return the content of the file of that name; where several pages show it, it is the same."""
+    """Return the content of a file; several pages that show it must agree."""
     (text,) = {each.text for each in BLOCKS if each.file == name}
     return text
 
 
 def commands(*pages: str) -> Iterator[str]:
-    """Yield the command lines of pages, in their order."""
+    """Yield the command lines of pages, in order."""
     for page in pages:
         for each in BLOCKS:
             if each.page == page and each.language == "sh":
@@ -85,7 +85,7 @@ def commands(*pages: str) -> Iterator[str]:
 
 
 def request(line: str) -> Request:
-    """Return what a `curl` command sends; it uses the options that the pages use, and no others."""
+    """Return the request of a `curl` command; supports only the options that the pages use."""
     given: dict[str, str | None] = {"-X": None, "-H": None, "-d": None, "--data-binary": None}
     words = iter(shlex.split(line)[1:])
     targets = []
@@ -103,7 +103,7 @@ def request(line: str) -> Request:
 
 
 def rows(text: str, head: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of the tables whose first column has that head, each cell by the head of its column."""
+    """Yield the rows of tables with that first column, as maps from column head to cell."""
     heads: list[str] = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -117,12 +117,12 @@ def rows(text: str, head: str) -> Iterator[dict[str, str]]:
 
 
 def first_cells(text: str, head: str) -> list[str]:
-    """Return the first cell of each row of the tables whose first column has that head."""
+    """Return the first cell of each row of tables with that first column."""
     return [row[head] for row in rows(text, head)]
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub generates them."""
     headings = re.findall(r"^#+ (.+)$", _BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""How far tests search by chance: the suite's profile, and the long one that ``--long`` asks for."""
+"""The profiles of property tests: the suite's, and the long one for ``--long``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CRASHES = {QUICK: 1, SUITE: 1, LONG: 10}
 def load_profile(name: str) -> None:
     """Make one of the profiles the one that tests without settings of their own run in.
 
-    Every run draws other examples, by the seed that its summary tells. How long it takes to draw one says what else
-    the machine does, so nothing goes by that.
+    Every run draws other examples; the summary prints the seed. Drawing times depend on the machine's load, so they
+    are no health check.
     """
     for each, examples in EXAMPLES.items():
         settings.register_profile(
@@ -35,10 +35,10 @@ def load_profile(name: str) -> None:
 
 
 def machine_settings(steps: int = 50) -> settings:
-    """Return the settings of a state machine's test case, to be asked for when its module is imported.
+    """Return a state machine's settings; call it when the test module is imported.
 
-    ``steps`` is the most steps of one run. A machine draws its own data, so slow draws and large choices are no
-    sign of anything there.
+    ``steps`` is the maximum number of steps in a run. A machine draws its own data, so slow draws and large choices
+    are normal there.
     """
     return settings(
         max_examples=MACHINE_EXAMPLES[settings.get_current_profile_name()],
@@ -49,10 +49,10 @@ def machine_settings(steps: int = 50) -> settings:
 
 
 def decoder_settings() -> settings:
-    """Return the settings of a test that gives a decoder foreign bytes, asked for when its module is imported."""
+    """Return the settings of a test with malformed input for a decoder; call it when the test module is imported."""
     return settings(max_examples=DECODER_EXAMPLES[settings.get_current_profile_name()], deadline=None)
 
 
 def crashes() -> int:
-    """Return how often a crash test is to kill or stop what it is about."""
+    """Return how often a crash test kills or stops its target."""
     return CRASHES[settings.get_current_profile_name()]

@@ -1,4 +1,4 @@
-"""A registry of tests, over HTTP: it answers as Confluent's does, and fails as it is told to."""
+"""A schema registry over HTTP for tests: it responds as Confluent's does, and fails on request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hearth_registry.registry import LATEST, RegisteredSchema, RegistryRefusal
 from hearth_registry.schema_text import AVRO, Reference, SchemaText
 
 Fault = Callable[[str, str], "tuple[int, bytes] | None"]
-"""Given method and path, what is answered instead, if anything: a status and a body."""
+"""Returns the response for a method and path, a status and a body, or None for the regular one."""
 
 
 class RegistryServer(ThreadingHTTPServer):
-    """Serves a registry in memory on a free port of this machine."""
+    """Serves an in-memory registry on a free local port."""
 
     daemon_threads = True
 
@@ -33,12 +33,12 @@ class RegistryServer(ThreadingHTTPServer):
         self.fault: Fault = lambda _method, _path: None
         self.reads_json = True
         self.announced = 0
-        """How many bytes more than are sent it says there are."""
+        """How many bytes the Content-Length exceeds the body by."""
         self.is_old = False
-        """Whether it answers as those before 8.0: registering tells an id, and there are no associations."""
+        """Whether it responds like versions before 8.0: registration returns an id, and there are no associations."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that hang up."""
+        """Ignore clients that close the connection."""
 
     @property
     def url(self) -> str:
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST")
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _answer(self, method: str) -> None:
         length = int(self.headers.get("Content-Length") or 0)

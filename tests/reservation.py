@@ -1,4 +1,4 @@
-"""Ports of servers that tests start: chosen long before they are bound, beside other runs of the tests."""
+"""Reserves ports for servers that tests start: chosen long before they are bound, next to other test runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import socket
 
 from hearth.foundation.port import is_free
 
-# Below the range from which the kernel takes ports for outgoing connections. Every second one: a broker listens for
-# its controller on the first free port behind its own.
+# Below the range from which the kernel takes ports for outgoing connections. Every second one: a broker's
+# controller listens on the first free port after the broker's own.
 _PORTS = range(20000, 30000, 2)
-_chance = random.SystemRandom()  # hypothesis begins the usual one anew, at the same place in every process
+_chance = random.SystemRandom()  # hypothesis resets the default generator to the same state in every process
 _reservations: list[socket.socket] = []
 
 
 def reserve_port() -> int:
-    """Return a free port that no other process of any test run is given for as long as this one lives.
+    """Return a free port that no other process of any test run gets while this one lives.
 
-    That it is free is not enough: the server that binds it is started later, or again, and another process might
-    choose the same one meanwhile. Each costs a descriptor until the process ends.
+    A check that it is free is not enough: the server that binds it starts later, or restarts, and another process
+    might choose the same port meanwhile. Each costs a descriptor until the process ends.
     """
     while True:
         port = _chance.choice(_PORTS)
@@ -27,10 +27,10 @@ def reserve_port() -> int:
 
 
 def _is_reserved(port: int) -> bool:
-    """Reserve a port unless somebody has, and return whether it is ours now.
+    """Reserve a port unless another process has, and return whether it is ours now.
 
-    A reservation is an abstract socket address: only one can be bound to it, and the kernel lets go of it when the
-    process ends, however that comes.
+    A reservation is an abstract socket address: only one socket can be bound to it, and the kernel releases it when
+    the process ends in any way.
     """
     reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

@@ -1,7 +1,7 @@
-"""Tests beside each other: in how many processes, which of them begin first, and which stay together.
+"""Parallel tests: the number of processes, the tests that start first, and those that share a process.
 
-The tests of a file stay in one process, with the fixtures they share, and so do files that share a host; every
-process has a broker of its own.
+The tests of a file share a process, with its fixtures, and so do files that share a host; every process has its own
+broker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_FIRST = (
     "tests/unit/plugins/test_two_forms.py",
     "tests/unit/spark/test_scaling.py",
 )
-"""Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
+"""Places of the slowest tests. They start first, so that no process is left with a long test at the end."""
 
 _OF_ONE_HOST = (
     "commit", "dead_letter", "failure", "lifecycle", "other_python", "pipeline", "real_package",
@@ -37,43 +37,43 @@ TOGETHER = (
     ("tests/integration/datasource/",),
     tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST),
 )
-"""Files, and folders of them, that share what each of them would start for itself."""
+"""Files, and folders of files, that share expensive fixtures."""
 
-_GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it
+_GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect
 
 
 class Together(LoadFileScheduling):  # type: ignore[misc]
-    """Gives each process whole files, or whole folders of them."""
+    """Assigns whole files, or whole folders of them, to processes."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid)
 
 
 def scope(test: str) -> str:
-    """Return the file that a test stays together with, or the first place of those that share something."""
+    """Return the file of a test, or the first place of its group."""
     return next((places[0] for places in TOGETHER if test.startswith(places)), test.partition("::")[0])
 
 
 def rank(test: str) -> int:
-    """Return the number of a test's place among those that begin first; what is not among them comes behind."""
+    """Return the rank of a test's place among those that start first; other places follow."""
     return next((number for number, place in enumerate(LONGEST_FIRST) if test.startswith(place)), len(LONGEST_FIRST))
 
 
 def worker_count(cores: int, memory: float) -> int:
-    """Return how many processes a machine carries, two at least.
+    """Return how many processes fit a machine, two at least.
 
-    Three more than there are cores: tests wait for sessions, silences and other processes half of their time.
+    Three more than there are cores: tests wait for sessions, timeouts and other processes half of their time.
     """
     return max(2, min(cores + 3, int(memory / _GIBIBYTES_OF_A_WORKER)))
 
 
 def are_chosen(keyword: str, places: Sequence[str]) -> bool:
-    """Return whether somebody asks for single tests or files: they are through before other processes have begun."""
+    """Return whether single tests or files are selected: they finish before other processes have started."""
     return bool(keyword) or any(place.partition("::")[0].endswith(".py") for place in places)
 
 
 def available_memory(told: Path = Path("/proc/meminfo")) -> float:
-    """Return how many GiB the kernel says may be used without swapping."""
+    """Return how many GiB can be used without swapping, according to the kernel."""
     found = re.search(r"MemAvailable: *(\d+) kB", told.read_text())
     assert found is not None
     return int(found[1]) / (1 << 20)

@@ -1,7 +1,7 @@
-"""A Sigstore of the tests' own: an authority for certificates (Fulcio) and logs (CT, Rekor), with keys made just now.
+"""A Sigstore authority for tests: certificates (Fulcio) and logs (CT, Rekor), with fresh keys.
 
-What it issues is of Sigstore's formats, so that the library of that name, and nothing else, judges it. Without a
-network: ``served`` answers on this machine alone.
+It issues documents in Sigstore's formats, so that the sigstore library verifies them. ``served`` needs no network and
+listens on this machine only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USAGE = dict.fromkeys(
 
 
 def token(identity: str, issuer: str) -> str:
-    """Return what an issuer gives somebody who signed in; nobody but the authority would look at its signature."""
+    """Return an identity token; only the authority would verify its signature."""
     now = int(time.time())
     claims = {"aud": "sigstore", "sub": identity, "iss": issuer, "iat": now, "exp": now + 600}
     parts = ({"alg": "none"}, claims)
@@ -46,7 +46,7 @@ def token(identity: str, issuer: str) -> str:
 
 
 class SigstoreAuthority:
-    """What signs for it, and the address where it answers."""
+    """The keys of the authority, and its address."""
 
     def __init__(self, url: str = "http://127.0.0.1:9") -> None:
         self.url = url
@@ -63,7 +63,7 @@ class SigstoreAuthority:
         )
 
     def trust_config(self, target: Path) -> Path:
-        """Write the file that has its keys and address."""
+        """Write the trust configuration with its keys and address."""
         since = {"start": "2020-01-01T00:00:00Z"}
         service = {"url": self.url, "majorApiVersion": 1, "validFor": since, "operator": "tests"}
         authority = {
@@ -115,7 +115,7 @@ class SigstoreAuthority:
         return [each.public_bytes(Encoding.PEM).decode() for each in (whole, self._root)]
 
     def entry(self, proposed: dict[str, Any]) -> dict[str, Any]:
-        """Return what a log answers that keeps this entry and no other (Rekor's API, version 1)."""
+        """Return the response of a log that has only this entry (Rekor's API, version 1)."""
         body = json.dumps(proposed, sort_keys=True, separators=(",", ":")).encode()
         root = hashlib.sha256(b"\0" + body).digest()
         note = f"tests\n1\n{_text(root)}\n"
@@ -138,7 +138,7 @@ class SigstoreAuthority:
         return {"0": {**kept, "verification": {"inclusionProof": proof, "signedEntryTimestamp": promise}}}
 
     def answer(self, path: str, headers: Any, body: dict[str, Any]) -> dict[str, Any]:
-        """Return what the services answer to a request."""
+        """Return the services' response to a request."""
         if path != "/api/v2/signingCert":
             return self.entry(body)
         payload = headers["Authorization"].removeprefix("Bearer ").split(".")[1]
@@ -175,7 +175,7 @@ class SigstoreAuthority:
 
 @contextlib.contextmanager
 def served() -> Iterator[SigstoreAuthority]:
-    """Yield an authority that answers on this machine."""
+    """Yield an authority that listens on this machine."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -187,7 +187,7 @@ def served() -> Iterator[SigstoreAuthority]:
             self.wfile.write(answer)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         authority = SigstoreAuthority(f"http://127.0.0.1:{server.server_address[1]}")

@@ -1,7 +1,7 @@
-"""The Python that Spark starts its processes with in tests: one that finds pyspark compiled.
+"""The Python with which Spark starts its processes in tests: it uses the compiled pyspark.
 
-Spark puts a zip with pyspark's source before all else on their import path. Each of them compiles what it needs of it,
-for half a second of a processor, and Spark gives up on some of them after ten seconds, which a busy machine may take.
+Spark puts a zip with pyspark's sources first on their import path. Each process compiles the modules it needs, for
+half a second of CPU, and Spark gives up on a process after ten seconds, which can pass on a busy machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 
 @cache
 def spark_python() -> str:
-    """Return a program that runs this Python with the packages it has itself; it is removed when this process ends."""
+    """Return a program that runs this Python with its own packages; it is removed when this process ends."""
     folder = Path(mkdtemp(prefix="spark-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = folder / "python"

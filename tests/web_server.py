@@ -1,4 +1,4 @@
-"""A web server that has the files of a folder, over https for whoever trusts the certificate that lies beside it."""
+"""A web server for the files of a folder, with https for clients that trust its certificate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 
 def certificate(target: Path) -> Path:
-    """Write a key and a certificate for this machine, which vouches for itself, into one file."""
+    """Write a key and a self-signed certificate for this machine to one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "web server of the tests")])
     now, address = dt.datetime.now(dt.timezone.utc), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
@@ -38,7 +38,7 @@ def certificate(target: Path) -> Path:
 
 @contextlib.contextmanager
 def web_server(folder: Path, identity: Path | None = None, moved: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield the address of a server; with an ``identity`` it is https. Paths that ``moved`` lead elsewhere."""
+    """Yield the address of a server; with an ``identity`` it uses https. Paths in ``moved`` are redirected."""
 
     class Handler(SimpleHTTPRequestHandler):
         def __init__(self, *arguments: object) -> None:
@@ -54,7 +54,7 @@ def web_server(folder: Path, identity: Path | None = None, moved: Mapping[str, s
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         if identity is not None:

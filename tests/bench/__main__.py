@@ -1,4 +1,4 @@
-"""`tools/bench [CASE ...]`: runs the benchmark and prints what it found."""
+"""`tools/bench [CASE ...]`: runs the benchmark and prints the results."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ Kafka, or compare Hearth with itself.
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
-    """Read how many connectors there are in each run, fewest first."""
+    """Parse the numbers of connectors for the runs, in ascending order."""
     try:
         return sorted(int(number) for number in text.split(","))
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no list of numbers such as 20,100") from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers such as 20,100") from None
 
 
 def _properties(_context: click.Context, _option: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
-    """Read properties."""
+    """Parse properties."""
     if wrong := [text for text in texts if "=" not in text]:
-        raise click.BadParameter(f"{wrong[0]!r} is no property such as task.isolation=environment")
+        raise click.BadParameter(f"{wrong[0]!r} is not a property such as task.isolation=environment")
     return {key: value for key, _, value in (text.partition("=") for text in texts)}
 
 
@@ -105,7 +105,7 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
     default="100,200",
     show_default=True,
     callback=_numbers,
-    help="How many connectors there are in the runs of cases i and leader.",
+    help="Numbers of connectors for the runs of cases i and leader.",
 )
 @click.option(
     "--hearth",
@@ -113,9 +113,9 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
     metavar="KEY=VALUE",
     multiple=True,
     callback=_properties,
-    help="A further worker property of Hearth's side; may be given again.",
+    help="A worker property for Hearth's side; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON with every single run.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with every run.")
 def main(
     cases: tuple[str, ...],
     pairs: int,
@@ -129,20 +129,19 @@ def main(
     """Compare Java's Kafka Connect and Hearth in alternating runs.
 
     Cases: (a) file source, String; (b) with three transformations and Json; (c) file sink, String; (d) with Json and
-    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (i) many connectors that are
-    idle; (j) record form; (k) eight transformations in a chain; (l) eight tasks; (m) plugins in stages, beside
-    the same ones in the task's process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and
-    (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
-    all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own;
-    (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
-    what many connectors cost the leading host of a cluster, whose tasks run elsewhere; (w) a source as a DataFrame,
-    (x) as a stream that ends, (y) the latency of a stream; (z) a DataFrame
-    written to a file, beside Spark's own writer; (through) w by way of Kafka. (dirty) data as the world has it:
-    members that come and go, failures, topics in turn, headers, the worst row first; dirty:bad-1 is one row of it,
-    dirty:bad a group: shapes, schemas, bad, dead, cast, source, filter, topics, headers.
+    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (i) many idle connectors; (j)
+    record form; (k) eight transformations in a chain; (l) eight tasks; (m) plugins in stages and in the task's
+    process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and (p) d with Avro, (q) and (r)
+    with JSON Schema, (u) and (v) with Protobuf, each compared with Json in Java. Without arguments, all of these. (s)
+    the end of the leading host; (t) every transformation in its own pipeline; (stores) a to d with stores in topics
+    and in files; (once) a and b exactly once and at least once; (leader) the costs of many connectors for a cluster's
+    leading host, whose tasks run elsewhere; (w) a source as a DataFrame, (x) as a stream that ends, (y) the latency
+    of a stream; (z) a DataFrame written to a file, compared with Spark's own writer; (through) w through Kafka.
+    (dirty) real-world data: optional members, failures, alternating topics, headers, the worst row first; dirty:bad-1
+    is one row of it, dirty:bad a group: shapes, schemas, bad, dead, cast, source, filter, topics, headers.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
-        # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
+        # Kafka's own server settings: the broker is not measured, and both sides use it.
         options = ("-Xms512m", *PERFORMANCE_OPTIONS)
         broker = KafkaBroker(
             Path(folder, "broker"), reserve_port(), heap="1g", retention_bytes=8 << 30, jvm_options=options
@@ -160,7 +159,7 @@ def main(
 
 
 def _run(case: str, bench: Bench, as_json: bool) -> Result:
-    """Run one case and print its block of the table at once."""
+    """Run one case and print its block of the table immediately."""
     started = time.monotonic()
     result = CASES[case](bench)
     bench.say(f"{case} took {time.monotonic() - started:.0f} s")

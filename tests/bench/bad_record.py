@@ -1,4 +1,4 @@
-"""Case dirty:latency: how long a record takes to a sink's file behind one that is no JSON, and behind one that is."""
+"""Case dirty:latency: the latency of a sink's record after one that is not JSON, and after one that is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _METRICS = tuple(
 
 
 def measure(bench: Bench) -> Result:
-    """Send a record and another behind it at random moments to a running sink, and wait for the second."""
+    """Send a pair of records at random moments to a running sink, and wait for the second."""
     result = Result("dirty:latency", f"latency of a sink, {SAMPLES} records of each kind a run", _METRICS)
     for pair, side in bench.runs():
         worker = bench.worker(side, strings=False)

@@ -1,4 +1,4 @@
-"""The surroundings of a benchmark: one broker, one folder, workers of both sides, progress on stderr."""
+"""The environment of a benchmark: one broker, one folder, workers of both sides, progress on stderr."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _STRINGS = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.storage.StringConverter",
 }
-# Kafka's own sample worker flushes every ten seconds, and so do both sides here.
+# Kafka's sample worker flushes every ten seconds, and so do both sides here.
 _WORKER = {"offset.flush.interval.ms": "10000"}
 
 
 @dataclass
 class Bench:
-    """What the cases share."""
+    """The resources and settings that the cases share."""
 
     folder: Path
     broker: KafkaBroker
@@ -38,24 +38,24 @@ class Bench:
     topics: Topics
     sides: Sequence[str] = SIDES
     connectors: Sequence[int] = (100, 200)
-    """How many connectors there are in the runs of case i."""
+    """Numbers of connectors for the runs of case i."""
     hearth: Mapping[str, str] = field(default_factory=dict)
-    """Further worker properties of Hearth's side."""
+    """Additional worker properties of Hearth's side."""
     rows: int = 2_000_000
-    """How many rows there are in those DataFrames that are measured by a rate."""
+    """How many rows the DataFrames have whose rate is measured."""
     _number: int = field(default=0)
 
     def say(self, text: str) -> None:
-        """Tell the one who waits what is going on."""
+        """Print progress."""
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
     def fresh(self, name: str) -> str:
-        """Return a name that no run had before."""
+        """Return a name that no earlier run had."""
         self._number += 1
         return f"{name}-{self._number}"
 
     def runs(self) -> Iterator[tuple[int, str]]:
-        """Yield pair number and side of every run, the sides alternating."""
+        """Yield pair number and side of every run; the sides alternate."""
         for pair in range(1, self.pairs + 1):
             for side in self.sides:
                 settle()
@@ -68,7 +68,7 @@ class Bench:
         connectors: Sequence[Mapping[str, str]] = (),
         strings: bool = True,
     ) -> Worker:
-        """Return a worker that is not started yet, as a user of that side would have it."""
+        """Return a worker that is not started yet, configured as its users would."""
         folder = self.folder / self.fresh(side)
         merged = {**_WORKER, **(_STRINGS if strings else {}), **(settings or {})}
         if side == "java":
@@ -76,7 +76,7 @@ class Bench:
         return HearthConnect(folder, self.broker.bootstrap_servers, {**merged, **self.hearth}, connectors)
 
     def cluster_worker(self, side: str, settings: Mapping[str, str] | None = None, strings: bool = True) -> Worker:
-        """Return the only worker of a cluster of its own, which is not started yet; its stores are topics."""
+        """Return a cluster's single worker, not started yet; its stores are topics."""
         name = self.fresh(f"{side}-cluster")
         folder, servers = self.folder / name, self.broker.bootstrap_servers
         merged = {**_WORKER, **(_STRINGS if strings else {}), **(settings or {})}
@@ -87,7 +87,7 @@ class Bench:
 
 @contextmanager
 def running(worker: Worker) -> Iterator[Meter]:
-    """Start a worker, watch what it costs, and stop it."""
+    """Start a worker, measure it, and stop it."""
     worker.start()
     try:
         with Meter(worker.pid) as meter:
@@ -97,6 +97,6 @@ def running(worker: Worker) -> Iterator[Meter]:
 
 
 def settle() -> None:
-    """Write out what earlier runs left in memory, so that it does not slow down the next one."""
+    """Flush earlier runs' dirty pages, so that they do not slow down the next run."""
     os.sync()
     time.sleep(1)

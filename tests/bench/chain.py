@@ -1,8 +1,8 @@
 """Case k: eight transformations in a chain on a nested record, in columns and in record form.
 
-In columns the lines of a file become structs in structs by Kafka's own transformations, which are first-party here. In
-record form a source makes such records, and each transformation is a third party's that puts together a new one
-(`tests/bundles/pace`, and in Java `java` beside this file).
+In columns, Kafka's own transformations, which are built in here, turn the lines of a file into nested structs. In
+record form a source creates such records, and each transformation is a third party's that builds a new record
+(`tests/bundles/pace`, and the Java sources in `java` next to this file).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _METRICS = (
 
 
 def measure(bench: Bench) -> Result:
-    """Run both chains in a worker of its own each, the sides alternating."""
+    """Run both chains in separate workers; the sides alternate."""
     lines, world = Source(bench, _COLUMNS), World(bench)
     title = (
         f"{LENGTH} transformations in a chain, nested records, {bench.records:,} in columns, {world.count:,} others"

@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster on this machine, and what runs on it."""
+"""A real Spark standalone cluster on this machine, and its executors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 class SparkCluster(LocalCluster):
-    """Starts with its block and stops with it; no other test has its port."""
+    """Starts with its block and stops with it; its ports are unique among the tests."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class SparkCluster(LocalCluster):
         return found
 
     def registered(self) -> int:
-        """Return how many applications the master has taken in, those that are gone as well."""
+        """Return how many applications the master has registered, including ended ones."""
         return self.log.read_text(errors="replace").count("Registered app")
 
     def busiest_executor(self) -> int:
-        """Return the pid of the executor with the most processes, so one that runs tasks."""
+        """Return the pid of the executor with the most processes, which runs tasks."""
         executors = self.executors()
         assert len(executors) == self.size, executors
         return max(executors, key=lambda pid: executors[pid])

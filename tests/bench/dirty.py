@@ -1,7 +1,7 @@
-"""Case dirty: data as the world has it, in rows of their own; `dirty:NAME` runs a row or a group of rows alone.
+"""Case dirty: real-world data, in its own rows; `dirty:NAME` runs a single row or a group of rows.
 
-Members that come and go, schemas that change, messages that fail in converter or transformation, topics in turn,
-headers. Both sides' outputs are compared, so a row that is fast and wrong shows as an error.
+Optional members, changing schemas, messages that fail in the converter or a transformation, alternating topics,
+headers. The outputs of both sides are compared, so a row that is fast and wrong is an error.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from tests.peer.case import SINK_CLASS, SOURCE_CLASS, converter, predicates, tra
 from tests.peer.worker import Worker
 
 SHARE = 20
-"""Each row gets so small a part of the records that a run of cases a to d moves."""
-_LIMIT = 90.0  # seconds; a run that takes longer counts with what it has moved by then
+"""The number of records of cases a to d is divided by this for each row."""
+_LIMIT = 90.0  # seconds; a slower run is measured up to that moment
 _LARGEST = 6_000_000
-"""Bytes of a message that a topic takes."""
+"""The largest message of a topic, in bytes."""
 _POLL = 0.005
 _ASK_EVERY = 2.0
 _TOLERATED = {"errors.tolerance": "all"}
 _LOGGED = {**_TOLERATED, "errors.log.enable": "true", "errors.log.include.messages": "true"}
-"""With the records, lines are not alike, and Hearth tells them all as Java does."""
+"""Log lines with records all differ, and Hearth writes them all, as Java does."""
 _PLAIN = converter("value", "json", schemas_enable=False)
 _DEAD = {
     **_TOLERATED,
@@ -49,14 +49,14 @@ _RESHAPE = transforms(
     insert={"type": "InsertField$Value", "static.field": "origin", "static.value": "bench"},
 )
 _OWN_WORDS = ("__connect.errors.connector.name", "__connect.errors.exception.stacktrace")
-"""Headers of a dead letter that tell the run or the program."""
+"""Headers of a dead letter that identify the run or the program."""
 
 
 @dataclass(frozen=True)
 class Row:
     """Messages, and the connector that moves them; `goal` is a multiple of Java's rate.
 
-    Messages go to so many topics in turn. With `is_source` they are the lines of a file.
+    Messages alternate among ``topics`` topics. With `is_source` they are the lines of a file.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def has_dead_letters(self) -> bool:
-        """Return whether records that fail go to a topic."""
+        """Return whether failed records go to a topic."""
         return _DEAD.items() <= self.config.items()
 
     @property
@@ -84,7 +84,7 @@ class Row:
 
 
 def _rows() -> Iterator[Row]:
-    """Yield the rows; one more is one more line."""
+    """Yield the rows."""
     yield Row("members-1", "shapes", "eight members, always there", data.members(), 1.5)
     for share in (0.99, 0.8, 0.5):
         yield Row(f"members-{share}", "shapes", f"each there with {share}", data.members(share), 1.5)
@@ -147,7 +147,7 @@ ROWS = tuple(_rows())
 
 
 def measure(rows: Sequence[Row], bench: Bench) -> Result:
-    """Run the rows of a side in one worker after each other, the sides alternating; the worst row comes first."""
+    """Run the rows of a side in one worker; the sides alternate; the worst row comes first."""
     count = bench.records // SHARE
     result = Result("dirty", f"data as the world has it, {count:,} records", [])
     worlds = {row.name: World(bench, row, count) for row in rows}
@@ -155,7 +155,7 @@ def measure(rows: Sequence[Row], bench: Bench) -> Result:
     for pair, side in bench.runs():
         worker = bench.worker(side, strings=False)
         with running(worker) as meter:
-            # The first row would find a cold JVM, the others one that is warm.
+            # Warm up: the first row would find a cold JVM, the others a warm one.
             worlds[rows[0].name].run(worker, meter)
             for row in rows:
                 run = worlds[row.name].run(worker, meter)
@@ -179,7 +179,7 @@ def _ratio(result: Result, row: Row) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """Records a second, CPU microseconds a record and MB of a run, a digest of its output, what went wrong."""
+    """Records a second, CPU microseconds a record, MB, a digest of the output, and the error of a run."""
 
     rate: float = 0.0
     cpu: float = 0.0
@@ -189,7 +189,7 @@ class Run:
 
 
 class World:
-    """Input of a row's runs, topics or a file, and their outputs."""
+    """The input of a row's runs, topics or a file, and their outputs."""
 
     def __init__(self, bench: Bench, row: Row, count: int) -> None:
         self._bench = bench
@@ -208,7 +208,7 @@ class World:
             self._produce()
 
     def run(self, worker: Worker, meter: Meter) -> Run:
-        """Make one run into a new file, a new topic or both."""
+        """Run once, into a new file, a new topic or both."""
         name, row = self._bench.fresh("dirty"), self._row
         file = self._bench.folder / f"{name}.txt"
         config = {"name": name, **row.config}
@@ -231,7 +231,7 @@ class World:
             return run if run.trouble else replace(run, output=self._output(file, name))
 
     def close(self) -> None:
-        """Remove what was read."""
+        """Remove the input."""
         self._bench.topics.delete(self._topics)
         self._file.unlink(missing_ok=True)
 
@@ -241,7 +241,7 @@ class World:
         meter.peak = meter.peak_without_jvm = 0
         answer = worker.rest.create(config)
         assert answer.status == 201, answer.text
-        # Records that are there at the first look arrived before the clock started, so they do not count.
+        # Records found at the first look arrived before the clock started, so they do not count.
         first = _Look(time.monotonic(), count(), meter.refreshed().cpu)
         deadline, ask_again = first.time + _LIMIT, first.time + _ASK_EVERY
         while True:
@@ -262,11 +262,11 @@ class World:
         flowed = (last.count - first.count) * self._made / self._wanted
         memory = meter.peak if worker.side == "java" else meter.peak_without_jvm
         if not flowed:
-            return Run(memory=memory / 1e6, trouble=trouble or "all there at the first look: too few records")
+            return Run(memory=memory / 1e6, trouble=trouble or "all records had arrived at the first look: too few")
         return Run(flowed / (last.time - first.time), cpu / flowed * 1e6, memory / 1e6, trouble=trouble)
 
     def _output(self, file: Path, topic: str) -> str:
-        """Return a digest of what a run wrote; records of several topics have no order among each other."""
+        """Return a digest of a run's output; records of several topics are sorted."""
         digest = hashlib.sha256()
         if not self._row.is_source:
             written = file.read_bytes().splitlines()
@@ -278,7 +278,7 @@ class World:
         return digest.hexdigest()
 
     def _messages(self) -> Iterator[data.Message]:
-        """Yield the row's messages and count those that a run ends with."""
+        """Yield the row's messages and count those that arrive."""
         for message in self._row.messages(self._count):
             self._made += 1
             self._wanted += message.arrives or self._row.has_dead_letters
@@ -299,7 +299,7 @@ class World:
 
 @dataclass(frozen=True)
 class _Look:
-    """Count of arrived records, with the time and the CPU spent so far."""
+    """The number of arrived records, with the time and the CPU used so far."""
 
     time: float
     count: float
@@ -307,7 +307,7 @@ class _Look:
 
 
 def _cases() -> dict[str, Callable[[Bench], Result]]:
-    """Return all rows as one case, each group as one and each row as one."""
+    """Return cases for all rows together, for each group and for each row."""
     groups: dict[str, list[Row]] = {}
     for row in ROWS:
         for name in ("dirty", f"dirty:{row.group}", f"dirty:{row.name}"):

@@ -1,6 +1,6 @@
-"""Data as the world has it: messages whose members come and go, some of which are broken, the same ones in every run.
+"""Real-world messages, with optional members and broken ones among them; equal in every run.
 
-Every kind of messages is a generator; each message says whether it arrives, so that a run knows what it waits for.
+Each kind of message is a generator; each message says whether it arrives, so that a run knows when it is complete.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 _SEED = 31
-_GOOD_EVERY = 5_000  # where all others fail, so many records apart some arrive and tell how far a run is
-_EXPONENT = 0.6  # of the sizes' power law: their mean is 3 KB
+_GOOD_EVERY = 5_000  # if all others fail, one message in 5,000 arrives and shows the progress of a run
+_EXPONENT = 0.6  # exponent of the sizes' power law: their mean is 3 KB
 _LARGEST = 5_000_000
 _START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _WORDS = ("Berlin", "Zürich", "San José", "Oslo", "New York", "Lima")
@@ -24,7 +24,7 @@ _WORDS = ("Berlin", "Zürich", "San José", "Oslo", "New York", "Lima")
 
 @dataclass(frozen=True)
 class Message:
-    """A Kafka message, or a line of a file; `arrives` tells whether it reaches the other end."""
+    """A Kafka message, or a line of a file; `arrives` says whether it reaches the output."""
 
     value: bytes | None
     arrives: bool = True
@@ -33,11 +33,11 @@ class Message:
 
 
 Messages = Callable[[int], Iterator[Message]]
-"""Makes so many messages."""
+"""Generates that many messages."""
 
 
 def members(share: float = 1.0) -> Messages:
-    """Return objects of eight members, each of which is there with a probability."""
+    """Return objects of eight members, each of which exists with a probability."""
 
     def made(count: int) -> Iterator[Message]:
         chance = random.Random(_SEED)
@@ -48,7 +48,7 @@ def members(share: float = 1.0) -> Messages:
 
 
 def sized(size: int, share: int) -> Messages:
-    """Return texts of so many bytes, a share of as many as are asked for."""
+    """Return texts of ``size`` bytes: the requested number divided by ``share``, 20 at least."""
 
     def made(count: int) -> Iterator[Message]:
         for number in range(max(count // share, 20)):
@@ -81,14 +81,14 @@ def nested(count: int) -> Iterator[Message]:
 
 
 def shapes(count: int) -> Iterator[Message]:
-    """Make objects of 1 to 50 members, fifty shapes in turn."""
+    """Make objects of 1 to 50 members, in fifty alternating shapes."""
     for number in range(count):
         pairs = ((f"m{place}", number + place if place % 2 else f"text {number}") for place in range(number % 50 + 1))
         yield Message(_json(dict(pairs)))
 
 
 def enveloped(schemas: int = 1, absent: float = 0.0, null: float = 0.0) -> Messages:
-    """Return structs as JSON with schemas, so many schemas in turn; optional members may be absent or null."""
+    """Return structs as JSON with alternating schemas; optional members may be absent or null."""
 
     def made(count: int) -> Iterator[Message]:
         chance = random.Random(_SEED)
@@ -107,7 +107,7 @@ def enveloped(schemas: int = 1, absent: float = 0.0, null: float = 0.0) -> Messa
 
 
 def broken(share: float) -> Messages:
-    """Return objects a share of which is no JSON; where all are, a good one every now and then tells how far it is."""
+    """Return objects, a share of which is not JSON; if all are, an occasional good one shows the progress."""
 
     def made(count: int) -> Iterator[Message]:
         good = members()(count)
@@ -120,7 +120,7 @@ def broken(share: float) -> Messages:
 
 
 def numbers(share: float) -> Messages:
-    """Return objects whose member `n` is a text that is no number in a share of them."""
+    """Return objects, in a share of which the text member `n` is not a number."""
 
     def made(count: int) -> Iterator[Message]:
         for number, fails in enumerate(_failing(share, count)):
@@ -131,7 +131,7 @@ def numbers(share: float) -> Messages:
 
 
 def lines(share: float) -> Messages:
-    """Return lines with numbers, a share of which are none."""
+    """Return lines with numbers, a share of which are not numbers."""
 
     def made(count: int) -> Iterator[Message]:
         for number, fails in enumerate(_failing(share, count)):
@@ -141,7 +141,7 @@ def lines(share: float) -> Messages:
 
 
 def tombstones(share: float, dropped: bool = False) -> Messages:
-    """Return objects a share of which are null, which a predicate may drop."""
+    """Return objects, a share of which are null; a predicate may drop them."""
 
     def made(count: int) -> Iterator[Message]:
         for message, is_null in zip(members()(count), _failing(share, count), strict=True):
@@ -157,7 +157,7 @@ def marked(count: int) -> Iterator[Message]:
 
 
 def headed(kind: str) -> Messages:
-    """Return texts with a header whose values are of a kind; `mixed` takes the kinds in turn."""
+    """Return texts with a header of a kind of value; `mixed` alternates the kinds."""
 
     def made(count: int) -> Iterator[Message]:
         chance = random.Random(_SEED)
@@ -181,7 +181,7 @@ HEADERS: dict[str, Callable[[random.Random, int], str]] = {
     "nothing": lambda _chance, number: "" if number % 2 else "null",
     "words": lambda _chance, number: f"service-{number % 5}",
 }
-"""Kinds of header values, whose types SimpleHeaderConverter infers one by one."""
+"""Kinds of header values whose types SimpleHeaderConverter infers one by one."""
 
 
 def _eight(number: int) -> tuple[tuple[str, Any], ...]:
@@ -205,7 +205,7 @@ def _schema(more: int) -> bytes:
 
 
 def _failing(share: float, count: int) -> Iterator[bool]:
-    """Tell of each record whether it fails; the first and the last never do, whatever the share."""
+    """Yield for each record whether it fails; the first and the last never do."""
     chance = random.Random(_SEED)
     for number in range(count):
         fails = chance.random() < share

@@ -1,7 +1,7 @@
-"""Case dirty:own: what third parties' plugins report and raise themselves, the same once in Java and once in Python.
+"""Case dirty:own: errors that third-party plugins report and raise, with equal plugins in Java and in Python.
 
 A sink that reports one in ten records as bad, in record form and in columns; one whose put raises a retriable error
-once in a thousand records and is given them again; a transformation in record form that refuses one in ten.
+once in a thousand records and gets them again; a transformation in record form that refuses one in ten.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROWS = (
 
 
 def measure(bench: Bench) -> Result:
-    """Run every sink in one worker of a side after each other, the sides alternating."""
+    """Run every sink of a side in one worker; the sides alternate."""
     world = World(bench, _ROWS, share=20)
     metrics = [metric for row in _ROWS for metric in _metrics(row)]
     result = Result("dirty:own", f"what plugins report and raise themselves, {world.count:,} records", metrics)

@@ -1,4 +1,4 @@
-"""Cases w, x and y: any source as a DataFrame, read at once and as a stream: without Kafka or Java's Connect."""
+"""Cases w, x and y: any source as a DataFrame, read as a batch and as a stream, without Kafka and Kafka Connect."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _CASES = {
 
 
 def measure(case: str, bench: Bench) -> Result:
-    """Run a case in a session of its own, as often as there are pairs."""
+    """Run a case in new sessions, once for each pair."""
     title, metrics = _CASES[case]
     result = Result(case, title.format(rows=bench.rows), metrics)
     for run in range(1, bench.pairs + 1):
         found = run_session(case, bench)
-        if case == "x":  # as the guide to DataFrames says, for queries that start sooner
+        if case == "x":  # as the guide to DataFrames recommends, for a faster start of queries
             sooner = run_session(case, bench, python=spark_python())
             found |= {f"installed_{name}": figure for name, figure in sooner.items()}
         result.add("hearth", **found)
@@ -60,9 +60,9 @@ def measure(case: str, bench: Bench) -> Result:
 
 
 def run_session(case: str, bench: Bench, *more: str, python: str = sys.executable) -> dict[str, float]:
-    """Run a case once, with what it is told beyond what all are, and return what it found.
+    """Run a case once with additional arguments, and return its figures.
 
-    ``python`` is what Spark starts its Python processes with.
+    ``python`` is the program with which Spark starts its Python processes.
     """
     folder = bench.folder / bench.fresh(f"frame-{case}")
     folder.mkdir()

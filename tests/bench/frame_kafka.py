@@ -1,7 +1,6 @@
-"""Case through: case w through Kafka: a host writes a file's lines to a topic, and Spark's own source reads that.
+"""Case through: case w through Kafka: a host writes a file's lines to a topic, and Spark's Kafka source reads it.
 
-Neither waits for the other here, and neither's start is counted: what is told is how long both take, one after the
-other, while rows flow.
+The two run one after the other, and neither's start is counted: the figure is their total time while rows flow.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _METRICS = (
 
 
 def measure(bench: Bench) -> Result:
-    """Go both ways, as often as there are pairs."""
+    """Measure both directions, once for each pair."""
     own = replace(bench, records=bench.rows)
     title = f"{bench.rows:,} lines of 100 bytes through Kafka to nowhere; cases w and x are without"
     result = Result("through", title, _METRICS)

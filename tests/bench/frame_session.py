@@ -1,6 +1,6 @@
-"""The program of cases w, x, y and through: one session of Spark that reads, and says in JSON what that took.
+"""The program of cases w, x, y and through: a Spark session that reads, and prints its figures as JSON.
 
-``python -m tests.bench.frame_session CASE FOLDER BUNDLE ROWS``, and for ``through`` what servers and which topic.
+``python -m tests.bench.frame_session CASE FOLDER BUNDLE ROWS``, for ``through`` followed by servers and topic.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tests.bench.meter import Meter
 LINE = "{:099}\n"
 SAMPLES, WARM_UP = 100, 10
 WARM = 3
-"""Runs before one counts: the JVM compiles what it runs often."""
+"""Warm-up runs: the JVM compiles code that runs often."""
 KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
-"""Spark's own source of Kafka. There is none of 4.2 or 4.3 to be had; batch reads of this one run with those, too."""
+"""Spark's Kafka source. There is no release for 4.2 or 4.3; this one's batch reads work with those, too."""
 
 
 class FrameSession:
-    """A session with a file of lines to be read."""
+    """A session with a file of lines to read."""
 
     def __init__(self, folder: Path, bundle: str, rows: int, meter: Meter, topic: tuple[str, ...] = ()) -> None:
         self._folder, self._rows, self._meter = folder, rows, meter
@@ -46,11 +46,11 @@ class FrameSession:
         self._spark.sparkContext.setLogLevel("ERROR")
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
         self._spark.stop()
 
     def batch(self) -> dict[str, float]:
-        """Return rates of rows, read whole, their values alone and by Spark itself; and what the least read costs."""
+        """Return the rates of all columns, of values only and of Spark's reader, the time of one row, and CPU time."""
         self._write(self._rows)
         one = self._folder / "one.txt"
         one.write_text("x\n")
@@ -65,13 +65,13 @@ class FrameSession:
         }  # fmt: skip
 
     def stream(self) -> dict[str, float]:
-        """Return the rate of a streaming read that ends, from its start to its end, and its CPU."""
+        """Return the rate of a streaming read that ends, including its start, and its CPU."""
         self._write(self._rows)
         seconds, cpu = self._timed(self._drain, warm=1)
         return {"rate": self._rows / seconds, "cpu": cpu * 1e6 / self._rows}
 
     def latency(self) -> dict[str, float]:
-        """Return the milliseconds from a line that is appended to a micro-batch that has it."""
+        """Return the milliseconds from appending a line to a micro-batch with it."""
         self._lines.touch()
         seen: list[float] = []
         query = (
@@ -96,7 +96,7 @@ class FrameSession:
         return {"p50": taken[len(taken) // 2], "p99": taken[int(len(taken) * 0.99)]}
 
     def through(self) -> dict[str, float]:
-        """Return the rate and the CPU of a batch read of a topic that holds the lines, by Spark's own source."""
+        """Return the rate and the CPU of a batch read of the topic with the lines, with Spark's Kafka source."""
         servers, topic = self._topic
         reader = self._spark.read.format("kafka").option("kafka.bootstrap.servers", servers)
         seconds, cpu = self._timed(lambda: self._noop(reader.option("subscribe", topic).load()))
@@ -129,7 +129,7 @@ class FrameSession:
         frame.write.format("noop").mode("overwrite").save()
 
     def _timed(self, act: Callable[[], Any], warm: int = WARM) -> tuple[float, float]:
-        """Return the seconds and CPU seconds of the middle one of three runs, once it is warm."""
+        """Return the seconds and CPU seconds of the median of three runs after the warm-up."""
         found = []
         for number in range(warm + 3):
             before, began = self._meter.refreshed().cpu, time.monotonic()
@@ -141,7 +141,7 @@ class FrameSession:
 
 
 def main(case: str, folder: Path, bundle: str, rows: int, *topic: str) -> None:
-    """Run one case and print what it found."""
+    """Run one case and print its figures."""
     with Meter(os.getpid()) as meter:
         session = FrameSession(folder, bundle, rows, meter, topic)
         try:

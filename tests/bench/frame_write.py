@@ -1,7 +1,7 @@
-"""Case z: rows of a DataFrame written to a file by a sink, beside Spark's own writer of texts.
+"""Case z: a sink writes rows of a DataFrame to a file, compared with Spark's own text writer.
 
-Both write the same rows, which Spark has in memory, as often as there are pairs; the first write of each is not
-counted, for it waits for Python and for compiled code.
+Both write the same rows, which are in Spark's memory, once for each pair; the first write of each is not counted,
+because it includes the start of Python and compiling.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Case i: what many connectors cost that have nothing to do, and how long they take to start and to stop."""
+"""Case i: the costs of many idle connectors, and the times to start and to stop them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.peer.worker import Worker
 from tests.timeouts import eventually
 
 CLIENTS = 4
-"""So many create connectors at the same time."""
+"""Clients that create connectors concurrently."""
 _TIMEOUT = 300.0
 _POLL = 0.05
 _REST_SECONDS = 20.0
-"""How long nothing happens before what that costs is looked at: loops look less and less often."""
+"""Idle time before the measurement: loops poll less and less often."""
 _IDLE_SECONDS = 30.0
 _ENOUGH_CORES = 4
-"""Who has fewer has twice the time until a hundred run."""
+"""A machine with fewer cores has twice the time until a hundred connectors run."""
 
 
 def measure(bench: Bench) -> Result:
-    """Start connectors that each follow an empty file of its own, leave them alone for a while, and stop."""
+    """Start connectors that each follow their own empty file, leave them idle for a while, and stop."""
     few, *more = bench.connectors
     metrics = [metric for count in bench.connectors for metric in _metrics(count)]
     if more:
@@ -46,7 +46,7 @@ def measure(bench: Bench) -> Result:
 
 
 def _metrics(count: int) -> list[Metric]:
-    """Return the rows for so many connectors; there are goals for one hundred."""
+    """Return the metrics for ``count`` connectors; there are goals for one hundred."""
     running = 4.0 if len(os.sched_getaffinity(0)) >= _ENOUGH_CORES else 8.0
     goals: Mapping[str, float] = {"running": running, "memory": 2000.0, "idle": 0.05} if count == 100 else {}
     rows = (
@@ -63,7 +63,7 @@ def _metrics(count: int) -> list[Metric]:
 
 
 class _Run:
-    """One worker with so many connectors, from its start to its end."""
+    """One worker with ``count`` connectors, from its start to its end."""
 
     def __init__(self, bench: Bench, side: str, count: int) -> None:
         self._name = bench.fresh("bench-i")
@@ -71,7 +71,7 @@ class _Run:
         self._worker = bench.worker(side)
 
     def measure(self, result: Result) -> dict[str, float]:
-        """Make the run, and note what its processes were."""
+        """Run it, and note the kinds of its processes."""
         worker = self._worker
         worker.start()
         try:
@@ -82,7 +82,7 @@ class _Run:
         return {**values, "stop": time.monotonic() - began}
 
     def _live(self, worker: Worker, result: Result) -> dict[str, float]:
-        meter = Meter(worker.pid)  # which is not entered: to look all the time would be part of what is measured
+        meter = Meter(worker.pid)  # not closed by a block: watching all the time would distort the measurement
         before = meter.refreshed().cpu
         began = time.monotonic()
         self._create(worker)
@@ -120,7 +120,7 @@ def _runs(status: Mapping[str, Any]) -> bool:
 
 
 def _told(found: Mapping[str, Kind], spent: Mapping[str, float]) -> str:
-    """Say what kinds of processes there are: how many, their memory, and what they spend while nothing happens."""
+    """Describe the kinds of processes: how many, their memory, and their CPU while idle."""
     rows = sorted(found.items(), key=lambda row: -row[1].memory)
     return "; ".join(
         f"{kind.count} {name}: {kind.memory / 1e6:,.0f} MB, {spent[name] * 1000:.1f} ms a second"

@@ -1,8 +1,8 @@
-"""Case n: how long bundles take from a file to a plugin that is listed, and stages from nothing to their first word.
+"""Case n: the time from a bundle's file to a listed plugin, and from nothing to a stage's first message.
 
-Hearth alone, whose figures have goals of their own: a bundle with twenty wheels is installed without a network, and
-once more where its environment is there already; a bundle is dropped into a plugin.path of a thousand while a host
-runs; a hundred stages of one environment are started, the first of them by itself.
+Only Hearth, whose figures have absolute goals: a bundle with twenty wheels is installed without a network, and again
+when its environment exists; a bundle is dropped into a plugin.path of a thousand while a host runs; a hundred stages
+of one environment start, the first of them without a fork server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.timeouts import eventually
 WHEELS = 20
 STAGES = 100
 _STARTED = 2
-"""The first stage is begun by itself, and with the second the process that all others are forked from."""
+"""The first stage starts without a fork server; the second starts one, from which all others are forked."""
 _METRICS = (
     Metric("install", f"s, a bundle of {WHEELS} wheels installed", "lower", 3.0, absolute=True, format="{:.2f}"),
     Metric("again", "s, another one with an equal lock", "lower", 0.3, absolute=True, format="{:.2f}"),
@@ -42,7 +42,7 @@ _METRICS = (
 
 
 def measure(bench: Bench) -> Result:
-    """Do everything once a pair."""
+    """Measure everything once for each pair."""
     result = Result("n", "bundles and stages", _METRICS)
     if "hearth" not in bench.sides:
         return result
@@ -57,7 +57,7 @@ def measure(bench: Bench) -> Result:
 
 
 def _packed(folder: Path) -> Path:
-    """Pack a project that needs all but one of the wheels: the last is its own."""
+    """Pack a project that requires all wheels but one: the last is its own."""
     wheels, project = folder / "wheels", folder / "orders"
     wheels.mkdir(parents=True)
     names = [f"part-{number}" for number in range(WHEELS - 1)]
@@ -72,7 +72,7 @@ def _packed(folder: Path) -> Path:
 
 
 def _install(bundle: Path, folder: Path) -> dict[str, float]:
-    """Install a bundle where nothing was built before, and once more on another plugin.path."""
+    """Install a bundle without any environment, and again on another plugin.path."""
     seconds = {}
     environment = {**hearth_environment(), "HEARTH_HOME": str(folder / "home"), "UV_OFFLINE": "1"}
     for name in ("install", "again"):
@@ -89,7 +89,7 @@ def _timed(arguments: Sequence[str], environment: dict[str, str]) -> float:
 
 
 def _dropped(bench: Bench) -> float:
-    """Return the seconds from a bundle that comes, while a host runs, to its plugins being listed."""
+    """Return the seconds from adding a bundle, while a host runs, to the listing of its plugins."""
     plugins = bench.folder / bench.fresh("n-plugins")
     many_bundles(plugins, MANY)
     worker = bench.worker("hearth", {"plugin.path": str(plugins)})
@@ -108,7 +108,7 @@ def _listed(rest: RestClient) -> str:
 
 
 def _stages() -> dict[str, float]:
-    """Start stages as tasks have them, one after the other, and look at their memory."""
+    """Start stages as tasks do, one after the other, and measure their memory."""
     stages, seconds = [], []
     try:
         for number in range(STAGES):

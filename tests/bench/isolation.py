@@ -1,8 +1,8 @@
-"""Case m: what it costs that plugins run in stages, beside the same plugins inside the task's process.
+"""Case m: the cost of running plugins in stages, compared with the same plugins in the task's process.
 
 Both sides are Hearth. On one, transformations and converters are installed with the host; on the other they are
-bundles of plugin.path. Those of Kafka's work on columns, `Label` on records. The connector's own task is in a stage on
-both.
+bundles of plugin.path. Kafka's own work on columns, `Label` on records. On both, the connector's own task runs in a
+stage.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def measure(bench: Bench) -> Result:
     worlds = {name: (Source if case.is_source else Sink)(bench, case) for name, case in rows.items()}
     for pair in range(1, bench.pairs + 1):
         for name, case in rows.items():
-            for side in SIDES if pair % 2 else SIDES[::-1]:  # whoever writes second finds the disk busy
+            for side in SIDES if pair % 2 else SIDES[::-1]:  # the second writer finds the disk busy
                 settle()
                 found = worlds[name].run(places.worker(side, case.is_text))
                 result.add(side, **{f"{name} {what}": found[what] for what in ("rate", "cpu_without_jvm")})
@@ -59,7 +59,7 @@ def _metrics(name: str) -> Sequence[Metric]:
 
 
 class Places:
-    """The same plugins twice: where packages of the host lie, and on a plugin.path."""
+    """The same plugins in two places: packages installed with the host, and a plugin.path."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -70,7 +70,7 @@ class Places:
         hearth_bundles(self._bundles)
 
     def worker(self, side: str, is_text: bool) -> Worker:
-        """Return a worker of a side, which is not started yet."""
+        """Return a worker of a side, not started yet."""
         places = {SIDES[0]: [file_bundle()], SIDES[1]: [self._bundles, plugin_path("pace")]}
         path = ",".join(map(str, places[side]))
         worker = self._bench.worker("hearth", {"plugin.path": path}, strings=is_text)

@@ -1,4 +1,4 @@
-"""Case g: how long a line takes from the end of one file, through Kafka, to the end of another."""
+"""Case g: the latency of a line from the end of one file, through Kafka, to the end of another."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _run(bench: Bench, side: str) -> list[float]:
 def _one(pipeline: Pipeline) -> float:
     """Append a line and return the milliseconds until it is in the output.
 
-    The pause is random up to a second because Java's source looks at its file once a second when nothing comes: a
-    short one would always meet it at the same moment.
+    The pause is random up to a second because Java's source polls its file once a second when idle: a short pause
+    would always meet it at the same phase.
     """
     time.sleep(random.uniform(0.0, 1.0))
     wanted = pipeline.output_size() + pipeline.line_bytes
@@ -98,20 +98,20 @@ class Pipeline:
             worker.run(config)
 
     def append(self) -> int:
-        """Append one line that holds its number, and return that."""
+        """Append one line with the next number, and return the number."""
         self.appended += 1
         os.write(self._descriptor, b"%0*d\n" % (self.line_bytes - 1, self.appended))
         return self.appended
 
     def output_size(self) -> int:
-        """Return the size of the output, 0 while there is none."""
+        """Return the size of the output, 0 if it does not exist."""
         try:
             return self.output.stat().st_size
         except FileNotFoundError:
             return 0
 
     def numbers(self, start: int = 0) -> list[int]:
-        """Return the numbers of the complete lines in the output behind a position."""
+        """Return the numbers of the complete lines in the output after a position."""
         if not self.output.exists():
             return []
         with self.output.open("rb") as file:

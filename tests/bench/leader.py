@@ -1,8 +1,8 @@
-"""Case leader: what many connectors cost the host that leads a cluster, apart from what their tasks cost elsewhere.
+"""Case leader: the costs of many connectors for a cluster's leading host, without those of their tasks.
 
-Two hosts and a Spark cluster of two workers, whose executors run the tasks; all on this machine, so how long something
-takes says little, and what it takes of processors and memory is the leading host's alone. In the end that host is
-killed, and the other one has to begin everything anew.
+Two hosts and a Spark cluster of two workers, whose executors run the tasks; all share this machine, so durations say
+little, but CPU and memory are those of the leading host alone. At the end that host is killed, and the other one has
+to restart everything.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tests.timeouts import eventually
 SIDES = ("executors", "leader")
 _TIMEOUT = 900.0
 _POLL = 2.0
-"""How often it is asked whether all run: the answer takes what is measured as well."""
+"""Interval of the checks whether all run: a response costs CPU, which is measured as well."""
 _REST_SECONDS, _IDLE_SECONDS = 20.0, 30.0
 _CLIENTS = 4
 _STRINGS = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
 
 
 def measure(bench: Bench) -> Result:
-    """Create connectors on one of two hosts, leave them alone, and kill that host; once for each of the counts."""
+    """Create connectors on one of two hosts, leave them idle, and kill that host; once for each count."""
     metrics = [metric for count in bench.connectors for metric in _metrics(count)]
     result = Result("leader", "file sources with nothing to read on a Spark cluster, one task each", metrics, SIDES)
     if "hearth" not in bench.sides:
@@ -60,14 +60,14 @@ def _metrics(count: int) -> list[Metric]:
 
 
 class _Run:
-    """Two hosts of a cluster and so many connectors, from their start to their end."""
+    """Two hosts of a cluster and ``count`` connectors, from their start to their end."""
 
     def __init__(self, bench: Bench, count: int) -> None:
         self._bench, self._count = bench, count
         self._name = bench.fresh("bench-leader")
 
     def measure(self, result: Result) -> dict[str, dict[str, float]]:
-        """Make the run, and note what the leading host's processes were."""
+        """Run it, and note the kinds of the leading host's processes."""
         slots = self._count + 8
         folder = self._bench.folder / self._name
         with SparkCluster(folder / "spark", workers=2, jvm_options=(), slots=slots) as cluster:
@@ -109,7 +109,7 @@ class _Run:
         }
 
     def _idle(self, roots: list[int], result: Result | None = None) -> dict[str, float]:
-        """Return what processes and their descendants have and take while nothing happens."""
+        """Return the memory and CPU of process trees while idle."""
         first, since = _kinds(roots), time.monotonic()
         time.sleep(_IDLE_SECONDS)
         last, seconds = _kinds(roots), time.monotonic() - since
@@ -142,7 +142,7 @@ def _runs(status: Mapping[str, Any], owner: str) -> bool:
 
 
 def _kinds(roots: list[int]) -> dict[str, Kind]:
-    """Return what processes of several trees are, all together."""
+    """Return the kinds of processes in several trees."""
     total: dict[str, Kind] = {}
     for root in roots:
         for name, kind in kinds(root).items():

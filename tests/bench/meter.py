@@ -1,4 +1,4 @@
-"""What a tree of processes costs: CPU seconds and memory, read from /proc."""
+"""Measures a process tree: CPU seconds and memory, read from /proc."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STAGE = "hearth_stage"
 
 
 class Row(NamedTuple):
-    """What the kernel tells of a process at a glance: `parent` is a pid, `started` in ticks, `cpu` in seconds."""
+    """The kernel's data on a process: `parent` is a pid, `started` in ticks, `cpu` in seconds."""
 
     name: str
     parent: int
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Process:
-    """One process as it was last seen; CPU in seconds, memory in bytes (PSS)."""
+    """One process at its last observation; CPU in seconds, memory in bytes (PSS)."""
 
     name: str
     started: int
@@ -38,7 +38,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU seconds spent so far by a tree, and its memory at this moment; the JVMs' share apart."""
+    """CPU seconds used so far by a tree, and its present memory; the JVMs' share separately."""
 
     cpu: float
     cpu_jvm: float
@@ -48,10 +48,10 @@ class Cost:
 
 @dataclass
 class Meter:
-    """Watches the process `root` and all that descends from it, in a thread, until closed.
+    """Watches the process `root` and its descendants in a thread, until closed.
 
-    A process that ends keeps counting with the CPU it had when it was last seen; one that is orphaned stays watched,
-    because the watcher remembers it.
+    A process that ends still counts with the CPU of its last observation; orphans stay watched, because the watcher
+    remembers them.
     """
 
     root: int
@@ -72,7 +72,7 @@ class Meter:
         self._thread.join()
 
     def cost(self) -> Cost:
-        """Return what the tree has cost up to now."""
+        """Return the tree's cost so far."""
         processes = list(self._seen.values())
         jvms = [process for process in processes if process.name == "java"]
         return Cost(
@@ -83,12 +83,12 @@ class Meter:
         )
 
     def refreshed(self) -> Cost:
-        """Look now, and return what the tree has cost."""
+        """Observe now, and return the tree's cost."""
         self._look(memory=False)
         return self.cost()
 
     def _watch(self) -> None:
-        """Look at the CPU often and at the memory, which costs the kernel more, less often."""
+        """Observe the CPU often, and less often the memory, which costs the kernel more."""
         memory_due = time.monotonic()
         while not self._stop.wait(_CPU_EVERY):
             memory = time.monotonic() >= memory_due
@@ -97,7 +97,7 @@ class Meter:
                 memory_due = time.monotonic() + _MEMORY_EVERY
 
     def _look(self, memory: bool) -> None:
-        """Take in all processes of the tree."""
+        """Observe all processes of the tree."""
         alive = _tree(self.root, self._seen)
         for pid in [pid for pid in self._seen if pid not in alive]:
             self._seen[pid].memory = 0
@@ -114,13 +114,13 @@ class Meter:
                 self.at_peak = self._breakdown()
 
     def _breakdown(self) -> list[str]:
-        """Return what each process takes now, the largest first."""
+        """Describe the present memory of each process, the largest first."""
         rows = sorted(self._seen.items(), key=lambda row: -row[1].memory)
         return [f"{label(_command(pid))} {one.memory / 1e6:.0f} MB" for pid, one in rows if one.memory]
 
 
 def _tree(root: int, seen: Mapping[int, Process]) -> dict[int, Row]:
-    """Return the root, its descendants, and what was seen before and lives."""
+    """Return the root, its descendants, and the processes observed before that are alive."""
     rows = {int(entry.name): row for entry in _PROC.iterdir() if entry.name.isdigit() and (row := _stat(entry))}
     members = {root} | {pid for pid, process in seen.items() if pid in rows and rows[pid].started == process.started}
     grew = True
@@ -132,7 +132,7 @@ def _tree(root: int, seen: Mapping[int, Process]) -> dict[int, Row]:
 
 
 def _stat(entry: Path) -> Row | None:
-    """Return what the kernel tells of a process, None when it is gone."""
+    """Return the kernel's data on a process, None if it has ended."""
     try:
         text = (entry / "stat").read_text()
     except OSError:
@@ -143,12 +143,12 @@ def _stat(entry: Path) -> Row | None:
 
 
 def pss(pid: int) -> int:
-    """Return a process's proportional share of memory in bytes, 0 when it is gone."""
+    """Return a process's proportional set size in bytes, 0 if it has ended."""
     return _memory(pid, "Pss:")
 
 
 def private(pid: int) -> int:
-    """Return the bytes of memory that a process shares with no other, 0 when it is gone."""
+    """Return the bytes of memory that a process shares with no other, 0 if it has ended."""
     return _memory(pid, "Private_Clean:", "Private_Dirty:")
 
 
@@ -161,13 +161,13 @@ def _memory(pid: int, *parts: str) -> int:
 
 
 def descendants(root: int) -> dict[int, str]:
-    """Return the pids of a process's descendants, itself included, with their command lines."""
+    """Return the pids of a process and its descendants with their command lines."""
     return {pid: _command(pid) for pid in _tree(root, {})}
 
 
 @dataclass
 class Kind:
-    """Processes of a tree that are alike: how many there are, CPU seconds and memory (PSS, bytes) of all together."""
+    """Processes of one kind in a tree: their number, and their total CPU seconds and memory (PSS, bytes)."""
 
     count: int = 0
     cpu: float = 0.0
@@ -175,9 +175,9 @@ class Kind:
 
 
 def kinds(root: int) -> dict[str, Kind]:
-    """Return what a tree consists of at this moment, by what its processes are.
+    """Return the present processes of a tree by kind.
 
-    A stage process counts with those whose stages they are; one that has ended and nobody took leave of is "ended".
+    A stage counts as a stage of the process that owns it; a zombie counts as "ended".
     """
     rows = _tree(root, {})
     labels = {pid: label(_command(pid)) for pid in rows}
@@ -191,7 +191,7 @@ def kinds(root: int) -> dict[str, Kind]:
 
 
 def _kind(pid: int, rows: Mapping[int, Row], labels: Mapping[int, str]) -> str:
-    """Return what a process is, a stage by the first of its forebears that is none."""
+    """Return a process's kind; a stage's kind names the nearest ancestor that is not a stage."""
     own = owner = labels[pid]
     while owner == own == _STAGE and rows[pid].parent in rows:
         pid = rows[pid].parent

@@ -1,9 +1,9 @@
-"""Cases stores and once: what it costs to be a host of a cluster, and to write exactly once.
+"""Cases stores and once: the costs of running in a cluster, and of writing exactly once.
 
-In the one both sides are Hearth: alone with files, and as the one host of a cluster whose configurations, offsets and
-statuses are in Kafka's topics. In the other both are hosts of such a cluster, whose source writes at least once or
-exactly once, Hearth's and Java's. Ends of transactions have a place of their own in a topic, so a count of records is
-too large by how many there were: one for thousands of records.
+In the first both sides are Hearth: standalone with files, and as a cluster's single host with configurations, offsets
+and statuses in Kafka's topics. In the second both sides, Hearth and Java, are hosts of such a cluster, whose source
+writes at least once or exactly once. Transaction markers take offsets in a topic, so the count of records is too
+large by the number of transactions: one in thousands of records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ONCE = {"exactly.once.source.support": "enabled"}
 
 @dataclass(frozen=True)
 class Row:
-    """A case of throughput that one of the two, Java or Hearth, runs in both modes."""
+    """A case of throughput that one side, Java or Hearth, runs in both modes."""
 
     name: str
     owner: str
@@ -32,7 +32,7 @@ class Row:
     goal: float | None = None
 
     def metrics(self) -> Sequence[Metric]:
-        """Return what is compared; of sides that are both Hearth's Spark's JVM counts as well."""
+        """Return the compared metrics; if both sides are Hearth, Spark's JVM counts as well."""
         return (
             Metric(f"{self.name} rate", f"{self.name}, records/s", goal=self.goal, format="{:,.0f}"),
             Metric(f"{self.name} cpu_without_jvm", f"{self.name}, CPU s per million", "lower", format="{:.2f}"),
@@ -40,7 +40,7 @@ class Row:
 
 
 def measure_stores(bench: Bench) -> Result:
-    """Run cases a to d on Hearth alone and in a cluster, by turns."""
+    """Run cases a to d on a standalone Hearth and in a cluster, alternately."""
 
     def worker(side: str, row: Row) -> Worker:
         make = bench.worker if side == MODES[0] else bench.cluster_worker
@@ -51,7 +51,7 @@ def measure_stores(bench: Bench) -> Result:
 
 
 def measure_once(bench: Bench) -> Result:
-    """Run the sources of cases a and b at least once and exactly once, by turns."""
+    """Run the sources of cases a and b at least once and exactly once, alternately."""
 
     def worker(side: str, row: Row) -> Worker:
         settings: Mapping[str, str] = _ONCE if side == PROMISES[1] else {}
@@ -80,7 +80,7 @@ def _measure(
     worlds = {row.case.case: (Source if row.case.is_source else Sink)(bench, row.case) for row in rows}
     for pair in range(1, bench.pairs + 1):
         for row in rows:
-            for side in sides if pair % 2 else sides[::-1]:  # whoever writes second finds the disk busy
+            for side in sides if pair % 2 else sides[::-1]:  # the second writer finds the disk busy
                 settle()
                 found = worlds[row.case.case].run(worker(side, row))
                 values = {what: found[what] for what in ("rate", "cpu_without_jvm")}

@@ -14,11 +14,11 @@ _SOURCES = (
     Row("source", "headed", _STRING, is_batch=True),
     Row("source record form", "headed", _STRING),
 )
-"""Of texts with a key, a time and two headers. A source in Java makes records; here it may make batches as well."""
+"""Texts with a key, a time and two headers. A source in Java returns records; in Hearth it may return batches too."""
 
 
 def measure(bench: Bench) -> Result:
-    """Run source and sink in a worker of its own each, the sides alternating."""
+    """Run source and sink in separate workers; the sides alternate."""
     sink = Throughput("l", "sink", is_source=False, is_text=True, config={"tasks.max": str(TASKS)}, goal=_GOAL)
     topic, world = Sink(bench, sink, partitions=TASKS), World(bench, share=1)
     title = f"one connector with {TASKS} tasks on {TASKS} partitions, {bench.records:,} records"
@@ -34,7 +34,7 @@ def measure(bench: Bench) -> Result:
                 values |= {key.removeprefix("source "): value for key, value in made.items()}
         drained = topic.run(bench.worker(side))
         values |= {f"sink {name}": drained[name] for name in ("rate", "cpu")}
-        if side == "java":  # whose source has one form
+        if side == "java":  # Java's source has only one form
             values |= {f"source record form {name}": values[f"source {name}"] for name in ("rate", "cpu")}
         result.add(side, **values)
         bench.say(f"l {pair}/{bench.pairs} {side}: " + ", ".join(f"{value:,.2f}" for value in values.values()))

@@ -1,4 +1,4 @@
-"""Case e: how long it takes to list the plugins of four bundles, of a thousand, and to look again."""
+"""Case e: the time to list the plugins of four bundles and of a thousand, and to list them again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def measure(bench: Bench) -> Result:
 
 
 def java_bundles(folder: Path) -> int:
-    """Make Java's plugin.path: file connectors, JSON, transformations, and the runtime with what it needs."""
+    """Make Java's plugin.path: file connectors, JSON, transformations, and the runtime with its dependencies."""
     link_file_plugin(folder)
     count = 1
     for jar in connect_jars():
@@ -97,7 +97,7 @@ def _hearth_command(folder: Path) -> Sequence[str]:
 
 
 def _looked_again(folder: Path) -> float:
-    """Return the seconds that the second look at a folder takes, which finds everything as it was."""
+    """Return the seconds of the second scan of an unchanged folder."""
     scanner = PluginScanner([folder])
     found, started = scanner.look(), time.monotonic()
     assert scanner.look() is found

@@ -1,11 +1,11 @@
-"""Case j: what plugins in record form reach, the same connector once in Java and once in Python.
+"""Case j: the throughput of plugins in record form, with the same connectors in Java and in Python.
 
-Kinds of records, as a source makes them and as a sink looks at them (`tests/bundles/pace` and `java` beside this
-file): texts; with a key and a time; with two headers as well; structs as JSON with schemas; these through a
-transformation of the same bundle. Records with headers come once more, where Hearth's plugins work on columns. Java
-has none, and its figures are those of the row before: a second run of the same would find its JVM warmer than the
-other rows do. For the same reason sources that have no sink come last: to several topics in turn, of one schema and of
-as many, and few records in a poll.
+The kinds of records that sources create and sinks read (`tests/bundles/pace`, and `java` next to this file): texts;
+with a key and a time; also with two headers; structs as JSON with schemas; these through a transformation from the
+same bundle. Records with headers come a second time for Hearth's plugins that work on columns. Java has none, and its
+figures are those of the previous row: a second run would find its JVM warmer than other rows do. For the same reason
+the sources without a sink are last: to several topics in turn, with one schema and with as many, and with few records
+in a poll.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tests.crash.twin import compiler, twin_plugins
 from tests.peer.worker import Worker
 
 SHARE = 6
-"""Each row gets so small a part of the records that a run of cases a to d moves."""
-_LOOKS = 200  # from one question whether the task has failed to the next
+"""The number of records of cases a to d is divided by this for each row."""
+_LOOKS = 200  # seconds between checks for a failed task
 _TEXT = "the quick brown fox jumps over the lazy dog, " * 2
 _START = 1_700_000_000_000
 _STRING = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
@@ -43,7 +43,7 @@ _LABEL = {"transforms": "label", "transforms.label.type": "org.example.pace.Labe
 
 @dataclass(frozen=True)
 class Row:
-    """A kind of records, and what their connectors are configured with; sinks of texts have a goal of their own."""
+    """A kind of record, and its connectors' configuration; sinks of texts have their own goal."""
 
     name: str
     shape: str
@@ -53,17 +53,17 @@ class Row:
     is_batch: bool = False
     """Whether Hearth's connectors work on columns."""
     arriving: float = 1.0
-    """Which share of the records of a topic the sink looks at in the end."""
+    """The share of a topic's records that the sink reads."""
     turns: int = 0
-    """Topics to which a source writes its records in turn, where it does; there is no sink then."""
+    """Topics to which a source writes its records in turn; such a row has no sink."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of connectors that there are."""
+        """Return the kinds of connectors."""
         return ("source",) if self.turns or "at.once" in self.config else ("source", "sink")
 
     def topics(self, name: str) -> list[str]:
-        """Return the topics of a source that is told of one."""
+        """Return the topics of a source with the name."""
         return [f"{name}-{turn}" for turn in range(self.turns)] or [name]
 
     def connector(self, side: str, kind: str) -> str:
@@ -90,7 +90,7 @@ _ROWS = (
 
 
 def measure(bench: Bench) -> Result:
-    """Run every row as source and as sink in one worker of a side after each other, the sides alternating."""
+    """Run every row of a side as source and as sink in one worker; the sides alternate."""
     world = World(bench, _ROWS)
     metrics = [metric for row in _ROWS for kind in row.kinds for metric in _metrics(row, kind)]
     result = Result("j", f"record form, {world.count:,} records", metrics)
@@ -136,7 +136,7 @@ class World:
         return self._plugins[side]
 
     def run(self, worker: Worker, meter: Meter, row: Row, kind: str, partitions: int = 1) -> dict[str, float]:
-        """Make one run; a source writes to so many partitions."""
+        """Run once; a source writes to ``partitions`` partitions."""
         if kind == "sink":
             return self._sink(worker, meter, row)
         topic = self.bench.fresh("bench-j")
@@ -207,7 +207,7 @@ class World:
 
 
 def _message(shape: str, number: int) -> dict[str, object]:
-    """Return what a sink of this shape reads, as the source of it writes it."""
+    """Return the message that a sink of this shape reads, and a source of it writes."""
     if shape == "struct":
         fields = [{"type": kind, "optional": False, "field": name}
                   for kind, names in (("string", "abcd"), ("int64", "wxyz")) for name in names]  # fmt: skip

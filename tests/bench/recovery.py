@@ -1,4 +1,4 @@
-"""Cases h and s: how long records stand still after something was killed, or stopped in order."""
+"""Cases h and s: how long records stop after a kill, or after a clean stop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _METRICS = (
     Metric("host", "s after a SIGKILLed worker is started anew", "lower", goal=6.0, absolute=True, format="{:.2f}"),
 )
 _CLUSTER_TIMEOUT = 400.0
-"""Java's workers wait for five minutes for one that has gone (`scheduled.rebalance.max.delay.ms`)."""
+"""Java's workers wait five minutes for a worker that has left (`scheduled.rebalance.max.delay.ms`)."""
 _CLUSTER_METRICS = (
     Metric("killed", "s after SIGKILL of the leading host", "lower", goal=8.0, absolute=True, format="{:.2f}"),
     Metric("stopped", "s after it was stopped in order", "lower", goal=8.0, absolute=True, format="{:.2f}"),
@@ -53,9 +53,9 @@ def measure(bench: Bench) -> Result:
 
 
 def measure_cluster(bench: Bench) -> Result:
-    """Kill, and stop, the leading one of several hosts, which stays away, while lines are being appended.
+    """Kill, and stop, the leading one of several hosts permanently, while lines are being appended.
 
-    Hearth's hosts have a local Spark each, and share a cluster of two workers then.
+    Hearth's hosts each have a local Spark, and then share a cluster of two workers.
     """
     result = Result("s", "from the end of the leading host of a cluster to records flowing again", _CLUSTER_METRICS)
     for pair, side in bench.runs():
@@ -76,7 +76,7 @@ def measure_cluster(bench: Bench) -> Result:
 
 
 def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = None) -> float:
-    """Return the seconds from the end of the host that was there first to the end of the standstill."""
+    """Return the seconds from the end of the oldest host until records flow again."""
     with _hosts(bench, side, spark) as (pipeline, hosts):
         since = time.monotonic()
         hosts[0].kill() if end == "killed" else hosts[0].stop()
@@ -84,7 +84,7 @@ def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = 
 
 
 def _restart_all(bench: Bench, side: str, spark: SparkCluster) -> float:
-    """Return the longest silence while hosts are restarted one after the other, each as soon as lines flow again."""
+    """Return the longest gap while hosts restart one after the other, each once lines flow again."""
     with _hosts(bench, side, spark) as (pipeline, hosts), _silence(pipeline) as longest:
         for host in [*hosts] * _ROUNDS:
             host.stop()
@@ -97,7 +97,7 @@ def _restart_all(bench: Bench, side: str, spark: SparkCluster) -> float:
 def _hosts(
     bench: Bench, side: str, spark: SparkCluster | None
 ) -> Iterator[tuple[Pipeline, Sequence[JavaDistributed | HearthDistributed]]]:
-    """Have a cluster of hosts, the first of which leads, and lines that flow."""
+    """Start a cluster of hosts, the first of which leads, and let lines flow."""
     pipeline, group = Pipeline(bench, "bench-s"), bench.fresh("group")
     kind = JavaDistributed if side == "java" else HearthDistributed
     settings = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
@@ -113,14 +113,14 @@ def _hosts(
         stack.enter_context(_appending(pipeline))
         _wait_for(pipeline, 1)
         if spark is not None:
-            assert eventually(lambda: spark.registered() >= before + len(hosts), _TIMEOUT), "not all hosts stand by"
+            assert eventually(lambda: spark.registered() >= before + len(hosts), _TIMEOUT), "not all hosts have joined"
         time.sleep(_BEFORE)
         yield pipeline, hosts
     pipeline.remove()
 
 
 def _kill_worker(bench: Bench, side: str) -> float:
-    """Return the seconds from the second start of a killed worker to the end of the standstill."""
+    """Return the seconds from the restart of a killed worker until records flow again."""
     pipeline = Pipeline(bench, "bench-h")
     worker = bench.worker(side, connectors=pipeline.configs())
     with worker, _appending(pipeline):
@@ -135,7 +135,7 @@ def _kill_worker(bench: Bench, side: str) -> float:
 
 
 def _kill_executor(bench: Bench) -> float:
-    """Return the seconds from the death of the busier of two executors to the end of the standstill."""
+    """Return the seconds from the death of the busier of two executors until records flow again."""
     pipeline = Pipeline(bench, "bench-h")
     with SparkCluster(bench.folder / bench.fresh("spark"), workers=2, jvm_options=()) as cluster:
         worker = bench.worker("hearth", settings=cluster.settings())
@@ -170,7 +170,7 @@ def _appending(pipeline: Pipeline) -> Iterator[None]:
 
 @contextmanager
 def _silence(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
-    """Look all the time for output; what is given returns the longest time that there was none."""
+    """Watch the output during the block; the yielded function returns the longest time without output."""
     stop, longest = threading.Event(), 0.0
 
     def look() -> None:
@@ -199,8 +199,8 @@ def _wait_for(pipeline: Pipeline, number: int) -> None:
 def _pause_detector(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
     """Return the seconds from a moment to the end of the longest time without output after it.
 
-    What a killed process had already handed on may arrive, and its orphans may go on for an instant; so it is the
-    longest silence that counts, and it is over when lines arrive that were appended a second after the moment.
+    Lines in flight from a killed process may still arrive, and its orphans may run for an instant; so the longest gap
+    counts, and it ends when lines arrive that were appended a second after the moment.
     """
     position, last, longest, end = pipeline.output_size(), since, 0.0, since
     wanted: int | None = None

@@ -1,6 +1,6 @@
-"""Cases o to r, u and v: what b and d do, on Hearth's side with a registry and one of its three formats.
+"""Cases o to r, u and v: cases b and d, on Hearth's side with a registry and one of its three formats.
 
-Confluent's converters are in no repository that is open to all, so Java's side has JsonConverter with schemas.
+Confluent's converters are in no public repository, so Java's side has JsonConverter with schemas.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _ID = b"\0\0\0\0\1"
 
 @dataclass(frozen=True)
 class Form:
-    """A format: its converter, the schema of a line and an optional text beside, and what is around such a line.
+    """A format: its converter, the schema of a line and an optional text, and the bytes around such a line.
 
-    A sink's records have an empty text beside the line.
+    A sink's records have an empty text as the second field.
     """
 
     name: str
@@ -61,11 +61,11 @@ _FORMS = {
     ),
 }
 _GOALS = {"o": 4.0, "p": 3.0}
-"""Goals as times Java's rate; where there is none, to be as fast as Java is the goal."""
+"""Goals as multiples of Java's rate; the default is to be as fast as Java."""
 
 
 def _cases() -> dict[str, partial[Result]]:
-    """Return what measures each case, a source and a sink for each format."""
+    """Return the measuring function of each case, a source and a sink for each format."""
     found = {}
     for (source, sink), form in _FORMS.items():
         told = f"{form.name} (Java: Json with schemas)"
@@ -94,7 +94,7 @@ def _measure(form: Form, case: Throughput, bench: Bench) -> Result:
 
 
 def _world(form: Form, case: Throughput, bench: Bench, server: RegistryServer, side: str) -> Source | Sink:
-    """Return what makes the runs of a side; what its sink reads is in the form that the side has."""
+    """Return the input of a side's runs; its sink's records are in the side's format."""
     if case.is_source:
         return Source(bench, case)
     world = Sink(bench, replace(case, around=form.around) if side == "hearth" else case)

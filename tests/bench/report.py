@@ -1,4 +1,4 @@
-"""The benchmark's table, for people."""
+"""The benchmark's table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKS = {True: "reached", False: "MISSED", None: ""}
 
 
 def table(results: Iterable[Result]) -> str:
-    """Return the results as a table of text, one block a case."""
+    """Return the results as a text table, one block for each case."""
     return "\n".join(_block(result) for result in results)
 
 

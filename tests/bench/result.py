@@ -1,4 +1,4 @@
-"""What a benchmark case found out, as numbers that can be printed and stored."""
+"""A benchmark case's result, as numbers to print and store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 class Metric:
     """One quantity measured in every run of a side.
 
-    `better` tells which direction is good; `goal` is the ratio of the sides that is to be reached or, with
-    `absolute`, the value Hearth itself has to keep.
+    `better` is the good direction; `goal` is the required ratio of the sides or, with `absolute`, the required value
+    of Hearth itself.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Metric:
 
 @dataclass
 class Result:
-    """All runs of one case; `runs[side][metric]` is a list with one value a run.
+    """All runs of one case; `runs[side][metric]` is a list with one value for each run.
 
     The second of the two sides is compared with the first.
     """
@@ -39,7 +39,7 @@ class Result:
     runs: dict[str, dict[str, list[float]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without runs."""
+        """Start without runs."""
         self.runs = {side: {} for side in self.sides}
 
     def add(self, side: str, **values: float) -> None:
@@ -48,26 +48,26 @@ class Result:
             self.runs[side].setdefault(name, []).append(value)
 
     def median(self, side: str, metric: str) -> float | None:
-        """Return the median of a side's runs, None when it has none."""
+        """Return the median of a side's runs, None if there are none."""
         values = self.runs[side].get(metric)
         return statistics.median(values) if values else None
 
     def ratio(self, metric: Metric) -> float | None:
-        """Return how many times better the second side is: the median over the pairs of runs."""
+        """Return how many times better the second side is: the median of the pairs' ratios."""
         first, second = (self.runs[side].get(metric.name, []) for side in self.sides)
         pairs = [(ours, theirs) for theirs, ours in zip(first, second, strict=False) if theirs and ours]
         ratios = [ours / theirs if metric.better == "higher" else theirs / ours for ours, theirs in pairs]
         return statistics.median(ratios) if ratios else None
 
     def is_reached(self, metric: Metric) -> bool | None:
-        """Return whether the goal is reached, None when there is no goal or no measurement."""
+        """Return whether the goal is reached, None without a goal or a measurement."""
         value = self.median(self.sides[1], metric.name) if metric.absolute else self.ratio(metric)
         if metric.goal is None or value is None:
             return None
         return value <= metric.goal if metric.absolute and metric.better == "lower" else value >= metric.goal
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything that was measured."""
+        """Return all measurements."""
         return {"case": self.case, "title": self.title, "metrics": [self._row(metric) for metric in self.metrics],
                 "notes": self.notes}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Case f: from the start of the process to an answering REST API, and to the first record in Kafka."""
+"""Case f: the time from the start of the process to a REST response, and to the first record in Kafka."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def measure(bench: Bench) -> Result:
     result = Result("f", "start of a worker with one file source", _METRICS)
     file = bench.folder / "f.txt"
     file.write_text("first\n")
-    # An environment is built when a bundle is first seen; that is installation, not start.
+    # An environment is built for a new bundle; that is installation, not start.
     if "hearth" in bench.sides:
         _run(bench, "hearth", file)
     for pair, side in bench.runs():
@@ -52,7 +52,7 @@ def _run(bench: Bench, side: str, file: Path) -> tuple[float, float]:
 
 
 def _watch(worker: Worker, count: Callable[[], int], started: float) -> tuple[float, float]:
-    """Look in turns at the REST API and at the topic until both were seen to work."""
+    """Poll the REST API and the topic alternately until both work."""
     rest = first = 0.0
     while not (rest and first):
         if not rest and worker.rest.is_up():

@@ -1,4 +1,4 @@
-"""Rules of measuring what a tree of processes costs."""
+"""Measuring the costs of a process tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _parent() -> subprocess.Popen[bytes]:
 
 
 def test_cpu_of_an_ended_child_still_counts() -> None:
-    """A child that ran and ended between two looks at its parent is part of the tree's cost."""
+    """A child that starts and ends between two observations of its parent counts."""
     with _parent() as parent, Meter(parent.pid) as meter:
         assert parent.stdout is not None
         parent.stdout.readline()
@@ -34,7 +34,7 @@ def test_cpu_of_an_ended_child_still_counts() -> None:
 
 
 def test_peak_covers_the_whole_tree() -> None:
-    """The peak is at least what the root alone takes, and no JVM is among these processes."""
+    """The peak is at least the root's memory, and no JVM is among these processes."""
     with _parent() as parent, Meter(parent.pid) as meter:
         assert parent.stdout is not None
         parent.stdout.readline()
@@ -61,13 +61,13 @@ def test_descendants_come_with_their_command_lines() -> None:
         ("", "ended"),
     ],
 )
-def test_label_says_what_a_process_is(command: str, expected: str) -> None:
+def test_label_describes_a_process(command: str, expected: str) -> None:
     """A breakdown by process is readable without whole command lines."""
     assert label(command) == expected
 
 
-def test_process_that_is_gone_takes_no_memory() -> None:
-    """Reading a vanished process is no error."""
+def test_an_ended_process_has_no_memory() -> None:
+    """A vanished process is not an error."""
     with _parent() as parent:
         parent.communicate()
     assert pss(parent.pid) == 0

@@ -1,4 +1,4 @@
-"""Cases a to d: how fast one task moves records, and what it costs."""
+"""Cases a to d: the throughput of one task, and its costs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXTRACT = transforms(extract={"type": "ExtractField$Value", "field": "line"})
 class Throughput:
     """One of the cases: a file source or a file sink, with text or JSON.
 
-    `around` is what stands before and after the line in a sink's records, where they are neither.
+    `around` are the bytes before and after the line in a sink's records that are neither.
     """
 
     case: str
@@ -71,7 +71,7 @@ def measure(case: Throughput, bench: Bench) -> Result:
 
 
 def metrics(case: Throughput) -> tuple[Metric, ...]:
-    """Return what is measured of a case."""
+    """Return the metrics of a case."""
     return (
         Metric("rate", "records/s", goal=case.goal, format="{:,.0f}"),
         Metric("cpu", "CPU s per million while they flow", "lower", goal=case.cpu_goal, format="{:.2f}"),
@@ -106,7 +106,7 @@ def write_lines(path: Path, count: int) -> None:
 
 @dataclass
 class Progress:
-    """When the first and the last of the records were seen, and how many the first look already found."""
+    """The moments of the first and the last record, and how many records the first look found."""
 
     first: float
     first_count: float
@@ -122,7 +122,7 @@ class Progress:
 def follow(
     count: Callable[[], float], wanted: float, is_alive: Callable[[], bool], on_first: Callable[[], object]
 ) -> Progress:
-    """Watch a count grow from nothing to what is wanted, and tell when it begins to grow."""
+    """Watch a count grow from zero to ``wanted``, and report when it starts to grow."""
     deadline = time.monotonic() + _TIMEOUT
     first = first_count = 0.0
     while True:
@@ -138,7 +138,7 @@ def follow(
 
 
 class _World:
-    """What both kinds of cases do: run a connector and relate its cost to the records."""
+    """The common part of both kinds of cases: runs a connector and divides its costs by the records."""
 
     def __init__(self, bench: Bench, case: Throughput) -> None:
         self.bench = bench
@@ -163,7 +163,7 @@ class _World:
         return {"rate": progress.rate, **_cpu(worker.side, costs, progress), **_memory(worker.side, meter)}
 
     def _is_alive(self, worker: Worker, name: str) -> bool:
-        """Ask the worker now and then; asking at every look would be part of what is measured."""
+        """Query the worker only now and then; a query at every look would distort the measurement."""
         now = time.monotonic()
         if now < self._ask_again:
             return True
@@ -198,7 +198,7 @@ class Source(_World):
         write_lines(self.file, bench.records)
 
     def run(self, worker: Worker) -> dict[str, float]:
-        """Make one run."""
+        """Run once."""
         topic = self.bench.fresh(f"bench-{self.case.case}")
         self.bench.topics.create(topic)
         config = {
@@ -219,7 +219,7 @@ class Source(_World):
 
 
 class Sink(_World):
-    """Writes one topic, filled beforehand, into a new file."""
+    """Writes a prefilled topic to a new file."""
 
     def __init__(self, bench: Bench, case: Throughput, partitions: int = 1) -> None:
         super().__init__(bench, case)
@@ -229,7 +229,7 @@ class Sink(_World):
         fill(bench, self.topic, case.around or ((b"", b"") if case.is_text else _envelope()))
 
     def run(self, worker: Worker) -> dict[str, float]:
-        """Make one run."""
+        """Run once."""
         name = self.bench.fresh("sink")
         file = self.bench.folder / f"{name}.txt"
         config = {
@@ -258,7 +258,7 @@ def _size(file: Path) -> int:
 
 
 def fill(bench: Bench, topic: str, around: tuple[bytes, bytes]) -> None:
-    """Fill a topic with the lines, each with something before and after it."""
+    """Fill a topic with the lines, each with bytes before and after it."""
     settings = {"linger.ms": 20, "batch.size": 500_000, "queue.buffering.max.messages": 200_000}
     producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, **settings})
     head, tail = around
@@ -269,14 +269,14 @@ def fill(bench: Bench, topic: str, around: tuple[bytes, bytes]) -> None:
 
 
 def _envelope() -> tuple[bytes, bytes]:
-    """Return what stands before and after the line in a JSON value with its schema."""
+    """Return the bytes before and after the line in a JSON value with its schema."""
     schema = struct(of("string", "line", optional=False), of("string", "source"))
     head, tail = enveloped(schema, {"line": "|", "source": ""}).split(b"|")
     return head, tail
 
 
 def produce(producer: Any, topic: str, values: Sequence[bytes]) -> None:
-    """Hand values over to a producer, in their order, waiting while its queue is full."""
+    """Produce values in order, waiting while the producer's queue is full."""
     messages = [{"value": value} for value in values]
     while producer.produce_batch(topic, messages) < len(messages):
         messages = [{"value": message["value"]} for message in messages if message.get("_error")]

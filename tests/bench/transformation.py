@@ -1,7 +1,7 @@
-"""Case t: what every transformation makes of the pace of a task, each in a pipeline of its own.
+"""Case t: the throughput of each transformation, in its own pipeline.
 
-With a schema the lines of a file become structs (HoistField), which the transformation gets, and JSON with schemas in
-Kafka. Without one, objects of JSON from Kafka become maps, which the transformation gets, and text in a file.
+With a schema, the lines of a file become structs (HoistField) for the transformation, and JSON with schemas in Kafka.
+Without one, JSON objects from Kafka become maps for the transformation, and text in a file.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tests.peer.worker import Worker
 
 GOAL = 3.0
 SHARE = 6
-"""Each pipeline gets so small a part of the records that a run of the other cases moves."""
-_LOOKS = 200  # from one question whether the task has failed to the next
+"""The number of records of the other cases is divided by this for each pipeline."""
+_LOOKS = 200  # seconds between checks for a failed task
 _HOIST = {"type": "HoistField$Value", "field": "line"}
 _TEXT = {"type": "InsertField$Value", "static.field": "n", "static.value": "12345"}
 _TIME = {"type": "InsertField$Value", "timestamp.field": "at"}
@@ -81,7 +81,7 @@ _PLAIN_JSON = {
 
 @dataclass
 class _Pipeline:
-    """A connector with a transformation, and what tells how many of its records have arrived."""
+    """A connector with a transformation, and the count of its records that have arrived."""
 
     name: str
     config: Mapping[str, str]
@@ -96,7 +96,7 @@ class _Pipeline:
 
 
 def measure(bench: Bench) -> Result:
-    """Run all pipelines of a side in one worker after each other, the sides alternating."""
+    """Run all pipelines of a side in one worker; the sides alternate."""
     world = _World(bench)
     pipelines = [*world.sources(), *world.sinks()]
     metrics = [metric for pipeline in pipelines for metric in pipeline.metrics]
@@ -136,7 +136,7 @@ class _World:
         return [_Pipeline(f"map: {name}", {**base, **_chain(steps)}) for name, steps in _MAPS.items()]
 
     def run(self, worker: Worker, meter: Meter, pipeline: _Pipeline) -> dict[str, float]:
-        """Make one run."""
+        """Run once."""
         if "topics" in pipeline.config:
             return self._run_sink(worker, meter, pipeline)
         topic = self.bench.fresh("bench-t")
@@ -199,7 +199,7 @@ def _chain(steps: tuple[Mapping[str, str], ...]) -> dict[str, str]:
 
 
 def patiently(count: Callable[[], float]) -> Callable[[], float]:
-    """Return a count that is nothing as long as the broker does not know the new topic."""
+    """Return a count that is zero until the broker knows the new topic."""
 
     def counted() -> float:
         try:
@@ -211,7 +211,7 @@ def patiently(count: Callable[[], float]) -> Callable[[], float]:
 
 
 class Lines:
-    """Counts the lines of a file that grows, reading each part of it once."""
+    """Counts the lines of a growing file, reading each part of it once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

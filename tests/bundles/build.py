@@ -1,8 +1,8 @@
-"""Sample bundles, good and broken, built on the fly from the small projects beside this file.
+"""Sample bundles, good and broken, built on demand from the small projects in this folder.
 
 ``wheel(name)`` builds a project's wheel, ``packed(name)`` a whole bundle as ``hearth bundle pack`` does; each is
-built once per test session. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool
-would. ``plain_wheel`` writes a wheel in a millisecond, for tests that only read.
+built once per test session. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool would.
+``plain_wheel`` writes a wheel in a millisecond, for tests that only read.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hearth.packaging.project import build_wheel
 
 SOURCES = Path(__file__).parent
 LIBRARIES = ("greeting_1", "greeting_2")
-"""Projects that are no bundles but what bundles need."""
+"""Projects that are not bundles but their dependencies."""
 
 
 @cache
 def scratch() -> Path:
-    """Return a directory that lives as long as the test session."""
+    """Return a directory that exists until the test session ends."""
     folder = Path(tempfile.mkdtemp(prefix="hearth-bundles-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -38,7 +38,7 @@ def scratch() -> Path:
 
 @cache
 def environments() -> EnvironmentStore:
-    """Return the store of environments that all tests of a session share."""
+    """Return the environment store shared by all tests of a session."""
     return EnvironmentStore(scratch() / "environments")
 
 
@@ -62,7 +62,7 @@ def packed(name: str) -> Path:
 
 
 def plugin_path(*names: str) -> Path:
-    """Return a new directory for plugin.path that holds the packed bundles of the given names."""
+    """Return a new directory for plugin.path with the packed bundles of the given names."""
     folder = Path(tempfile.mkdtemp(prefix="plugin-path-", dir=scratch()))
     for name in names:
         shutil.copy(packed(name), folder)
@@ -70,7 +70,7 @@ def plugin_path(*names: str) -> Path:
 
 
 def index(folder: Path, wheels: Mapping[Path, str]) -> str:
-    """Make a package index of wheels (PEP 503) and return its address; what is told of one is a mark (PEP 592)."""
+    """Make a package index of wheels (PEP 503) and return its address; the values are link attributes (PEP 592)."""
     pages: dict[str, list[str]] = {}
     for wheel, mark in wheels.items():
         name = wheel.name.partition("-")[0].replace("_", "-")
@@ -83,7 +83,7 @@ def index(folder: Path, wheels: Mapping[Path, str]) -> str:
 
 
 def lacking(folder: Path) -> Path:
-    """Make a packed bundle without the library that it needs, as one is that was packed for another platform."""
+    """Make a packed bundle without its required library, like one packed for another platform."""
     shutil.unpack_archive(packed("greeting_source"), folder / "lacking")
     (folder / "lacking" / "wheels" / "greeting-1.0-py3-none-any.whl").unlink()
     path = folder / "lacking" / MANIFEST
@@ -94,7 +94,7 @@ def lacking(folder: Path) -> Path:
 
 
 def truncated(folder: Path) -> Path:
-    """Make a wheel of which only the first half arrived."""
+    """Make a truncated wheel."""
     whole = wheel("greeting_transform")
     target = folder / whole.name
     target.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
@@ -102,7 +102,7 @@ def truncated(folder: Path) -> Path:
 
 
 def traversal(folder: Path) -> Path:
-    """Make a zip file that would write beside the folder it is unpacked into."""
+    """Make a zip file that would write outside the folder it is unpacked into."""
     target = folder / "traversal.zip"
     with zipfile.ZipFile(target, "w") as archive:
         archive.write(wheel("greeting_transform"), "wheels/" + wheel("greeting_transform").name)
@@ -121,7 +121,7 @@ def traversal_tar(folder: Path) -> Path:
 
 
 def without_metadata(folder: Path) -> Path:
-    """Make a wheel whose METADATA is missing."""
+    """Make a wheel without METADATA."""
     whole = wheel("greeting_transform")
     target = folder / whole.name
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(target, "w") as copy:
@@ -146,14 +146,14 @@ def plain_wheel(
     record = "".join(f"{path},,\n" for path in files) + f"{module}-{version}.dist-info/RECORD,,\n"
     with zipfile.ZipFile(target, "w") as archive:
         for path, text in {**files, f"{module}-{version}.dist-info/RECORD": record}.items():
-            entry = zipfile.ZipInfo(path)  # of no day: equal wheels are equal to the byte
+            entry = zipfile.ZipInfo(path)  # a fixed date: equal wheels are byte-identical
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, text)
     return target
 
 
 def site(folder: Path, name: str, version: str = "1.0", groups: Mapping[str, Mapping[str, str]] | None = None) -> Path:
-    """Lay out a package beside its metadata in a directory, as ``pip install --target`` does."""
+    """Write a package and its metadata to a directory, as ``pip install --target`` does."""
     files = {f"{name.replace('-', '_')}.py": "", **dist_info(name, version, groups or {})}
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def site(folder: Path, name: str, version: str = "1.0", groups: Mapping[str, Map
 
 
 def zip_folder(folder: Path, target: Path) -> Path:
-    """Put everything below a folder into a zip file."""
+    """Write everything below a folder to a zip file."""
     with zipfile.ZipFile(target, "w") as archive:
         for file in sorted(folder.rglob("*")):
             archive.write(file, file.relative_to(folder))

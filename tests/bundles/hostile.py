@@ -1,7 +1,7 @@
-"""Bundles that mean no good, or that nobody looked at before sending them, as data: how each is made, what is said of it.
+"""Malicious and odd bundles as data: how each is made, and the reason for its rejection.
 
-``HOSTILE`` maps the name of a candidate to what makes it and words of the reason it is turned away with. ``ODD``
-are candidates that look as bad and are sound. All of them are small on disk, whatever they unpack to.
+``HOSTILE`` maps the name of a candidate to the function that makes it and words of the reason for its rejection. The
+candidates in ``ODD`` look as bad but are valid. All of them are small on disk, whatever they unpack to.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ WHEEL = "evil-1.0-py3-none-any.whl"
 Make = Callable[[Path], object]
 
 
-# --- bytes that unpack to far more than they are
+# --- small files that unpack to very large ones
 
 
 @functools.cache
 def _zeros(wbits: int) -> tuple[bytes, bytes]:
-    """Return a piece of a deflate stream that stands for 64 MiB of zeros, and what ends such a stream."""
+    """Return a piece of a deflate stream that yields 64 MiB of zeros, and the end of such a stream."""
     engine = zlib.compressobj(9, zlib.DEFLATED, wbits)
     return engine.compress(bytes(64 << 20)) + engine.flush(zlib.Z_FULL_FLUSH), engine.flush()
 
@@ -46,7 +46,7 @@ def deflated(size: int) -> bytes:
 
 
 def _gzipped(start: bytes, size: int) -> bytes:
-    """Return a gzip file of some bytes and so many zeros after them, as one stream for each 64 MiB."""
+    """Return a gzip file of some bytes and that many zeros after them, with one stream for each 64 MiB."""
     return gzip.compress(start) + gzip.compress(bytes(64 << 20)) * (size >> 26)
 
 
@@ -84,7 +84,7 @@ END = bytes(1024)
 
 
 def wheel(folder: Path, **changes: Any) -> Path:
-    """Write a wheel that would be sound without the changes."""
+    """Write a wheel that would be valid without the changes."""
     return plain_wheel(folder, "evil", groups=changes.pop("groups", POINTS), **changes)
 
 
@@ -105,12 +105,12 @@ def _metadata(text: str) -> Make:
 
 
 def file(name: str, content: Callable[[], bytes]) -> Make:
-    """Return what writes a file."""
+    """Return a function that writes a file."""
     return lambda folder: (folder / name).write_bytes(content())
 
 
 def manifest(change: Callable[[dict[str, Any]], object] | None = None, text: str | None = None) -> Make:
-    """Return what writes a packed bundle whose manifest was changed, or says something else altogether."""
+    """Return a function that writes a packed bundle with a changed or replaced manifest."""
 
     def make(folder: Path) -> None:
         members: dict[str, Any] = {
@@ -137,17 +137,17 @@ KEY = {
 
 
 def plugin(**changes: Any) -> Make:
-    """Return what writes a packed bundle whose only plugin was changed."""
+    """Return a function that writes a packed bundle whose only plugin is changed."""
     return manifest(lambda members: members["plugins"][0].update(changes))
 
 
 def key(**changes: Any) -> Make:
-    """Return what writes a packed bundle whose plugin has a changed key."""
+    """Return a function that writes a packed bundle whose plugin has a changed key."""
     return plugin(config=[{**KEY, **changes}])
 
 
 def damaged(name: str, how: Callable[[bytearray, int, int], None]) -> Make:
-    """Return what writes a wheel in which the packed bytes of one file were changed."""
+    """Return a function that writes a wheel in which the packed bytes of one file are changed."""
 
     def make(folder: Path) -> None:
         content = bytearray(_wheel_of({name: "Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n" * 40}))
@@ -170,18 +170,18 @@ def _bad_checksum(content: bytearray, start: int, size: int) -> None:
 
 
 def pipe(name: str) -> Make:
-    """Return what makes a named pipe into which nobody writes."""
+    """Return a function that makes a named pipe without a writer."""
     return lambda folder: os.mkfifo(folder / name)
 
 
 def link(name: str, to: str) -> Make:
-    """Return what makes a link."""
+    """Return a function that makes a link."""
     return lambda folder: (folder / name).symlink_to(to)
 
 
 def _socket(folder: Path) -> None:
     here = Path.cwd()
-    os.chdir(folder)  # the path of a socket is short
+    os.chdir(folder)  # a socket's path must be short
     try:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind("socket.zip")
@@ -203,7 +203,7 @@ def _deep(folder: Path) -> None:
 
 
 def _mutual_links(folder: Path) -> None:
-    """Make thirty directories each of which links to all others: two to the power of thirty ways through them."""
+    """Make thirty directories, each of which links to all others: 2**30 paths through them."""
     for number in range(30):
         (folder / "mesh" / str(number)).mkdir(parents=True)
         for other in range(30):
@@ -228,7 +228,7 @@ def _pax(size: int) -> bytes:
 
 
 def _pax_on_disk(folder: Path) -> None:
-    """Write the header of an entry that the archive really has, as a hole on the disk."""
+    """Write the header of an entry whose data the archive contains, as a hole on the disk."""
     (folder / "pax.tar").write_bytes(_pax(40 << 20))
     os.truncate(folder / "pax.tar", 41 << 20)
 
@@ -242,7 +242,7 @@ def _old_sparse() -> bytes:
 
 
 def _back_to_itself() -> bytes:
-    """Return an entry of negative size: what follows it is itself."""
+    """Return an entry of negative size: the next entry is itself."""
     entry = bytearray(tar_entry("back", 0))
     entry[124:136] = (b"\xff" * 4 + (-512).to_bytes(8, "big", signed=True))
     entry[148:156] = b"%06o\0 " % (sum(entry[:148]) + 8 * 32 + sum(entry[156:512]))
@@ -252,7 +252,7 @@ def _back_to_itself() -> bytes:
 def _xz_of_much_memory() -> bytes:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
     content = bytearray(lzma.compress(tar_entry(WHEEL) + END, filters=filters))
-    # the size of the dictionary stands in the header of the block, whose own checksum follows
+    # the block's header has the dictionary size; the header has its own checksum
     place = content.index(b"\x21\x01", 12) + 2
     content[place] = 39  # three gigabytes
     length = (content[12] + 1) * 4
@@ -261,7 +261,7 @@ def _xz_of_much_memory() -> bytes:
 
 
 def _names(count: int) -> Callable[[], bytes]:
-    """Return a zip file with so many empty files."""
+    """Return a zip file with that many empty files."""
 
     def make() -> bytes:
         one = struct.pack("<HHHHHHIIIHHHHHII", 45, 45, 0, 0, 0, 33, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0)
@@ -279,7 +279,7 @@ def _nested(depth: int, what: str) -> str:
 
 
 def _zip_with_a_link(folder: Path) -> None:
-    """Write a zip file whose wheel would be unpacked to where a link of it leads."""
+    """Write a zip file whose wheel would be unpacked through a link in the archive."""
     link = zipfile.ZipInfo("wheels")
     link.create_system, link.external_attr = 3, 0o120777 << 16
     with zipfile.ZipFile(folder / "link.zip", "w") as archive:
@@ -294,7 +294,7 @@ def _for_elsewhere(folder: Path) -> None:
 MALFORMED = "hearth-bundle.json is malformed ("
 
 HOSTILE: dict[str, tuple[Make, str]] = {
-    # what is no file
+    # not regular files
     "pipe.zip": (pipe("pipe.zip"), "it is a named pipe"),
     "pipe.whl": (pipe("pipe.whl"), "it is a named pipe"),
     "pipe.tar": (pipe("pipe.tar"), "it is a named pipe"),
@@ -504,7 +504,7 @@ def _zip_with_dots(folder: Path) -> None:
 
 
 def _zip_with_links_inside(folder: Path) -> None:
-    """Write a site directory as Unix tools pack it: one of its files is a link to another, and so is a folder."""
+    """Write a site directory as Unix tools pack it: one of its files and one of its folders are links."""
     files = {**dist_info("linked", "1.0", {"hearth.converters": {"a.Linked": "linked:Linked"}}), "inner/linked.py": ""}
     with zipfile.ZipFile(folder / "linked.zip", "w") as archive:
         for path, text in files.items():
@@ -536,7 +536,7 @@ ODD: dict[str, tuple[Make, str]] = {
 
 
 def candidate(folder: Path, number: int, make: Make) -> Path:
-    """Make one candidate and return where it lies: in a folder of its own, from which it can be linked or moved."""
+    """Make one candidate in its own folder, from which it can be linked or moved, and return its path."""
     home = folder / f"{number:03}"
     home.mkdir(parents=True)
     make(home)

@@ -1,4 +1,4 @@
-"""What every implementation of a store has to do; one suite over all of them."""
+"""The contract of the stores: one suite for all implementations."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ STATUS_STORES: dict[str, Callable[[], StatusStore]] = {"memory": MemoryStatusSto
 CONFIG_STORES: dict[str, Callable[[], ConfigStore]] = {"memory": MemoryConfigStore}
 
 KAFKA = "kafka"
-"""The stores on topics of the session's broker, which one host keeps for all tests of this process."""
+"""The stores on topics of the session's broker; one host uses them for all tests of this process."""
 FAR = "another kafka"
-"""The same with topics of the connectors' own, where their clients go by another name."""
+"""The same with connectors' own topics, whose clients use another address."""
 CONNECTORS = ("a", "b", "c")
 
-# Java keeps what is no number as a text.
+# Java keeps an invalid number as a text.
 fractions = st.floats(allow_nan=False, allow_infinity=False)
 values = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), fractions)
 maps = st.dictionaries(st.text(), values, max_size=3)
@@ -52,7 +52,7 @@ maps = st.dictionaries(st.text(), values, max_size=3)
 
 @pytest.fixture(scope="module")
 def topics(broker: KafkaBroker) -> Iterator[TopicStores]:
-    """Provide stores of a host that leads."""
+    """Provide the stores of a leading host."""
     stores = TopicStores(
         DistributedConfig(
             {
@@ -120,17 +120,17 @@ class TestOffsetStore:
     """Source offsets."""
 
     def test_a_partition_never_stored_has_no_offset(self, offsets: OffsetStore) -> None:
-        """Absence is None in the place of the partition asked for."""
+        """It is None in the result."""
         assert offsets.get("c", [{"file": "a"}, {}]) == [None, None]
         assert offsets.partitions("c") == []
 
-    def test_answers_stand_in_the_order_of_the_question(self, offsets: OffsetStore) -> None:
-        """One answer for each partition, present or not."""
+    def test_offsets_are_returned_in_request_order(self, offsets: OffsetStore) -> None:
+        """One result for each partition, stored or not."""
         offsets.put("c", [({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 2})])
         assert offsets.get("c", [{"p": 2}, {"p": 3}, {"p": 1}]) == [{"o": 2}, None, {"o": 1}]
 
     def test_partitions_are_equal_whatever_the_order_of_their_keys(self, offsets: OffsetStore) -> None:
-        """Maps compare as maps."""
+        """Partitions are compared as maps."""
         offsets.put("c", [({"a": 1, "b": 2}, {"o": 1})])
         offsets.put("c", [({"b": 2, "a": 1}, {"o": 2})])
         assert offsets.get("c", [{"a": 1, "b": 2}]) == [{"o": 2}]
@@ -141,23 +141,23 @@ class TestOffsetStore:
         offsets.put("a", [({"p": 1}, {"o": 1})])
         assert offsets.get("b", [{"p": 1}]) == [None]
 
-    def test_none_forgets_a_partition(self, offsets: OffsetStore) -> None:
+    def test_a_none_offset_removes_a_partition(self, offsets: OffsetStore) -> None:
         """A None offset is Kafka's tombstone."""
         offsets.put("c", [({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 2})])
         offsets.put("c", [({"p": 1}, None), ({"p": 9}, None)])
         assert offsets.get("c", [{"p": 1}]) == [None]
         assert offsets.partitions("c") == [{"p": 2}]
 
-    def test_an_answer_is_a_copy(self, offsets: OffsetStore) -> None:
-        """A caller that changes what it got does not change the store."""
+    def test_returned_offsets_are_copies(self, offsets: OffsetStore) -> None:
+        """A caller that changes the result does not change the store."""
         offsets.put("c", [({"p": 1}, {"o": 1})])
         answer = offsets.get("c", [{"p": 1}])[0]
         assert answer is not None
         answer["o"] = 2
         assert offsets.get("c", [{"p": 1}]) == [{"o": 1}]
 
-    def test_writers_on_many_threads_lose_nothing(self, offsets: OffsetStore) -> None:
-        """Tasks commit at the same time."""
+    def test_concurrent_writers_lose_nothing(self, offsets: OffsetStore) -> None:
+        """Tasks commit concurrently."""
 
         def write(task: int) -> None:
             for number in range(10):
@@ -177,10 +177,10 @@ class TestOffsetStore:
         deadline=None,
     )
     @given(partition=maps, offset=maps)
-    def test_any_json_map_comes_back_as_it_was(
+    def test_any_json_map_round_trips(
         self, offsets: OffsetStore, partition: dict[str, object], offset: dict[str, object]
     ) -> None:
-        """Keys and values are the connector's own affair."""
+        """Keys and values are opaque to the store."""
         offsets.put("c", [(partition, offset)])
         assert offsets.get("c", [partition]) == [offset]
         assert partition in offsets.partitions("c")
@@ -196,8 +196,8 @@ class TestStatusStore:
         assert statuses.connector("c") == ConnectorStatus("c", State.FAILED, "w:1", 0, "why", "1")
         assert statuses.connector("other") is None
 
-    def test_tasks_come_in_the_order_of_their_numbers(self, statuses: StatusStore) -> None:
-        """REST shows tasks sorted."""
+    def test_tasks_are_sorted_by_number(self, statuses: StatusStore) -> None:
+        """REST lists tasks sorted."""
         for number in (10, 2, 0):
             statuses.put_task(TaskStatus("c", number, State.RUNNING, "w:1"))
         assert [status.task for status in statuses.tasks("c")] == [0, 2, 10]
@@ -206,7 +206,7 @@ class TestStatusStore:
         assert statuses.tasks("other") == []
 
     def test_destroyed_removes_a_status(self, statuses: StatusStore) -> None:
-        """A deleted connector answers 404, not DESTROYED."""
+        """A deleted connector responds with 404, not DESTROYED."""
         statuses.put_connector(ConnectorStatus("c", State.RUNNING, "w:1"))
         statuses.put_task(TaskStatus("c", 0, State.RUNNING, "w:1"))
         statuses.put_task(TaskStatus("c", 0, State.DESTROYED, "w:1"))
@@ -214,40 +214,40 @@ class TestStatusStore:
         assert statuses.connector("c") is None
         assert statuses.tasks("c") == []
 
-    def test_topics_are_remembered_once_until_reset(self, statuses: StatusStore) -> None:
-        """The topics endpoint shows a set."""
+    def test_topics_are_stored_once_until_reset(self, statuses: StatusStore) -> None:
+        """The topics endpoint returns a set."""
         for topic in ("b", "a", "b"):
             statuses.add_topic("c", topic)
         assert statuses.topics("c") == ["b", "a"]
         statuses.reset_topics("c")
         assert statuses.topics("c") == []
 
-    def test_topics_go_with_their_connector(self, statuses: StatusStore) -> None:
-        """A connector created anew under the name starts without topics."""
+    def test_topics_are_removed_with_their_connector(self, statuses: StatusStore) -> None:
+        """A new connector with the same name starts without topics."""
         statuses.add_topic("c", "a")
         statuses.put_connector(ConnectorStatus("c", State.DESTROYED, "w:1"))
         assert statuses.topics("c") == []
 
 
 class Recorder(ConfigListener):
-    """Notes what it hears."""
+    """Records the changes that it is notified of."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, object]] = []
 
     def on_change(self, connector: str) -> None:
-        """Note it."""
+        """Record it."""
         self.heard.append(("change", connector))
 
     def on_restart(self, request: RestartRequest) -> None:
-        """Note it."""
+        """Record it."""
         self.heard.append(("restart", request))
 
 
 class TestConfigStore:
     """Configurations, tasks and targets."""
 
-    def test_a_new_connector_is_wanted_started(self, configs: ConfigStore) -> None:
+    def test_a_new_connectors_target_state_is_started(self, configs: ConfigStore) -> None:
         """STARTED is the default of a create request."""
         configs.put_connector("c", {"a": "1"})
         entry = configs.snapshot().find("c")
@@ -260,7 +260,7 @@ class TestConfigStore:
         )
 
     def test_a_new_configuration_keeps_target_and_tasks(self, configs: ConfigStore) -> None:
-        """Replacing the configuration of a paused connector leaves it paused, with its tasks."""
+        """A new configuration of a paused connector leaves it paused, with its tasks."""
         configs.put_connector("c", {"a": "1"}, TargetState.PAUSED)
         configs.put_tasks("c", [{"t": "1"}])
         configs.put_connector("c", {"a": "2"})
@@ -271,14 +271,14 @@ class TestConfigStore:
         assert entry.applied == {"a": "1"}
 
     def test_a_snapshot_does_not_change(self, configs: ConfigStore) -> None:
-        """A reader works on one consistent view."""
+        """A reader uses one consistent view."""
         configs.put_connector("c", {"a": "1"})
         before = configs.snapshot()
         configs.remove_connector("c")
         assert before.connectors() == ["c"]
         assert configs.snapshot().connectors() == []
 
-    def test_tasks_remember_what_they_were_made_from(self, configs: ConfigStore) -> None:
+    def test_tasks_record_the_configuration_they_were_made_from(self, configs: ConfigStore) -> None:
         """Equal task configurations of a changed connector still restart."""
         configs.put_connector("c", {"a": "1"})
         configs.put_tasks("c", [{"t": "1"}, {"t": "2"}])
@@ -292,7 +292,7 @@ class TestConfigStore:
         assert entry.tasks == ()
 
     def test_every_write_of_a_configuration_or_of_tasks_has_a_greater_revision(self, configs: ConfigStore) -> None:
-        """Also of the same texts, and of a connector that was deleted and made again; a target is no such write."""
+        """Also with equal contents, and for a recreated connector; a target state does not count."""
         seen = [0]
 
         def look(write: Callable[[], None], is_of_tasks: bool) -> None:
@@ -321,8 +321,8 @@ class TestConfigStore:
         assert after is not None
         assert (after.revision, after.tasks_revision) == (before.revision, before.tasks_revision)
 
-    def test_new_tasks_are_to_be_fenced_until_their_number_is_noted(self, configs: ConfigStore) -> None:
-        """As Kafka Connect's task count records: also for a connector that has taken the name of a deleted one."""
+    def test_new_tasks_require_fencing_until_their_count_is_recorded(self, configs: ConfigStore) -> None:
+        """As with Kafka Connect's task count records: also for a connector with a deleted one's name."""
 
         def fencing() -> tuple[int | None, bool]:
             state = configs.snapshot()
@@ -344,7 +344,7 @@ class TestConfigStore:
         assert fencing() == (2, True)
 
     def test_an_unknown_connector_has_no_tasks_and_no_target(self, configs: ConfigStore) -> None:
-        """Nothing is made up for a name nobody created."""
+        """A name that nobody created has neither."""
         calls: list[Callable[[], None]] = [
             lambda: configs.put_tasks("c", []),
             lambda: configs.remove_tasks("c"),
@@ -355,14 +355,14 @@ class TestConfigStore:
                 call()
         assert configs.snapshot().find("c") is None
 
-    def test_connectors_are_listed_as_they_were_created(self, configs: ConfigStore) -> None:
-        """The order is that of creation, whatever is changed later."""
+    def test_connectors_are_listed_in_creation_order(self, configs: ConfigStore) -> None:
+        """In order of creation, whatever changes later."""
         for name in ("b", "a", "b"):
             configs.put_connector(name, {})
         assert configs.snapshot().connectors() == ["b", "a"]
 
-    def test_the_listener_hears_of_every_change_after_it_is_visible(self, configs: ConfigStore) -> None:
-        """Who decides on a change reads it from the store; a target that stays the same is no change."""
+    def test_the_listener_is_notified_after_a_change_is_visible(self, configs: ConfigStore) -> None:
+        """A listener reads the change from the store; setting an equal target state is not a change."""
         recorder = Recorder()
         configs.subscribe(recorder)
         configs.put_connector("c", {})

@@ -43,7 +43,7 @@ def append(path: Path, numbers: range) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_of_an_ended_run_is_sent_later(tmp_path: Path, away: KafkaBroker, pipeline: Pipeline) -> None:
+def test_an_ended_run_sends_nothing_later(tmp_path: Path, away: KafkaBroker, pipeline: Pipeline) -> None:
     """A deleted connector sends nothing more; lines of a restarted one follow those of its previous run in order."""
     host, topics = pipeline.host, Topics(away.bootstrap_servers)
     files = {name: tmp_path / name for name in ("deleted", "restarted")}
@@ -78,7 +78,7 @@ def _has(topics: Topics, name: str, count: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.long)])
-def test_a_broker_that_comes_back_finds_every_line(away: KafkaBroker, pipeline: Pipeline, seconds: int) -> None:
+def test_no_line_is_lost_while_the_broker_is_down(away: KafkaBroker, pipeline: Pipeline, seconds: int) -> None:
     """Tasks neither fail nor lose anything while their broker is down, and commit again when it is back."""
     pipeline.ledger.begin()
     with pipeline.ledger.flowing():

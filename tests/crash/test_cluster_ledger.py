@@ -178,7 +178,7 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_in_a_few_acts(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_nothing_is_lost_in_a_few_faults(tmp_path: Path, broker: KafkaBroker) -> None:
     """The short form: two hosts, each with a local Spark and an exactly-once source."""
     with closing(Journal(tmp_path / "journal.txt")) as journal:
         cluster = Cluster(tmp_path, broker, EXACTLY_ONCE, None, size=2)

@@ -53,7 +53,7 @@ class FarHost(HearthDistributed):
         return text in self.last_words()
 
 
-def test_a_leading_host_that_is_cut_off_does_no_harm(tmp_path: Path) -> None:
+def test_a_leader_without_network_is_fenced(tmp_path: Path) -> None:
     """During a minute without network and after it, lines flow; the host comes back as a follower."""
     near, far, controller = (reserve_port() for _ in range(3))
     names = {"PLAINTEXT": f"127.0.0.1:{near}", "FAR": f"{HERE}:{far}"}

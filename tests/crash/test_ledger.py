@@ -46,7 +46,7 @@ def commit_group(ledger: Ledger, topics: Topics, offset: int) -> None:
     consumer.close()
 
 
-def test_a_line_knows_its_number_and_what_does_not_belong_to_it() -> None:
+def test_a_line_has_its_number_and_torn_text_is_separated() -> None:
     """A line torn by a kill precedes the next one and is separated from it."""
     assert len(line(7)) == WIDTH
     assert number_of(line(7)[:-1]) == (7, b"")
@@ -55,7 +55,7 @@ def test_a_line_knows_its_number_and_what_does_not_belong_to_it() -> None:
         number_of(line(7)[:10] + b"00000000")
 
 
-def test_repeats_are_counted_and_no_faults() -> None:
+def test_repeats_are_counted_and_are_not_faults() -> None:
     """At least once: a run may start further back."""
     track = Track("here")
     for number in [0, 1, 2, 1, 2, 3]:
@@ -72,7 +72,7 @@ def test_a_number_out_of_order_is_a_fault(numbers: list[int]) -> None:
     assert len(track.faults) == 1
 
 
-def test_exactly_once_is_proved_when_everything_is_there_and_committed(ledger: Ledger, topics: Topics) -> None:
+def test_exactly_once_requires_arrival_and_commit(ledger: Ledger, topics: Topics) -> None:
     """The proof covers topic, file and stored position; the sink has no group here, so the last step fails."""
     ledger.write(3)
     deliver(ledger, topics, [0, 1, 2])

@@ -23,7 +23,7 @@ def machine() -> Iterator[Machine]:
 
 
 @pytest.mark.slow
-def test_tasks_on_another_machine_find_their_host_and_end_when_the_network_does(
+def test_tasks_on_another_machine_connect_and_end_with_the_network(
     tmp_path: Path, broker: KafkaBroker, machine: Machine
 ) -> None:
     """No key sets the host's address. A task ends when the network is down, and restarts when it is back."""

@@ -112,7 +112,7 @@ def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
         sink.marking.arrived_once()
 
 
-def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
+def test_the_next_run_of_a_killed_task_continues_reading(hosts: Hosts) -> None:
     """Its Python worker is killed with the consumer in it, and Spark restarts the task."""
     which, _ = hosts.any()
     for sink in hosts.sinks * 2:
@@ -124,7 +124,7 @@ def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
     assert hosts.are_running()
 
 
-def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Hosts) -> None:
+def test_a_restarted_hosts_sink_reads_the_topics_of_its_changed_file(hosts: Hosts) -> None:
     """The dead host's members never left; new members would be assigned their topics, or be rejected."""
     which, host = hosts.any()
     for sink in hosts.sinks:

@@ -80,7 +80,7 @@ def test_nothing_is_lost_beside_java(
 
 
 @pytest.mark.long
-def test_no_more_is_repeated_than_by_java(pairs: list[tuple[Outcome, Outcome]]) -> None:
+def test_hearth_repeats_no_more_than_java(pairs: list[tuple[Outcome, Outcome]]) -> None:
     """Over all seeds: in a single one, chance decides which act meets records in flight.
 
     Only records that the sink agreed to commit are compared. Both sides have to repeat records that the sink had

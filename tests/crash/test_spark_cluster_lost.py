@@ -86,7 +86,9 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
 
 
 @pytest.mark.parametrize("keeps", [False, True], ids=["which forgets", "which remembers"])
-def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaBroker, keeps: bool) -> None:
+def test_lines_flow_after_masters_and_workers_are_replaced(
+    tmp_path: Path, own_broker: KafkaBroker, keeps: bool
+) -> None:
     """Lines flow without a master; a new one without recovery ends its applications, and the host restarts Spark."""
     kept = {**KEEPS, "spark.deploy.recoveryDirectory": str(tmp_path / "kept")} if keeps else {}
     with running(tmp_path, own_broker, 1, kept) as parts:
@@ -101,7 +103,7 @@ def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaB
         assert parts.lines.arrivals.faults == []
 
 
-def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_broker: KafkaBroker) -> None:
+def test_a_lost_leader_is_replaced_on_the_same_cluster(tmp_path: Path, own_broker: KafkaBroker) -> None:
     """After a kill or a suspension the successor does not wait for the executors of its predecessor."""
     with running(tmp_path, own_broker, 3, {}) as parts:
         first, second, third = parts.hosts
@@ -122,7 +124,7 @@ def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_brok
         assert parts.lines.arrivals.faults == []
 
 
-def test_hosts_are_restarted_one_after_the_other(tmp_path: Path) -> None:
+def test_a_rolling_restart_on_a_spark_cluster_keeps_lines_flowing(tmp_path: Path) -> None:
     """Each restarts once lines flow; the broker delays rebalances of an empty group, as by default."""
     settings = {"group.initial.rebalance.delay.ms": "3000"}
     with (

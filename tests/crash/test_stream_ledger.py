@@ -26,7 +26,7 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> None:
+def test_each_line_exists_once_after_two_kills(tmp_path: Path) -> None:
     """The short form: two kills, and the whole second run before the last one."""
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 1, environment())) as ledger:
         verdict = ledger.run(2)
@@ -37,7 +37,7 @@ def test_each_line_is_there_once_when_a_process_was_killed(tmp_path: Path) -> No
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("where", ["driver", "executors"])
 @pytest.mark.parametrize(("master", "seed"), [("local[3]", 1), ("local-cluster[2,1,640]", 2)])
-def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, seed: int, where: str) -> None:
+def test_each_line_exists_once_after_fifty_kills(tmp_path: Path, master: str, seed: int, where: str) -> None:
     """Kills driver, JVM, executors, workers, the reader, tasks and stages: a query may end, and is restarted."""
     with closing(StreamLedger(tmp_path, bundles(), master, seed, environment(), where)) as ledger:
         verdict = ledger.run(50)
@@ -48,7 +48,7 @@ def test_each_line_is_there_once_after_fifty_kills(tmp_path: Path, master: str, 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_each_line_is_upserted_once_after_fifty_kills_between_the_commits_of_sink_and_spark(tmp_path: Path) -> None:
+def test_each_line_is_upserted_once_after_fifty_kills_between_commits(tmp_path: Path) -> None:
     """The sink receives rows that it already has again, under the same offsets."""
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 3, environment())) as ledger:
         verdict = ledger.run_between_commits(50)

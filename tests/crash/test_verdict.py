@@ -77,14 +77,14 @@ def test_a_record_ahead_of_another_is_noticed() -> None:
     assert verdict.disorders == 4
 
 
-def test_an_owner_that_begins_too_far_ahead_is_noticed_once() -> None:
+def test_an_owner_that_starts_too_far_ahead_is_noticed_once() -> None:
     """Records that its predecessors skipped are missing; later owners are not blamed for them again."""
     first = book("open t:0", "put t 0 0 0 5", "close t:0", "open t:0", "put t 0 6 6 2", "close t:0")
     second = book("open t:0", "put t 0 8 8 1", run="sink-1")
     assert judged(after(first, second)).disorders == 2
 
 
-def test_a_record_that_went_to_the_dead_letters_is_not_out_of_order() -> None:
+def test_a_dead_letter_is_not_out_of_order() -> None:
     """A book does not contain it."""
     events = book("open t:0", f"put t 0 0 0 {ERRANT_EVERY - 1}", f"put t 0 {ERRANT_EVERY} {ERRANT_EVERY} 3")
     assert judged(events).disorders == 3
@@ -99,7 +99,7 @@ def test_a_put_without_the_partition_is_noticed(end: str) -> None:
     assert judged(after(after(first, second), stray)).strays == 1
 
 
-def test_repeats_after_a_kill_are_told_from_others() -> None:
+def test_repeats_after_a_kill_are_counted_separately() -> None:
     """A killed run could not commit; one that closed in order could."""
     first = book("open t:0", "put t 0 0 0 5")
     second = book("open t:0", "put t 0 2 2 5", "put t 0 6 6 2", run="sink-1")
@@ -107,13 +107,13 @@ def test_repeats_after_a_kill_are_told_from_others() -> None:
     assert (verdict.repeats_due, verdict.repeats) == (3, 1)
 
 
-def test_repeats_after_a_failed_flush_are_told_from_others() -> None:
+def test_repeats_after_a_failed_flush_are_counted_separately() -> None:
     """The sink itself requested them."""
     verdict = judged(book("open t:0", "put t 0 0 0 5", "fail", "put t 0 2 2 5", "put t 0 6 6 2"))
     assert (verdict.repeats_due, verdict.repeats) == (3, 1)
 
 
-def test_repeats_that_the_sink_had_agreed_to_are_told_from_those_it_asked_for() -> None:
+def test_repeats_of_agreed_records_are_counted_separately() -> None:
     """A sink may withhold a commit; the faster its host, the more records repeat."""
     first = book("open t:0", "put t 0 0 0 9", "agree t:0:4", "close t:0")
     second = book("open t:0", "put t 0 3 3 6", run="sink-1")
@@ -122,7 +122,7 @@ def test_repeats_that_the_sink_had_agreed_to_are_told_from_those_it_asked_for() 
     assert (verdict.repeats, verdict.repeats_agreed) == (6, 1)
 
 
-def test_a_seed_stands_for_the_same_acts_and_another_for_others() -> None:
+def test_a_seed_determines_the_acts() -> None:
     """Java and Hearth get the same acts, and a diagnosis can repeat them."""
     for acts in (operator_acts(1, 60), faults(1, 60, 5), kills(1, 60)):
         assert acts == sorted(acts, key=lambda act: act.at)

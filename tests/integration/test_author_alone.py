@@ -63,7 +63,7 @@ def test_connector_of_the_readme_passes_its_own_test(python: str, project: Path)
     assert "Failed" not in done.stderr
 
 
-def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:
+def test_the_environment_has_no_host(python: str, tmp_path: Path) -> None:
     """Tests that pass there pass with the API alone."""
     code = "import importlib.metadata as m; print(*sorted(each.name for each in m.distributions()))"
     assert ended([python, "-c", code], tmp_path).stdout.split() == ["hearth-api"]
@@ -73,7 +73,7 @@ def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:
     assert "No module named 'hearth'" in done.stderr
 
 
-def test_what_is_compiled_here_is_compiled_there(python: str, tmp_path: Path) -> None:
+def test_a_wheel_built_without_a_compiler_is_pure_python(python: str, tmp_path: Path) -> None:
     """A wheel built without a compiler contains sources, and fits every platform."""
     code = "import hearth_api.struct as one; print(one.__file__)"
     there = Path(ended([python, "-c", code], tmp_path).stdout.strip())
@@ -81,7 +81,7 @@ def test_what_is_compiled_here_is_compiled_there(python: str, tmp_path: Path) ->
     assert there.is_relative_to(Path(python).parents[1])
 
 
-def test_types_are_seen(python: str, project: Path) -> None:
+def test_mypy_uses_the_packages_types(python: str, project: Path) -> None:
     """Strict mypy, with the installed package: correct code passes, and a mistake is found."""
     mypy = [
         sys.executable,

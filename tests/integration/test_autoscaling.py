@@ -52,7 +52,7 @@ def shares(cluster: SparkCluster) -> list[int]:
 
 
 @pytest.mark.long
-def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_executors_follow_the_load_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
     """One executor, then two that share the tasks, then one with all of them: each task drains before it moves."""
     keys = {LEAST: "1", MOST: "2", OUT: "12", IN: "6"}
     with (
@@ -81,7 +81,7 @@ def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: P
 
 
 @pytest.mark.long
-def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_tasks_follow_added_and_removed_workers(tmp_path: Path, broker: KafkaBroker) -> None:
     """A requested executor arrives with a worker and leaves with it: tasks are rebalanced and lose nothing."""
     keys = {LEAST: "1", MOST: "2", OUT: "12", IN: "1"}
     with (

@@ -62,7 +62,7 @@ def is_said(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
     )
 
 
-def test_tasks_of_a_cluster_find_their_host_and_wait_for_slots_aloud(
+def test_tasks_connect_to_their_host_and_waiting_for_slots_is_logged(
     tmp_path: Path, broker: KafkaBroker, cluster: SparkCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No key sets the host's address; the cluster has one core for two tasks, and nothing is encrypted."""
@@ -79,7 +79,7 @@ def test_tasks_of_a_cluster_find_their_host_and_wait_for_slots_aloud(
         host.wait_for_state("second", "RUNNING")
 
 
-def test_master_that_nobody_runs_is_told_within_seconds(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_missing_master_is_reported_within_seconds(tmp_path: Path, broker: KafkaBroker) -> None:
     """Spark itself gives up after a minute."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -88,7 +88,7 @@ def test_master_that_nobody_runs_is_told_within_seconds(tmp_path: Path, broker: 
             assert is_said(host, f"spark.master={url} does not answer", "Connection refused"), host.last_words()
 
 
-def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_python_missing_on_executors_is_reported_with_its_key(tmp_path: Path, broker: KafkaBroker) -> None:
     """The host uses it, and the task's status has the consequence before the task is FAILED."""
     settings = {"spark.pyspark.python": "/no/such/python"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
@@ -102,7 +102,7 @@ def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path,
         assert "executors run /no/such/python" in trace()
 
 
-def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
+def test_an_encrypted_cluster_runs_tasks_without_exposing_its_secret(
     tmp_path: Path, broker: KafkaBroker, encrypted_cluster: SparkCluster
 ) -> None:
     """Master, worker, executor and host share a secret, which is on no command line and reaches no plugin."""
@@ -128,7 +128,7 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
 
 
 @pytest.mark.long
-def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
+def test_environments_are_shipped_once_to_each_executor_and_a_missing_one_is_reported(
     tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers have private disks (a mount): the host's environments reach them through Spark alone.
@@ -241,7 +241,7 @@ def jvm() -> Iterator[Any]:
     ],
     ids=["nothing", "no-secret", "another-secret", "another-secret-in-clear"],
 )
-def test_what_an_encrypted_cluster_does_not_take_is_told(
+def test_settings_that_an_encrypted_cluster_rejects_are_reported(
     jvm: Any, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
 ) -> None:
     """Spark itself retries for a minute, and its log does not mention a secret."""
@@ -270,7 +270,7 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
             system.clearProperty(key)
 
 
-def test_host_that_encrypts_ends_where_the_cluster_does_not_and_says_so(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_an_encrypting_host_refuses_an_unencrypted_cluster(tmp_path: Path, broker: KafkaBroker) -> None:
     """Spark would silently fall back to unencrypted connections."""
     said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
     with (

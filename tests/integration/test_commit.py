@@ -30,7 +30,7 @@ def committed(topics: Topics, group: str, topic: str) -> int:
         consumer.close()
 
 
-def test_a_sink_commits_to_the_group_that_bears_its_name(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+def test_a_sink_commits_to_the_group_named_after_it(topics: Topics, name: str, recorder: MakeRecorder) -> None:
     """`connect-NAME` as in Kafka Connect, so that every tool finds it; committed at the flush interval."""
     topics.create(name)
     produce(topics, name, WORDS)
@@ -53,7 +53,9 @@ def test_an_offset_is_committed_only_as_far_as_the_task_agrees(
     assert committed(topics, f"connect-{name}-recorder", name) == 2
 
 
-def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+def test_records_refused_with_a_retriable_error_are_put_again(
+    topics: Topics, name: str, recorder: MakeRecorder
+) -> None:
     """RetriableError: the same records are put again, in order, and no offset after them is committed meanwhile."""
     topics.create(name)
     produce(topics, name, WORDS)
@@ -67,7 +69,7 @@ def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str,
     assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, TIMEOUT)
 
 
-def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+def test_flush_excludes_refused_records(topics: Topics, name: str, recorder: MakeRecorder) -> None:
     """Between the refusals, flush covers only records that the task accepted."""
     topics.create(name)
     sink = recorder(name, retry_at="3", retry_times="4")
@@ -81,7 +83,7 @@ def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, 
             assert offset <= reached
 
 
-def test_a_sink_that_asks_to_read_elsewhere_gets_it(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+def test_a_sink_rewinds_with_context_offset(topics: Topics, name: str, recorder: MakeRecorder) -> None:
     """`context.offset` rewinds before the next poll; prefetched records are dropped."""
     topics.create(name)
     produce(topics, name, WORDS)

@@ -23,7 +23,7 @@ ROUNDS = 8
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.5])
-def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics, seconds: float) -> None:
+def test_closing_during_an_assignment_returns(topics: Topics, seconds: float) -> None:
     """An assignment during the close is ignored: librdkafka would wait for its own response for ever."""
     topic = f"close-{int(seconds * 10)}"
     topics.create(topic)
@@ -62,7 +62,7 @@ class Committing:
         self.answers += self._consumer.commit_answers(500)
 
 
-def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_broker: KafkaBroker) -> None:
+def test_closing_is_bounded_while_the_broker_does_not_respond(own_broker: KafkaBroker) -> None:
     """It waits for the commit and the group no longer than the caller's timeout."""
     Topics(own_broker.bootstrap_servers).create("frozen")
     Topics(own_broker.bootstrap_servers).produce("frozen", [Record(None, b"value")])

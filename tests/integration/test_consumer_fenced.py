@@ -65,9 +65,7 @@ class Member:
 
 
 @pytest.mark.slow
-def test_a_late_commit_of_its_own_does_not_end_a_consumer(
-    own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_consumer_survives_its_own_late_commit(own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture) -> None:
     """The session expires before the broker is back; the delayed commit is sent after it.
 
     How fast the broker starts varies on a busy machine, so commits are sent repeatedly until it is back, and the

@@ -65,7 +65,7 @@ class Seeking:
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
-def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(own_broker: KafkaBroker, reset: str) -> None:
+def test_a_seek_is_not_overridden_by_auto_offset_reset(own_broker: KafkaBroker, reset: str) -> None:
     """librdkafka's own lookup of the beginning or end would move there when its response arrives after the seek."""
     topics = Topics(own_broker.bootstrap_servers)
     topics.create(reset)

@@ -22,7 +22,7 @@ JAVA = [
 ]
 
 
-def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics, name: str) -> None:
+def test_reported_records_become_javas_dead_letters(host: Host, topics: Topics, name: str) -> None:
     """Records as consumed, even if transformations changed them; a task's own records as if they were consumed."""
     values = ("data", "cause", "null", "retriable", "copy", "made")
     topics.create(name)
@@ -60,7 +60,7 @@ def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics
         assert shown == [*wanted, *((f"__connect.errors.{part}", told) for part, told in context.items())]
 
 
-def test_what_is_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
+def test_a_record_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:
     """Java reads arrays of 998 levels with a schema, more than Arrow can send; the records around them arrive."""
 
     def message(depth: int) -> bytes:

@@ -90,7 +90,7 @@ class Reader:
         self._thread.join()
 
 
-def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_killed_leader_is_replaced_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
     """A follower creates connectors before and after, and responds as the leader does."""
     with Cluster(tmp_path, broker, "killed-leader", 2) as cluster, NumberedLines(tmp_path, "numbers") as lines:
         first, second = cluster.hosts
@@ -140,7 +140,7 @@ def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]
 
 @pytest.mark.long
 @pytest.mark.parametrize("whole", [False, True], ids=["the host", "all its processes"])
-def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, broker: KafkaBroker, whole: bool) -> None:
+def test_a_leader_suspended_for_a_minute_is_fenced(tmp_path: Path, broker: KafkaBroker, whole: bool) -> None:
     """Another host leads meanwhile. Late writes of the first host and its tasks have no effect."""
     group = f"stopped-leader-{whole}"
     with Cluster(tmp_path, broker, group, 2) as cluster, NumberedLines(tmp_path, group) as lines:
@@ -174,7 +174,7 @@ def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, bro
 
 
 @pytest.mark.long
-def test_hosts_are_restarted_one_after_the_other(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_rolling_restart_keeps_lines_flowing(tmp_path: Path, broker: KafkaBroker) -> None:
     """Three hosts, including the leader: lines flow on, except during a handover."""
     with Cluster(tmp_path, broker, "rolling", 3) as cluster, NumberedLines(tmp_path, "rolling") as lines:
         for config in lines.configs():
@@ -193,7 +193,7 @@ def test_hosts_are_restarted_one_after_the_other(tmp_path: Path, broker: KafkaBr
 
 
 @pytest.mark.long
-def test_a_cluster_outlives_a_broker_that_is_away_for_a_minute(tmp_path: Path, own_broker: KafkaBroker) -> None:
+def test_a_cluster_survives_a_minute_without_a_broker(tmp_path: Path, own_broker: KafkaBroker) -> None:
     """No host can lead meanwhile; every host keeps serving its known state, and then all of it recovers."""
     with Cluster(tmp_path, own_broker, "brokerless", 2) as cluster, NumberedLines(tmp_path, "brokerless") as lines:
         first, second = cluster.hosts

@@ -91,9 +91,7 @@ def committed(broker: KafkaBroker, topic: str) -> list[int]:
     return found
 
 
-def test_no_line_is_lost_or_comes_twice_whatever_is_killed(
-    host: ProcessHost, broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_kills_lose_and_duplicate_no_line(host: ProcessHost, broker: KafkaBroker, tmp_path: Path) -> None:
     """The task's process or its stage, at any moment; the next run continues after the last commit."""
     chance, lines = random.Random(), Lines(tmp_path / "lines", "ledger")
     host.run(file_source("ledger", lines.path, "ledger-lines"))
@@ -115,7 +113,7 @@ def revive(host: ProcessHost, runs: int) -> None:
         host.herder.restart_task("ledger", 0).result(TIMEOUT)
 
 
-def test_a_connector_goes_on_where_one_of_its_name_has_stopped(
+def test_a_recreated_connector_continues_from_the_stored_offsets(
     host: ProcessHost, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """From its own offsets topic, with the cluster's copy; or from offsets that a user sets."""

@@ -69,7 +69,7 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
     assert "During handling of the above exception" not in trace
 
 
-def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: Topics, name: str) -> None:
+def test_a_source_over_its_memory_limit_fails_alone(host: Host, topics: Topics, name: str) -> None:
     """The trace has the memory in use and the key that limits it; records delivered before stay.
 
     It restarts automatically if configured, and is ended again for the same reason.
@@ -96,7 +96,7 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
     assert topics.count(name) == 6
 
 
-def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics, name: str) -> None:
+def test_a_source_restarts_automatically_up_to_its_limit(host: Host, topics: Topics, name: str) -> None:
     """Each run delivers the records before its failure; then the task is FAILED like any other."""
     restarts = {"errors.task.restart.max": "1", "errors.task.restart.backoff.ms": "50"}
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="poll", misbehave_after="3")
@@ -108,7 +108,7 @@ def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics,
     assert topics.count(name) == 6
 
 
-def test_what_cannot_be_handed_over_fails_a_task_that_waits_for_more(host: Host, topics: Topics, name: str) -> None:
+def test_a_pending_batch_that_cannot_be_encoded_fails_a_polling_task(host: Host, topics: Topics, name: str) -> None:
     """Invalid records wait in a batch in the stage; the error is reported although the next poll never returns."""
     config = misbehaving(name, SOURCE, misbehave_how="shapeless")
     assert host.rest.create({**config, "plugin.call.timeout.ms": "600000"}).status == 201
@@ -118,9 +118,7 @@ def test_what_cannot_be_handed_over_fails_a_task_that_waits_for_more(host: Host,
     assert [record.value for record in topics.read(name)] == [b"%d" % number for number in range(100)]
 
 
-def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
-    host: Host, topics: Topics, name: str
-) -> None:
+def test_a_record_that_does_not_match_its_schema_can_be_tolerated(host: Host, topics: Topics, name: str) -> None:
     """With errors.tolerance=none the task fails after the records before it; else the record is skipped."""
     config = misbehaving(name, SOURCE, misbehave_how="misfit")
     assert host.rest.create(config).status == 201
@@ -169,7 +167,7 @@ def test_a_transformation_that_misbehaves_fails_its_task_alone(
     assert sink.taken() == []
 
 
-def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> None:
+def test_a_connector_that_fails_to_start_reports_the_reason(host: Host, name: str) -> None:
     """The response is Kafka Connect's; the reason is in the status, and REST continues to respond."""
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
     assert host.rest.create(config).status == 500
@@ -177,7 +175,9 @@ def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> No
     assert "raised in connector.start as configured" in host.rest.status(name)["connector"]["trace"]
 
 
-def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topics: Topics, name: str) -> None:
+def test_a_connector_that_kills_its_process_group_does_not_kill_the_host(
+    host: Host, topics: Topics, name: str
+) -> None:
     """Its process is the only member of the group, on the host as in an executor."""
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="group", misbehave_where="connector.start")
@@ -187,7 +187,7 @@ def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topi
 
 
 @pytest.mark.parametrize("where", ["start", "poll", "stop", "connector.stop"])
-def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Topics, name: str, where: str) -> None:
+def test_a_connector_with_a_hanging_plugin_can_be_deleted(host: Host, topics: Topics, name: str, where: str) -> None:
     """A deleted connector and its processes end within seconds, whatever the plugin does."""
     before = {each.pid for each in tree(host.pid)}
     settings = {"misbehave_how": "hang", "misbehave_where": where, "plugin_call_timeout_ms": "300000"}
@@ -205,9 +205,7 @@ def started_since(host: Host, before: set[int]) -> list[Process]:
     return [each for each in stages(host.pid) if each.pid not in before]
 
 
-def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
-    host: Host, topics: Topics, name: str
-) -> None:
+def test_a_killed_stage_fails_its_task_and_a_restart_continues(host: Host, topics: Topics, name: str) -> None:
     """It stays FAILED until a user restarts it; then the source continues from its last commit."""
     host.run(misbehaving(name, SOURCE))
     assert eventually(lambda: topics.count(name) > 20, TIMEOUT)

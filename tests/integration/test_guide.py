@@ -68,7 +68,7 @@ def send(host: LocalHost, line: str) -> Any:
     return json.loads(answers[0] or b"null")
 
 
-def test_authors_go_from_nothing_to_a_removed_bundle(
+def test_the_author_guides_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
 ) -> None:
     """Without an index and without the user's own settings; the requests go to a worker with the same plugin.path."""
@@ -102,7 +102,7 @@ def test_authors_go_from_nothing_to_a_removed_bundle(
     assert len(changes) == 4
 
 
-def test_commands_of_users_run(
+def test_the_user_guides_commands_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each in a directory with the files that the guides show; one with --strict may report findings."""
@@ -160,7 +160,7 @@ def renamed(text: str, topic: str) -> str:
     return text.replace("topic=lines", f"topic={topic}").replace('"topic": "lines"', f'"topic": "{topic}"')
 
 
-def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_one_configuration_runs_standalone(tmp_path: Path, broker: KafkaBroker) -> None:
     """The command with the worker's and the connector's file, which the README also shows."""
     (line,) = {line for line in commands(README) if line.startswith("hearth standalone")}
     assert line in commands(f"{GUIDE}/start.md")
@@ -179,7 +179,7 @@ def test_one_configuration_runs_alone(tmp_path: Path, broker: KafkaBroker) -> No
     assert child.returncode == 0
 
 
-def test_a_cluster_answers_all_requests_of_the_guides(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_cluster_serves_all_requests_of_the_guides(tmp_path: Path, broker: KafkaBroker) -> None:
     """Its file and the request that creates the connector are the README's; the others follow page by page."""
     (line,) = {line for line in commands(README) if line.startswith("hearth distributed")}
     assert line in commands(f"{GUIDE}/cluster.md")

@@ -21,7 +21,7 @@ CLASSES = {
 }
 
 
-def test_the_definitions_are_what_java_tells() -> None:
+def test_the_definitions_equal_javas() -> None:
     """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows its additions."""
     with java(fetch_jars()) as jvm:
         for role in ROLES:

@@ -82,7 +82,7 @@ def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics:
     assert holder(lines.source_file) == process
 
 
-def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines: Lines) -> None:
+def test_log_levels_reach_running_and_later_tasks(lines: Lines) -> None:
     """The sink's log level is set next to the source's: it stays quiet until its level is reset, across restarts."""
     path, told = "/admin/loggers/hearth.runtime.observer", f"[{lines.sink}|task-0] "
 
@@ -120,7 +120,7 @@ def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> N
     assert holder(lines.sink_file) == process
 
 
-def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines) -> None:
+def test_a_stopped_connector_has_no_tasks_and_resumes_from_its_offsets(lines: Lines) -> None:
     """Unlike a pause, a stop ends the processes; offsets stay, so nothing is repeated."""
     processes = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
@@ -135,7 +135,7 @@ def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines)
 
 
 @pytest.mark.parametrize("what", ["restart?includeTasks=true", "tasks/0/restart"])
-def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: str) -> None:
+def test_a_restart_drains_the_task_and_starts_a_new_process(lines: Lines, what: str) -> None:
     """Both ways to restart a task repeat and lose nothing, although lines are in flight."""
     before = [holder(lines.source_file), holder(lines.sink_file)]
     for connector in (lines.source, lines.sink):
@@ -169,7 +169,7 @@ def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics)
     assert topics.read(f"{lines.name}-new")[0] == Record(None, b"line 10")
 
 
-def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_on(lines: Lines) -> None:
+def test_a_deleted_connector_ends_its_processes_and_keeps_its_offsets(lines: Lines) -> None:
     """Source offsets outlive the connector, as in Kafka Connect; so does the sink's group."""
     stages = [holder(lines.source_file), holder(lines.sink_file)]
     runtimes = [owner(stage) for stage in stages]
@@ -181,7 +181,7 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
     lines.await_all()
 
 
-def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> None:
+def test_a_running_host_has_no_zombies(lines: Lines, host: Host) -> None:
     """The host reaps all its processes, also those that Spark's scripts started."""
     assert eventually(lambda: not defunct(host.pid), TIMEOUT), defunct(host.pid)
 
@@ -206,7 +206,7 @@ def next_numbers(host: Host, name: str) -> list[int]:
     return [offset["next"] for _, offset in stored.get(name, [])]
 
 
-def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines) -> None:
+def test_the_spark_ui_lists_a_job_for_each_task(lines: Lines) -> None:
     """Spark's web UI shows which job is which task."""
     jobs = [job for job in spark_jobs(lines.host) if job["status"] == "RUNNING"]
     by_group = {job["jobGroup"]: job["description"] for job in jobs}
@@ -214,7 +214,7 @@ def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines
     assert by_group[f"{lines.sink}-0"] == f"{lines.sink}-0 ({FILES}SinkConnector)"
 
 
-def test_the_driver_maps_the_archive_of_its_classes(lines: Lines) -> None:
+def test_the_driver_uses_its_class_data_archive(lines: Lines) -> None:
     """A JVM ignores an archive made for another class path without a message."""
     archive = driver_archive().path  # made by the set-up
     (driver,) = (each for each in tree(lines.host.pid) if "org.apache.spark.deploy.SparkSubmit" in each.command)

@@ -125,7 +125,7 @@ def bundle(folder: Path) -> Path:
     return bundle.parent
 
 
-def test_children_live_in_the_world_of_their_plugin_and_a_host_in_its_own(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_child_processes_see_their_bundle_and_not_the_host(tmp_path: Path, broker: KafkaBroker) -> None:
     """Processes of all kinds find the bundle but not the host; none ends the host, and all end with it.
 
     With process isolation, a plugin does not see the host at all.

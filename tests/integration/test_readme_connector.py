@@ -36,7 +36,7 @@ def plugin_path(tmp_path: Path) -> Path:
     return folder
 
 
-def test_readme_connector_counts_and_goes_on_after_an_edit_and_on_another_host(
+def test_readme_connector_continues_after_an_edit_and_on_another_host(
     tmp_path: Path, plugin_path: Path, broker: KafkaBroker
 ) -> None:
     """Numbers arrive from 1 on without a gap; negative ones after the edit and on the next host.

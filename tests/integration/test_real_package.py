@@ -85,7 +85,7 @@ def test_pip_cannot_install_the_two_packages_together() -> None:
     assert "ResolutionImpossible" in refused.stderr
 
 
-def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
+def test_conflicting_packages_work_in_one_pipeline_and_two_connectors(
     host: Host, install: Install, name: str, tmp_path: Path
 ) -> None:
     """Each record carries the versions it met: environs with its marshmallow, dataclasses-json with another, twice."""
@@ -118,7 +118,7 @@ def test_packages_that_conflict_work_in_one_pipeline_and_in_two_connectors(
 
 @pytest.mark.long  # 80 MB come from the index, and 400 MB are on the disk
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="there are no wheels of this pyarrow for a newer Python")
-def test_a_package_that_needs_an_older_arrow_takes_columns_of_the_hosts(
+def test_a_package_with_an_older_arrow_receives_columns(
     host: Host, install: Install, topics: Topics, name: str, tmp_path: Path
 ) -> None:
     """Its stage has the Arrow version that it requires; the host and Spark have theirs, and they exchange columns."""

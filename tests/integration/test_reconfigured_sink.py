@@ -55,7 +55,7 @@ def sink(request: pytest.FixtureRequest, host: Host, topics: Topics, name: str, 
     return Sink(host, name, Marking(topics, name, tmp_path / "out.txt"), PROTOCOLS[request.param])
 
 
-def test_topics_are_added_and_taken_away(sink: Sink) -> None:
+def test_topics_are_added_and_removed(sink: Sink) -> None:
     """By name and by pattern; records of a removed topic wait until it is read again."""
     marking = sink.marking
     a, b, c = (marking.topic(suffix) for suffix in "abc")
@@ -75,7 +75,7 @@ def test_topics_are_added_and_taken_away(sink: Sink) -> None:
     marking.arrived_once()
 
 
-def test_tasks_are_added_and_taken_away(sink: Sink) -> None:
+def test_tasks_are_added_and_removed(sink: Sink) -> None:
     """The other tasks read the partitions of a removed task, also when one of them is restarted."""
     topic = sink.marking.topic("a")
     for tasks in ("1", "3", "2", "1"):
@@ -86,7 +86,7 @@ def test_tasks_are_added_and_taken_away(sink: Sink) -> None:
     sink.marking.arrived_once()
 
 
-def test_a_sink_of_the_same_name_is_another_sink(sink: Sink) -> None:
+def test_a_recreated_sink_reads_its_new_topics(sink: Sink) -> None:
     """It reads the topics of its configuration, from the group's committed offsets."""
     marking = sink.marking
     a, b = marking.topic("a"), marking.topic("b")
@@ -100,7 +100,7 @@ def test_a_sink_of_the_same_name_is_another_sink(sink: Sink) -> None:
 
 
 @pytest.mark.parametrize("what", ["restart?includeTasks=true", "tasks/0/restart"])
-def test_a_restart_may_come_before_the_last_one_has_joined(sink: Sink, what: str) -> None:
+def test_repeated_restarts_do_not_wait_for_a_joining_run(sink: Sink, what: str) -> None:
     """Three in a row, without waiting for the run that is just joining."""
     topic = sink.marking.topic("a")
     sink.put(topics=topic, tasks_max="2")

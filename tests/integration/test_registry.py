@@ -42,7 +42,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
+def test_avro_lines_survive_a_registry_outage(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
     """Both tasks wait for the registry and continue by themselves; each schema is requested once."""
@@ -83,7 +83,7 @@ def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
     ],
     ids=["JSON Schema", "Protobuf"],
 )
-def test_lines_go_in_other_formats_as_well(
+def test_lines_round_trip_in_other_formats(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path, converter: str, first: bytes
 ) -> None:
     """From a file to a topic and back, in order and without repeats."""
@@ -108,7 +108,7 @@ def test_lines_go_in_other_formats_as_well(
     assert value[5:] == first
 
 
-def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
+def test_a_record_without_a_registered_schema_is_a_dead_letter(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
     """With Java's exception classes and messages; the records around it arrive."""
@@ -137,7 +137,7 @@ def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
         assert cause in told["exception.stacktrace"]
 
 
-def test_records_inside_of_records_reach_a_sink(
+def test_recursive_records_reach_a_sink(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
     """At any depth; a transformation changes the outermost record, and the stage gets a recursive schema."""

@@ -23,7 +23,7 @@ def asked(host: Host, path: str, headers: Mapping[str, str] | None = None) -> tu
     return status, text
 
 
-def test_an_extension_of_a_bundle_looks_at_requests_over_tls(host: Host, name: str, tmp_path: Path) -> None:
+def test_a_bundles_extension_filters_tls_requests(host: Host, name: str, tmp_path: Path) -> None:
     """It runs in its own process; it rejects requests, and reports running connectors."""
     (tmp_path / "in.txt").write_text("a line\n")
     host.run({"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name})

@@ -131,7 +131,7 @@ def test_tasks_of_an_environment_share_a_process_and_a_stage(
 
 
 @pytest.mark.parametrize("victim", ["runtime", "stage"])
-def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Shared, victim: str) -> None:
+def test_killing_a_shared_process_loses_nothing(host: Host, shared: Shared, victim: str) -> None:
     """Either process is killed under load: all tasks restart from their stored positions."""
     killed = shared.runtime if victim == "runtime" else shared.stages[0]
     assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), TIMEOUT)
@@ -144,7 +144,7 @@ def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Sha
     assert not shared.said(f"[{shared.neighbours[0]}|task-0] the task runs in its own process")
 
 
-def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: Shared, name: str) -> None:
+def test_a_task_that_kills_the_shared_process_is_identified(host: Host, shared: Shared, name: str) -> None:
     """The culprit is unknown until each task has its own processes: then it is FAILED, and the others run on."""
     bad = shared.config(f"{name}-bad", misbehave_how="exit", misbehave_after="3")
     assert host.rest.create(bad).status == 201
@@ -156,7 +156,7 @@ def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: 
     assert shared.go_on()
 
 
-def test_one_that_hangs_is_moved_and_nobody_else_notices(host: Host, shared: Shared, name: str) -> None:
+def test_a_hanging_task_is_moved_without_affecting_others(host: Host, shared: Shared, name: str) -> None:
     """The call is repeated once in its own processes, and the task is FAILED when it hangs again."""
     before: Any = [host.rest.status(each) for each in shared.neighbours]
     processes = shared.runtime, shared.stages

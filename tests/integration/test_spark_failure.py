@@ -12,7 +12,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.mark.slow
-def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_task_that_no_python_worker_can_run_fails_with_the_reason(tmp_path: Path, broker: KafkaBroker) -> None:
     """As on a cluster whose machines lack Hearth: ten failed launches in a row suffice."""
     settings = {"spark.python.daemon.module": "no_such_daemon"}
     source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": "no-worker"}
@@ -26,7 +26,7 @@ def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_host_whose_spark_does_not_start_says_why_and_ends(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_host_whose_spark_does_not_start_exits_with_the_reason(tmp_path: Path, broker: KafkaBroker) -> None:
     """The host gets the reason from the JVM before it ends it."""
     settings = {"spark.scheduler.mode": "no-such-mode"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:

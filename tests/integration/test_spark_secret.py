@@ -16,7 +16,7 @@ SILENT_SECONDS = 10.0
 """A port that is silent for so many seconds does not respond; one port of the gateway has another protocol."""
 
 
-def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: str, tmp_path: Path) -> None:
+def test_secrets_are_on_no_command_line_and_ports_require_one(host: Host, name: str, tmp_path: Path) -> None:
     """Spark's keys and the connectors' reach their processes unseen; clients without the secret are rejected.
 
     Plugins do not see the environment of Spark and its workers either.

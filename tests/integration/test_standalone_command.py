@@ -81,7 +81,7 @@ def command(tmp_path: Path, broker: KafkaBroker) -> Command:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command, number: signal.Signals) -> None:
+def test_connectors_from_files_run_until_a_signal(command: Command, number: signal.Signals) -> None:
     """A signal, or a terminal's Ctrl-C to all processes, drains the tasks; no process is left."""
     source, sink = command.folder / "in.txt", command.folder / "out.txt"
     source.write_text("one\ntwo\n")
@@ -136,7 +136,7 @@ def host(broker: KafkaBroker) -> Iterator[ThreadHost]:
         ({"topic": "t"}, "contains no connector type"),
     ],
 )
-def test_what_is_wrong_in_a_connector_file_is_told_with_the_file(
+def test_an_invalid_connector_file_is_reported_with_its_path(
     host: Any, command: Command, config: dict[str, str], says: str
 ) -> None:
     """As bad input, which has its own exit code."""
@@ -157,7 +157,7 @@ def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:
     assert f"{second}: Connector twice already exists" in errors
 
 
-def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_reported(command: Command, tmp_path: Path) -> None:
     """Spark would fail later and with more output; exit code 3."""
     java = tmp_path / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -171,7 +171,7 @@ def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_host_that_ends_while_spark_starts_leaves_nothing(
+def test_a_host_that_ends_while_spark_starts_leaves_no_process(
     command: Command, tmp_path: Path, number: signal.Signals
 ) -> None:
     """A JVM reads its input, which ends with its host, only after its start; it ends then.

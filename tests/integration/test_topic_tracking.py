@@ -13,7 +13,7 @@ from tests.timeouts import TIMEOUT, eventually
 
 
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_topics_of_both_ends_are_remembered_until_their_connectors_go(
+def test_topics_are_tracked_until_their_connectors_are_deleted(
     broker: KafkaBroker, tmp_path: Path, is_tracked: bool
 ) -> None:
     """A source's topic counts after an acknowledged record, a sink's after a record was passed to its task."""

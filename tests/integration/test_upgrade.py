@@ -227,7 +227,7 @@ def case(name: str) -> pytest.MarkDecorator:
 
 
 @case("deleted")
-def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
+def test_deleting_a_bundle_ends_no_task(running: Running) -> None:
     """Running tasks keep their environment; the plugin is not listed, and restarts are refused until it is back."""
     running.start()
     running.bundle.file.unlink()
@@ -246,7 +246,7 @@ def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
 
 
 @case("newer")
-def test_a_bundle_that_is_replaced_by_a_newer_one_is_used_from_then_on(running: Running) -> None:
+def test_a_newer_bundle_in_place_is_used_from_then_on(running: Running) -> None:
     """By connector and tasks, from their offsets; an older one is used as well, which is a rollback."""
     running.start()
     for version in ("1.1", "1.0"):
@@ -261,7 +261,7 @@ def test_a_bundle_that_is_replaced_by_a_newer_one_is_used_from_then_on(running: 
 
 
 @case("garbage")
-def test_a_bundle_that_is_replaced_by_garbage_ends_nothing(running: Running) -> None:
+def test_replacing_a_bundle_with_garbage_ends_no_task(running: Running) -> None:
     """A partial copy, for example; the complete one is found as soon as it exists."""
     running.start()
     running.bundle.file.write_bytes(b"PK\3\4 half of it")
@@ -271,7 +271,7 @@ def test_a_bundle_that_is_replaced_by_garbage_ends_nothing(running: Running) -> 
 
 
 @case("other")
-def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Running) -> None:
+def test_replacing_a_bundle_with_another_reports_the_missing_plugin(running: Running) -> None:
     """The file is a valid bundle without this connector."""
     running.start()
     running.bundle.put("1.0", module="quite_another")
@@ -281,7 +281,7 @@ def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Runnin
 
 
 @case("moved")
-def test_a_bundle_that_comes_under_another_name_is_used_by_who_wants_the_newest(running: Running) -> None:
+def test_a_newer_bundle_under_another_file_name_is_used(running: Running) -> None:
     """The usual upgrade: a file with the new version in its name is added, then the old one is deleted."""
     running.start()
     pinned = {**running.config, "name": "upgrade-pinned", "connector.plugin.version": "[1.0]"}
@@ -314,7 +314,7 @@ def test_a_transformation_whose_bundle_is_deleted_keeps_its_tasks_running(runnin
     assert running.goes_on()
 
 
-def test_a_bundle_that_is_added_is_listed_at_once(host: UpgradedHost) -> None:
+def test_an_added_bundle_is_listed_immediately(host: UpgradedHost) -> None:
     """It is usable without a prior request."""
     added = Upgraded(host.plugins, "added")
     listed = host.rest.call("GET", "/connector-plugins")

@@ -40,7 +40,7 @@ def test_a_transformation_without_its_required_key_is_refused(
     ]
 
 
-def test_the_checks_of_a_bundles_transformation_are_its_own(host: Host, name: str, tmp_path: Path) -> None:
+def test_a_bundles_transformation_runs_its_own_validators(host: Host, name: str, tmp_path: Path) -> None:
     """The check runs in its process; the message has the plugin's own name of the key, as in Kafka."""
     settings = {"transforms_a_type": "org.example.Append", "transforms_a_text": "!", "transforms_a_times": "0"}
     config = sink(name, tmp_path / "journal", **settings)
@@ -63,7 +63,7 @@ def test_the_checks_of_a_bundles_transformation_are_its_own(host: Host, name: st
         ("hang", "the stage process of org.example.Misbehave did not answer 'validate' within 2 s"),
     ],
 )
-def test_a_transformation_that_misbehaves_in_a_check_is_refused(
+def test_a_transformation_that_misbehaves_in_validation_is_refused(
     host: Host, name: str, tmp_path: Path, how: str, says: str
 ) -> None:
     """The key that names it has the reason, and the host continues to respond."""
@@ -75,7 +75,7 @@ def test_a_transformation_that_misbehaves_in_a_check_is_refused(
     ]
 
 
-def test_a_bundles_policy_says_what_of_a_client_may_be_overridden(host: Host, name: str, tmp_path: Path) -> None:
+def test_a_bundles_override_policy_is_applied(host: Host, name: str, tmp_path: Path) -> None:
     """Its process is called for each connector."""
     config = sink(name, tmp_path / "journal", consumer_override_zz="1", consumer_override_client_rack="r")
     config |= {"transforms.a.type": "org.example.Append", "transforms.a.text": "!"}

@@ -10,7 +10,7 @@ from tests.peer.topic import Topics
 from tests.timeouts import TIMEOUT, eventually
 
 
-def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
+def test_a_task_on_spark_has_the_values_of_variables(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
     """REST, the log and Spark's web UI show the variables."""
     secret = tmp_path / "a-secret-place.txt"
     secret.write_text("a line\n")

@@ -19,7 +19,7 @@ TESTS = (
 
 
 @pytest.mark.slow
-def test_what_holds_compiled_holds_for_the_source(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_the_tests_pass_without_compiled_modules(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """The same tests pass, and none of the API modules that they import is compiled."""
     package = tmp_path / "hearth_api"
     shutil.copytree(ROOT / "host" / "hearth_api", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))

@@ -9,7 +9,9 @@ from tests.peer.topic import Topics
 from tests.timeouts import TIMEOUT, eventually
 
 
-def test_tasks_run_with_what_their_connector_names(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
+def test_tasks_run_with_their_connectors_worker_configuration(
+    host: Host, name: str, topics: Topics, tmp_path: Path
+) -> None:
     """Two connectors read one file: one has the worker's converters, the other those of a configuration."""
     (tmp_path / "in.txt").write_text("a line\n")
     json = "org.apache.kafka.connect.json.JsonConverter"

@@ -32,7 +32,7 @@ def side(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.mark.parametrize("case", CLUSTER.cases, ids=lambda case: case.name)
-def test_answers_are_javas(case: RestCase, side: Side) -> None:
+def test_responses_equal_javas(case: RestCase, side: Side) -> None:
     """A client of a cluster sees no difference."""
     expected = CLUSTER.kept.answer(case)
     assert CLUSTER.play(side, [case])[case.name] == expected

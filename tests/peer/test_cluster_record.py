@@ -26,12 +26,12 @@ def shape(each: KeptRecord) -> tuple[str, str, tuple[str, ...] | None]:
     return each.kind, key, None if each.value is None else tuple(json.loads(each.value))
 
 
-def test_java_writes_what_is_kept(tmp_path: Path) -> None:
+def test_java_writes_the_kept_records(tmp_path: Path) -> None:
     """The data was written by this version of Java's worker."""
     assert {shape(each) for each in record(tmp_path)} == {shape(each) for each in kept_records()}
 
 
-def test_java_goes_on_from_what_hearth_wrote_and_back(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_java_and_hearth_continue_from_each_others_records(broker: KafkaBroker, tmp_path: Path) -> None:
     """Configurations, target states, and offsets with byte-equal keys."""
     text = tmp_path / "lines.txt"
     text.write_text("one\ntwo\nthree\n", encoding="utf-8")

@@ -36,7 +36,7 @@ def test_workers_of_cases_exist() -> None:
     assert {case.worker for case in CASES} <= set(WORKERS)
 
 
-def test_an_answer_is_that_to_the_case_as_it_is(tmp_path: Path) -> None:
+def test_a_changed_case_has_no_answer(tmp_path: Path) -> None:
     """A changed case has no answer, and the message has the remedy."""
     kept, case = KeptAnswers("kind", tmp_path), Question("a", "x")
     kept.keep([case], {"a": ["\u2028", None]})
@@ -48,7 +48,7 @@ def test_an_answer_is_that_to_the_case_as_it_is(tmp_path: Path) -> None:
         kept.answer(changed)
 
 
-def test_answers_that_are_kept_stay_and_those_to_nothing_go(tmp_path: Path) -> None:
+def test_kept_answers_stay_and_unused_ones_are_removed(tmp_path: Path) -> None:
     """Java runs only new cases."""
     kept, a, b, c = KeptAnswers("kind", tmp_path), Question("a"), Question("b"), Question("c")
     kept.keep([a, b], {"a": 1, "b": 2})
@@ -57,7 +57,7 @@ def test_answers_that_are_kept_stay_and_those_to_nothing_go(tmp_path: Path) -> N
     assert (kept.answer(a), kept.answer(c)) == (1, 3)
 
 
-def test_a_digest_tells_what_a_case_says() -> None:
+def test_a_digest_identifies_the_contents_of_a_case() -> None:
     """It is equal in every checkout, and does not change when a field is added with a default."""
 
     @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def test_a_digest_tells_what_a_case_says() -> None:
     assert digest(Question("a", str(CHECKOUT / "x"))) == digest(Question("a", "/x"))
 
 
-def test_bytes_are_kept_as_texts_where_they_are_short_texts() -> None:
+def test_short_utf8_bytes_are_kept_as_text() -> None:
     """Other bytes have another form, and for long ones the digest suffices to compare."""
     assert (plain(None), plain(b""), plain("ä".encode()), plain(b"\xff")) == (None, "", "ä", {"hex": "ff"})
     assert plain(b"x" * 3000) == plain(b"x" * 3000) != plain(b"x" * 2999 + b"y")

@@ -47,21 +47,21 @@ def outcomes(request: pytest.FixtureRequest, side: Side) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", REST_CASES, ids=lambda case: case.name)
-def test_answers_are_javas(case: RestCase, side: Side) -> None:
+def test_responses_equal_javas(case: RestCase, side: Side) -> None:
     """A client written for Kafka Connect's REST API sees no difference."""
     expected = ANSWERS.kept.answer(case)
     assert ANSWERS.play(side, [case])[case.name] == expected
 
 
 @pytest.mark.parametrize("case", VALIDATION_CASES, ids=lambda case: case.name)
-def test_validations_are_javas(case: RestCase, side: Side) -> None:
+def test_validations_equal_javas(case: RestCase, side: Side) -> None:
     """Definitions, values, recommendations, visibility, messages, order and groups."""
     expected = VALIDATIONS.kept.answer(case)
     assert VALIDATIONS.play(side, [case])[case.name] == expected
 
 
 @pytest.mark.parametrize("case", STORIES, ids=lambda case: case.name)
-def test_clients_of_others_are_told_what_java_told_them(case: ClientStory, side: Side) -> None:
+def test_third_party_clients_get_javas_responses(case: ClientStory, side: Side) -> None:
     """Users can keep their clients."""
     expected = TOLD.kept.answer(case)
     if not case.is_possible:
@@ -69,7 +69,7 @@ def test_clients_of_others_are_told_what_java_told_them(case: ClientStory, side:
     assert TOLD.play(side, [case])[case.name] == expected
 
 
-def test_plugins_hearth_has_are_listed_as_java_lists_them(side: Side) -> None:
+def test_plugins_are_listed_as_in_java(side: Side) -> None:
     """A built-in Kafka plugin has the same class name, type and version on both sides."""
     expected = _plugins(ANSWERS.kept.answer(EVERY_PLUGIN))
     found = _plugins(ANSWERS.play(side, [EVERY_PLUGIN])[EVERY_PLUGIN.name])
@@ -85,7 +85,7 @@ def _plugins(answers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", SINK_LIVES, ids=lambda case: case.name)
-def test_a_reconfigured_sink_reads_what_javas_did(case: SinkLife, side: Side) -> None:
+def test_a_reconfigured_sink_reads_as_javas_does(case: SinkLife, side: Side) -> None:
     """Topics, by name or pattern, and tasks are added and removed; it is paused, restarted, deleted and recreated."""
     expected = LIVES.kept.answer(case)
     assert _progress(expected) == [(list(change.states), change.lines) for change in case.changes]
@@ -99,7 +99,7 @@ def _progress(answer: Sequence[Mapping[str, Any]]) -> list[tuple[list[str], int]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_outcomes_are_javas(case: Case, outcomes: Mapping[str, Any]) -> None:
+def test_outcomes_equal_javas(case: Case, outcomes: Mapping[str, Any]) -> None:
     """A Kafka Connect configuration has the same effect on Hearth: topics, files and task states."""
     expected = OUTCOMES.kept.answer(case)
     _assert_complete(case, expected)
@@ -118,7 +118,7 @@ def _assert_complete(case: Case, java: Mapping[str, Any]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.kept.path.stem)
-def test_java_answers_as_it_did(comparison: Comparison[Any]) -> None:
+def test_java_returns_the_kept_answers(comparison: Comparison[Any]) -> None:
     """A live Java returns the kept answers."""
     with java_side() as java:
         found = comparison.play(java, comparison.cases)

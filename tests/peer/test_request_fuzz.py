@@ -34,7 +34,7 @@ def javas(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "paths": paths}
 
 
-def test_hearth_falls_over_nothing_that_java_does_not(workers: tuple[Worker, Worker]) -> None:
+def test_random_requests_have_javas_status(workers: tuple[Worker, Worker]) -> None:
     """Both respond with the same status, unless Java responds with 500."""
     hearth, java = workers
 

@@ -19,7 +19,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "500"}
 
 
-def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_a_cluster_moves_from_java_to_hearth_and_back(tmp_path: Path, broker: KafkaBroker) -> None:
     """Paused connectors stay paused, stopped ones stopped, and the others continue from their offsets, both ways."""
     java = JavaDistributed(tmp_path / "java", broker.bootstrap_servers, GROUP, SETTINGS)
     hearth = HearthDistributed(tmp_path / "hearth", broker.bootstrap_servers, GROUP, SETTINGS)

@@ -1,6 +1,6 @@
-"""What the record path takes for granted of Arrow and librdkafka, asked of those that are installed (decision 0018).
+"""Undocumented behaviour of Arrow and librdkafka on which the record path relies (decision 0018).
 
-Neither promises it, so pyproject.toml names the versions for which these tests, and those of the clients, were run.
+Neither library promises it, so pyproject.toml pins the versions for which these tests, and those of the clients, ran.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from hearth.kafka.c_object import new_client, new_configuration
 
 ROOT = Path(__file__).parents[2]
 POOL = pa.proxy_memory_pool(pa.default_memory_pool())
-"""Has to outlive what was taken from it."""
+"""Has to outlive the results."""
 
 
 @pytest.mark.parametrize("name", ["pyarrow", "confluent-kafka"])
-def test_the_versions_that_were_checked_are_those_that_are_installed(name: str) -> None:
-    """Whoever raises one reads the decision, runs these tests and names the new one."""
+def test_the_installed_versions_are_the_pinned_ones(name: str) -> None:
+    """To change a version, read the decision, run these tests and update the version."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     pinned = re.findall(rf'^    "{name}==([0-9.]+)(?: ;[^"]*)?"', project, re.MULTILINE)
     assert version(name) in pinned
 
 
 def pieces(content: bytes, *spans: tuple[int, int], width: Any = np.int64) -> Any:
-    """Return an array whose every second element is a piece of the content; between them lies the rest."""
+    """Return an array whose every second element is a slice of the content; the elements between them are the gaps."""
     offsets = [edge for start, size in spans for edge in (start, start + size)]
     buffers = [None, pa.py_buffer(np.array([*offsets, len(content)], width)), pa.py_buffer(content)]
     type_ = pa.large_binary() if width is np.int64 else pa.binary()
@@ -42,20 +42,20 @@ def pieces(content: bytes, *spans: tuple[int, int], width: Any = np.int64) -> An
 
 
 def every_second(array: Any) -> Any:
-    """Take the pieces."""
+    """Take the slices."""
     return array.take(pa.array(np.arange(0, len(array), 2)))
 
 
 @pytest.mark.parametrize("width", [np.int64, np.int32])
-def test_take_minds_no_offsets_but_those_of_what_it_takes(width: Any) -> None:
-    """Pieces may lie in any order and overlap: then the elements between them end before they begin."""
+def test_take_ignores_offsets_of_elements_it_skips(width: Any) -> None:
+    """Slices may have any order and overlap: then the elements between them end before they start."""
     taken = every_second(pieces(b"0123456789", (7, 3), (0, 2), (1, 4), (5, 0), width=width))
     assert taken.to_pylist() == [b"789", b"01", b"1234", b""]
 
 
 @pytest.mark.parametrize("width", [np.int64, np.int32])
-def test_take_lays_the_pieces_one_behind_the_other_from_the_start(width: Any) -> None:
-    """So their memory is an array of structures, where all are of one size, or rows of several pieces."""
+def test_take_packs_slices_contiguously_from_the_start(width: Any) -> None:
+    """So their memory is an array of structures if all are of one size, or rows of several slices."""
     taken = every_second(pieces(b"0123456789", (6, 2), (0, 2), (4, 2), width=width))
     assert (taken.offset, taken.null_count) == (0, 0)
     assert taken.buffers()[2].to_pybytes()[:6] == b"670145"
@@ -77,14 +77,14 @@ print(array.take(pa.array([0, 2])).to_pylist())
 """
 
 
-def test_take_reads_nothing_that_lies_between() -> None:
-    """There may be memory of others, or none: a page in the middle that nobody may read ends nothing."""
+def test_take_reads_nothing_between_the_slices() -> None:
+    """The gap may be foreign memory, or none: an unreadable page in the middle does no harm."""
     ended = subprocess.run([sys.executable, "-c", UNREADABLE], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.strip()) == (0, "[b'one', b'two']"), ended.stderr
 
 
-def test_take_reserves_what_the_last_offset_tells() -> None:
-    """It goes by the mean size of all elements, and asks nothing but the first offset and the last for that."""
+def test_take_reserves_memory_by_the_last_offset() -> None:
+    """It uses the mean size of all elements, and reads only the first and the last offset for that."""
     content = bytes(1 << 20)
     offsets = np.array([0, 1, len(content) - 1, len(content), 8])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
@@ -95,26 +95,26 @@ def test_take_reserves_what_the_last_offset_tells() -> None:
 
 
 def test_a_cast_to_small_offsets_moves_no_bytes() -> None:
-    """What was copied once out of librdkafka's memory is not copied again."""
+    """Data copied once out of librdkafka's memory is not copied again."""
     taken = every_second(pieces(b"0123456789", (6, 2), (0, 2)))
     assert taken.cast(pa.binary()).buffers()[2].address == taken.buffers()[2].address
 
 
-def test_error_numbers_have_the_names_they_are_used_by() -> None:
-    """They are an enumeration of its header, which no call tells."""
+def test_librdkafka_error_numbers_match_their_names() -> None:
+    """They are an enumeration of its header, which no function returns."""
     numbers = {name: number for name, number in vars(rdkafka).items() if name.startswith("ERR_")}
     told = {name: rdkafka.library().err2name(number).decode().lstrip("_") for name, number in numbers.items()}
     ours = {name: name.removeprefix("ERR_") for name in numbers}
     assert told == {**ours, "ERR_NO_ENTITY": "NOENT"}
 
 
-def test_layouts_of_librdkafkas_own_structures_are_known_for_this_version() -> None:
-    """With others its public functions are called, and a timestamp of 0 cannot be written (decision 0006)."""
+def test_struct_layouts_are_known_for_the_installed_librdkafka() -> None:
+    """With other versions its public functions are called, and a timestamp of 0 cannot be written (decision 0006)."""
     assert message_type(rdkafka.library()) is FETCHED
 
 
-def test_a_list_of_messages_is_their_number_and_their_addresses() -> None:
-    """That is how many are freed with one call; it goes to librdkafka's own functions, which read it as they do."""
+def test_a_message_list_is_a_count_and_addresses() -> None:
+    """One call frees the whole list; librdkafka's own functions, which rely on it, read it too."""
     lib = rdkafka.library()
     numbers = [8, 1 << 40, 16]
     made = message_list(lib, np.array(numbers, np.int64))
@@ -124,7 +124,7 @@ def test_a_list_of_messages_is_their_number_and_their_addresses() -> None:
 
 
 def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_full() -> None:
-    """The first is why columns are kept until their delivery, the second why the bounds are kept by the producer."""
+    """Therefore columns are kept until their delivery, and the producer itself enforces the bounds."""
     lib = rdkafka.library()
     configuration = new_configuration(
         {"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": "2", "log_level": "0"}
@@ -149,10 +149,10 @@ def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_ful
 
 
 def delivered(queue: int) -> Any:
-    """Return the messages of the next delivery, whose event brings pointers to them."""
+    """Return the messages of the next delivery event, which has pointers to them."""
     lib = rdkafka.library()
     while lib.event_type(event := lib.queue_poll(queue, 10_000)) == rdkafka.EVENT_ERROR:
-        lib.event_destroy(event)  # nobody answers at that address
+        lib.event_destroy(event)  # no broker listens at that address
     pointers = np.empty(lib.event_message_count(event), np.int64)
     lib.event_message_array(event, pointers.ctypes.data, len(pointers))
     found = messages(pointers)

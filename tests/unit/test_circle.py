@@ -1,4 +1,4 @@
-"""No file imports, by whatever way round, a file that imports it: neither at its top nor inside a function."""
+"""No file imports a file that imports it, directly or indirectly, at its top or inside a function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOST = Path(__file__).parents[2] / "host"
 
 
 def modules(source: Path) -> dict[str, Path]:
-    """Return the files of a source directory by the name they are imported under."""
+    """Return the files of a source directory by module name."""
     found = {}
     for path in source.rglob("*.py"):
         parts = path.relative_to(source).with_suffix("").parts
@@ -19,7 +19,7 @@ def modules(source: Path) -> dict[str, Path]:
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """Yield what is imported below a node, a module's members as if they were modules; types alone do not count."""
+    """Yield the modules imported below a node; imported names count as modules, imports for types alone do not."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
@@ -30,9 +30,9 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def graph(files: Mapping[str, Path]) -> dict[str, set[str]]:
-    """Return which file imports which.
+    """Return the imports of each file.
 
-    That Python runs a package's own file before any file in it is left out: it exports what the others hold.
+    The implicit import of a package's own file is left out: it exports the contents of the others.
     """
     imports = {}
     for name, path in files.items():
@@ -42,7 +42,7 @@ def graph(files: Mapping[str, Path]) -> dict[str, set[str]]:
 
 
 def circles(imports: Mapping[str, set[str]]) -> list[str]:
-    """Return what is left of a graph when files that import nothing left are taken away, again and again."""
+    """Return the rest of a graph after repeatedly removing files that import nothing in it."""
     left = {name: set(others) for name, others in imports.items()}
     while free := {name for name, others in left.items() if not others}:
         left = {name: others - free for name, others in left.items() if name not in free}
@@ -50,14 +50,14 @@ def circles(imports: Mapping[str, set[str]]) -> list[str]:
 
 
 def test_no_circle_of_files() -> None:
-    """Whoever reads a file can read first what it stands on."""
+    """A file can be read after the files that it imports."""
     files = modules(HOST)
     assert "hearth.runtime.task" in files
     assert circles(graph(files)) == []
 
 
 def test_a_circle_is_found(tmp_path: Path) -> None:
-    """Also one that goes through a function; a file that only stands on a circle is shown with it."""
+    """Also through a function; a file that only depends on a circle is listed with it."""
     (tmp_path / "one.py").write_text("from two import TWO\nimport three\n")
     (tmp_path / "two.py").write_text("def late():\n    from one import ONE\n")
     (tmp_path / "three.py").write_text("if TYPE_CHECKING:\n    import one\n")

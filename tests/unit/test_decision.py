@@ -1,4 +1,4 @@
-"""Decisions can be found: one index lists each of them, and numbers that the code cites lead to one."""
+"""The index lists every decision, and each number that the code cites is one."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CODE = [
 
 
 def first_lines(path: Path) -> tuple[str, str]:
-    """Return the title of a decision, and what it says of its status, on one line."""
+    """Return the title of a decision, and its status, on one line."""
     title, status, *_ = path.read_text(encoding="utf-8").split("\n\n")
     return title.removeprefix("# "), " ".join(status.split())
 
 
 def listed() -> list[tuple[str, str]]:
-    """Return the titles and paths that the index lists, in its order."""
+    """Return the titles and paths that the index lists, in order."""
     return re.findall(r"^- \[(.+)\]\((.+\.md)\)$", INDEX, re.MULTILINE)
 
 
@@ -50,12 +50,12 @@ def test_a_decision_states_its_status_and_its_date(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_links_between_decisions_lead_somewhere(path: Path) -> None:
+def test_links_between_decisions_resolve(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+\.md)[^)]*\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).is_file(), target
 
 
-def test_numbers_that_the_code_cites_are_known() -> None:
+def test_decision_numbers_cited_in_code_exist() -> None:
     aliases = {number for path in FILES for number in re.findall(r"\b0\d{3}\b", first_lines(path)[1])}
     cited = {number for path in CODE for number in CITED.findall(path.read_text(encoding="utf-8"))}
     assert cited - aliases == set()

@@ -1,4 +1,4 @@
-"""The glossary and the code have the same words, and each word has one meaning."""
+"""The glossary and the code use the same words, and each word has one meaning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RETIRED = {
     "warmth": "prewarm",
     "wish": "context request",
 }
-"""Words of our own that gave way to the field's, which say the same."""
+"""Private words that were replaced by standard ones."""
 TWO_SIDES = {
     **dict.fromkeys(("connector", "converter", "transformation"), "what authors write, and what runs it"),
     **dict.fromkeys(("conversion", "definition"), "of single values for authors, and on the wire of a stage"),
@@ -32,11 +32,11 @@ TWO_SIDES = {
     "stage": "the process, and that of a connector with the herder's calls",
     "task": "what authors write, what the herder supervises, and its run in an executor",
 }
-"""Names that several modules have, with the reason: each is one thing, seen from the sides of a border."""
+"""Names that several modules have, with the reason: each is one concept on two sides of an interface."""
 
 
 def rows() -> Iterator[tuple[list[str], str, list[str]]]:
-    """Yield the glossary's rows: words, what they mean, and the modules and classes they are in the code."""
+    """Yield the glossary's rows: words, meaning, and the modules and classes in the code."""
     text = (HOST / "guide" / "glossary.md").read_text(encoding="utf-8")
     for words, meaning, code in re.findall(r"^\| (?!word |---)([^|]+) \| ([^|]+) \|([^|]*)\|$", text, re.MULTILINE):
         yield words.split(", "), meaning, re.findall(r"`([\w./]+)`", code)
@@ -55,7 +55,7 @@ CLASSES = Counter(name for path in FILES for name in classes(path))
 
 
 def identifiers(path: Path) -> Iterator[str]:
-    """Yield everything that a file names or is named by; attributes and arguments of calls are names, too."""
+    """Yield every name in a file and the file's own, including attributes and keyword arguments."""
     yield path.stem
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         for attribute in ("name", "id", "attr", "arg", "asname", "module"):
@@ -64,20 +64,20 @@ def identifiers(path: Path) -> Iterator[str]:
 
 
 def words_of(identifier: str) -> set[str]:
-    """Return the words of an identifier in lower case, those in the plural also in the singular."""
+    """Return the words of an identifier in lower case, plurals also in the singular."""
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)}
     return words | {word.removesuffix(ending) for word in words for ending in ("s", "es")}
 
 
-def test_each_word_is_told_once() -> None:
-    """A word that is told twice means two things."""
+def test_each_word_has_one_row() -> None:
+    """A word with two rows would have two meanings."""
     assert len(WORDS) > 30
     assert {word: count for word, count in Counter(WORDS).items() if count > 1} == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_word_names_is_there(name: str) -> None:
-    """What is told as a path is a module or a package; a class can be imported from where it is told."""
+def test_names_in_the_glossary_exist(name: str) -> None:
+    """A path is a module or a package; a class can be imported from its module."""
     if "/" in name:
         assert (ROOT / name).exists()
         return
@@ -85,32 +85,32 @@ def test_what_a_word_names_is_there(name: str) -> None:
     assert isinstance(getattr(importlib.import_module(module), class_name), type)
 
 
-def test_no_other_class_has_the_name_of_a_word() -> None:
-    """A reader who looks for the class of a word finds that one and no other."""
+def test_classes_in_the_glossary_are_unique() -> None:
+    """A search for the class of a word finds a single class."""
     named = {name.rpartition(".")[2] for name in NAMES if "/" not in name}
     assert {name for name in named if CLASSES[name] > 1} == set()
 
 
-def test_no_two_classes_have_one_name() -> None:
-    """Who meets a class in a trace or a signature knows which one it is."""
+def test_class_names_are_unique() -> None:
+    """A name in a traceback or a signature identifies the class."""
     assert [name for name, count in CLASSES.items() if count > 1] == []
 
 
-def test_no_two_modules_have_one_name() -> None:
-    """A module is named by what it holds, not by the folder it is in: the folder is not what an editor shows."""
+def test_module_names_are_unique() -> None:
+    """A module is named after its contents, not its folder: editors do not show the folder."""
     modules = Counter(path.stem for path in FILES if not path.stem.startswith("__"))
     assert {name for name, count in modules.items() if count > 1} - TWO_SIDES.keys() == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOST)))
-def test_retired_words_name_nothing(path: Path) -> None:
-    """What has the field's word in one file and a word of our own in another looks like two things."""
+def test_no_identifier_has_a_retired_word(path: Path) -> None:
+    """A standard word in one file and a private one in another look like two concepts."""
     found = {name: words_of(name) & RETIRED.keys() for name in identifiers(path)}
     assert {name: RETIRED[word] for name, words in found.items() for word in words} == {}
 
 
-def test_a_retired_word_is_found_however_it_is_written() -> None:
-    """In the plural, and within a name of either kind."""
+def test_retired_words_are_found_within_identifiers() -> None:
+    """In the plural, and within a name of either style."""
     assert "wish" in words_of("_wishes")
     assert "seat" in words_of("seat_name")
     assert "lane" in words_of("QuickLanes")

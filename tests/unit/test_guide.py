@@ -1,4 +1,4 @@
-"""The README and the guides are true: their commands, options, keys, files, links and messages exist."""
+"""The README and the guides are correct: their commands, options, keys, files, links and messages exist."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from tests.page import (
 from tests.unit.rest.client import serve
 
 READMES = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("[hp]*/*/README.md")]
-"""The pages of packages, to which the guides lead."""
+"""The packages' own pages, to which the guides link."""
 LENGTHS = {README: 200}
 GUIDE_LENGTH = 300
 RUN_BY = {
@@ -70,15 +70,15 @@ RUN_BY = {
     ("text", "hearth: ruff"): "tests/unit/test_guide.py",
     ("text", "task-0]"): "tests/unit/test_guide.py",
 }
-"""The test that runs the blocks of a language with these words, or compares them with what is printed."""
+"""The test that runs the blocks of a language with these words, or compares them with the output."""
 STORY = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
-"""Pages whose commands an integration test runs in their order, whatever program they call."""
+"""Pages whose commands, of any program, an integration test runs in order."""
 OWN_PREFIXES = (
     "autoscaling.", "capacity.", "errors.task.restart.", "hearth.", "plugin.", "rest.mask.", "task.isolation",
     "task.link.", CHOICE,
 )  # fmt: skip
 OF_KAFKA = {"plugin.path", "plugin.discovery"}
-"""Keys with these prefixes that Kafka Connect has as well."""
+"""Prefixes of keys that Kafka Connect also has."""
 SPARKS = {
     "spark.master",
     "spark.authenticate",
@@ -101,7 +101,7 @@ WORKER = {
     "value.converter": TEXTS,
     "offset.storage.file.filename": "offsets",
 }
-"""What a part of a worker's file leaves out."""
+"""A placeholder in excerpts of a worker's file."""
 
 
 SETTINGS = (
@@ -123,7 +123,7 @@ def known_keys() -> set[str]:
 
 
 def key_rows() -> Iterator[str]:
-    """Yield the keys and options that tables explain."""
+    """Yield the keys and options that tables describe."""
     for text in PAGES.values():
         for head in ("key", "option", "setting"):
             for cell in first_cells(text, head):
@@ -131,7 +131,7 @@ def key_rows() -> Iterator[str]:
 
 
 def resolve(words: list[str]) -> str:
-    """Return the path of the command that a `hearth` line names; fail for an option that it does not have."""
+    """Return the path of the command in a `hearth` line; fail for an unknown option."""
     command: click.Command = hearth
     path, words = [], words[1:]
     while isinstance(command, click.Group):
@@ -146,13 +146,13 @@ def resolve(words: list[str]) -> str:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_short(page: str) -> None:
-    """Five minutes are enough for the README, and a guide is read while doing something."""
+    """The README is read in five minutes, and a guide next to the work."""
     assert len(PAGES[page].splitlines()) <= LENGTHS.get(page, GUIDE_LENGTH)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *READMES])
-def test_links_lead_to_files_and_headings(page: str) -> None:
-    """Of the checkout; addresses elsewhere are not visited."""
+def test_links_resolve_to_files_and_headings(page: str) -> None:
+    """Within the checkout; external addresses are not fetched."""
     for target in links((ROOT / page).read_text("utf-8")):
         name, _, anchor = target.partition("#")
         path = (ROOT / page).parent / name if name else ROOT / page
@@ -162,12 +162,12 @@ def test_links_lead_to_files_and_headings(page: str) -> None:
 
 
 def test_the_readme_links_all_guides() -> None:
-    """A guide without a link is a guide that nobody finds."""
+    """Every guide is reachable from the README."""
     assert {target.partition("#")[0] for target in links(PAGES[README])} >= PAGES.keys() - {README}
 
 
 def test_each_block_has_a_test() -> None:
-    """Commands and properties have one for all of them, others the one in `RUN_BY`; drawings have none."""
+    """Commands and properties have one test for all, others the one in `RUN_BY`; drawings have none."""
     used = set()
     for each in BLOCKS:
         if each.language not in ("sh", "properties") and "─" not in each.text:
@@ -179,7 +179,7 @@ def test_each_block_has_a_test() -> None:
 
 
 @pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in dict.fromkeys(commands(page))])
-def test_a_command_line_is_understood(page: str, line: str) -> None:
+def test_command_lines_are_valid(page: str, line: str) -> None:
     """Programs, subcommands and options exist."""
     words = [word for word in shlex.split(line) if not word.startswith("PYTHON=")]
     if words[0] == "hearth":
@@ -195,7 +195,7 @@ def test_a_command_line_is_understood(page: str, line: str) -> None:
 
 
 def test_the_api_has_the_requests_of_the_pages(tmp_path: Path) -> None:
-    """Method, path, parameters, and whether there is a body, are in its own document."""
+    """Method, path, parameters and the presence of a body match the API's own document."""
     ((described, _),) = ((client.call("GET", "/openapi.json").json, client) for client in serve(tmp_path))
     lines = {line for line in commands(*PAGES) if line.startswith("curl ")}
     assert len(lines) > 20
@@ -204,7 +204,7 @@ def test_the_api_has_the_requests_of_the_pages(tmp_path: Path) -> None:
 
 
 def takes(described: dict[str, Any], line: str) -> bool:
-    """Return whether an API takes the request of a line."""
+    """Return whether an API accepts the request of a line."""
     sent = request(line)
     (operation,) = (
         methods[sent.method.lower()]
@@ -219,8 +219,8 @@ def takes(described: dict[str, Any], line: str) -> bool:
     return sent.parameters.keys() <= known and bool(sent.body) == bool(media_types)
 
 
-def test_every_command_is_told() -> None:
-    """A command without a page is a command that nobody finds."""
+def test_every_command_is_documented() -> None:
+    """Every command is on a page."""
     told = {resolve(shlex.split(line)) for line in commands(*PAGES) if line.startswith("hearth ")}
     told |= {" ".join(words) for words in re.findall(r"`hearth ([a-z]+) ([a-z]+)\b", TEXT)}
     known = set()
@@ -230,8 +230,8 @@ def test_every_command_is_told() -> None:
     assert known - told == set()
 
 
-def test_options_of_the_quickstart_are_told() -> None:
-    """All of them, in its table."""
+def test_options_of_the_quickstart_are_documented() -> None:
+    """Its table has all of them."""
     command = hearth.get_command(click.Context(hearth), "quickstart")
     assert command is not None
     assert sorted(first_cells(PAGES[f"{GUIDE}/start.md"], "option")) == sorted(
@@ -239,13 +239,13 @@ def test_options_of_the_quickstart_are_told() -> None:
     )
 
 
-def test_exit_codes_are_told() -> None:
-    """Each with its number."""
+def test_exit_codes_are_documented() -> None:
+    """With their numbers."""
     assert first_cells(PAGES[f"{GUIDE}/start.md"], "exit code") == [str(int(code)) for code in ExitCode]
 
 
 def test_keys_exist() -> None:
-    """A name in Kafka's form of a key is one, of a worker, a connector or a client; or a module or group of Hearth."""
+    """A name in the form of a Kafka key is a worker's, connector's or client's key, or a module or group of Hearth."""
     known = known_keys() | {type_.group for type_ in PluginType} | {PRELOADS}
     found = {re.sub(r"^(producer|consumer|admin)\.override\.", "", name) for name in KEY_FORM.findall(TEXT)} - known
     for name in found:
@@ -254,12 +254,12 @@ def test_keys_exist() -> None:
 
 
 def test_each_key_is_explained_in_one_place() -> None:
-    """Whoever looks it up finds everything about it."""
+    """A reader finds everything about a key in one place."""
     assert {name: count for name, count in Counter(key_rows()).items() if count > 1} == {}
 
 
 def told_defaults() -> Iterator[tuple[str, str]]:
-    """Yield each key of a table with the default that its column, or the text of its row, has for it."""
+    """Yield each key of a table with the default in its column or in the text of its row."""
     for text in PAGES.values():
         for head in ("key", "option"):
             for row in rows(text, head):
@@ -269,8 +269,8 @@ def told_defaults() -> Iterator[tuple[str, str]]:
                     yield row[head].strip("`"), given[1]
 
 
-def test_defaults_are_those_of_the_code() -> None:
-    """Where a table has a figure or a word for one; those of Spark are its own."""
+def test_defaults_match_the_code() -> None:
+    """If a table has a default; Spark's keys are excluded."""
     defaults = {
         key["name"]: str(key["default_value"])
         for settings in SETTINGS
@@ -282,14 +282,14 @@ def test_defaults_are_those_of_the_code() -> None:
 
 
 def test_all_keys_of_hearth_are_explained() -> None:
-    """Kafka Connect's documentation does not have them."""
+    """Kafka Connect's documentation lacks them."""
     own = {key for key in known_keys() if key.startswith(OWN_PREFIXES)}
     assert own - OF_KAFKA - set(key_rows()) == set()
 
 
 @pytest.mark.parametrize("text", [each.text for each in BLOCKS if each.language == "properties"])
 def test_properties_are_accepted(text: str) -> None:
-    """As a worker's, as a worker configuration, or as levels; the tests of plugins validate those of connectors."""
+    """As a worker's, as a worker configuration, or as log levels; the tests of plugins validate connectors' keys."""
     found = parse(text.encode("latin-1"))
     if "description" in found:
         WorkerConfiguration("texts", found.pop("description"), found).refuse()
@@ -302,37 +302,37 @@ def test_properties_are_accepted(text: str) -> None:
 
 
 def test_files_and_folders_exist() -> None:
-    """Paths of the checkout are where the pages say."""
+    """Paths of the checkout are correct."""
     paths = re.findall(r"`((?:host|plugins|plugin_path|tools|tests)/[\w./]*)`", TEXT)
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_messages_are_worded_as_the_worker_words_them() -> None:
-    """Whoever searches the guides for a message finds it."""
+def test_quoted_messages_match_the_code() -> None:
+    """A search of the guides for a message finds it."""
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "host").rglob("*.py"))
     cells = [cell for cell in first_cells(PAGES[f"{GUIDE}/log.md"], "message") if cell.startswith("`")]
     assert len(cells) > 25
     for message in re.findall(r"`([^`]+)`", " ".join(cells)):
         words = message.split()
         runs = [" ".join(words[begin : begin + 2]) for begin in range(max(1, len(words) - 1))]
-        assert any(run in sources for run in runs), message  # the rest of a message is names and values
+        assert any(run in sources for run in runs), message  # the rest of a message are names and values
 
 
-def test_lines_of_the_log_have_its_form() -> None:
+def test_log_lines_match_the_log_format() -> None:
     """Time, level, context, text, logger."""
     form = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\+0000\] [A-Z]+ \[[\w-]+\|[\w-]+\] .+ \([\w.]+\)"
     assert all(re.fullmatch(form, line) for line in block("text", "task-0]").splitlines())
 
 
 def test_the_readme_shows_what_the_test_script_prints() -> None:
-    """Its steps in their order."""
+    """Its steps in order."""
     said = re.findall(r'^say "(.*?)"', (ROOT / "tools" / "test").read_text("utf-8"), re.MULTILINE)
     assert block("text", "hearth: ruff").splitlines() == [f"hearth: {each}" for each in said]
 
 
 def test_the_worst_row_of_the_benchmark_comes_first() -> None:
-    """Rows about varied data stand in the order of their ratios, and the README names the worst."""
+    """Rows about varied data are sorted by ratio, and the README names the worst."""
     ratios = [row["ratio"] for row in rows(PAGES[f"{GUIDE}/benchmark.md"], "row")]
     assert len(ratios) > 40
     assert ratios == sorted(ratios, key=float)
@@ -348,7 +348,7 @@ def test_figures_of_the_readme_are_in_the_benchmarks() -> None:
 
 
 def test_connector_has_twenty_lines_and_counts() -> None:
-    """The connector is as short as its heading says, and goes on where its offset says."""
+    """The connector has the length that its heading states, and continues from its offset."""
     source = block("python", "CounterConnector")
     code = [line for line in source.splitlines() if line.strip()]
     assert len(code) == 20
@@ -365,20 +365,20 @@ def test_connector_has_twenty_lines_and_counts() -> None:
 
 
 def test_a_dataframe_has_five_lines() -> None:
-    """As its heading says."""
+    """As its heading states."""
     assert len([line for line in block("python", 'format("hearth")', README).splitlines() if line]) == 5
 
 
 def test_a_preload_is_an_entry_point_that_stages_read(tmp_path: Path) -> None:
-    """In the form that a wheel has of it."""
+    """In the form that a wheel has."""
     text = block("toml", PRELOADS).replace(f'project.entry-points."{PRELOADS}"', PRELOADS).replace('"', "")
     (tmp_path / "orders-1.0.dist-info").mkdir()
     (tmp_path / "orders-1.0.dist-info" / "entry_points.txt").write_text(text)
     assert agreed([str(tmp_path)]) == ["vendor_client.protocol"]
 
 
-def test_every_entry_point_group_is_told_with_its_class() -> None:
-    """The author of any kind of plugin finds the group, and the class to derive from, without reading the host."""
+def test_every_entry_point_group_is_documented_with_its_class() -> None:
+    """Authors of every kind of plugin find the group and the base class without reading the host."""
     text = (ROOT / "host" / "hearth_api" / "README.md").read_text(encoding="utf-8")
     told = dict(re.findall(r"^\| `(hearth\.\w+)` \| `([\w.]+)` \|", text, re.MULTILINE))
     assert set(told) == {type_.group for type_ in PluginType}

@@ -1,4 +1,4 @@
-"""What is compiled is what its source says, or the source itself."""
+"""Compiled modules match their sources; otherwise the sources are imported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a host that has one module to compile, and one that stays Python; nobody has said that none is wanted."""
+    """Make a host with one module to compile, and one that stays Python; extensions are enabled."""
     monkeypatch.delenv("HEARTH_NO_EXTENSIONS", raising=False)
     package = tmp_path / "hearth_api"
     package.mkdir()
@@ -52,7 +52,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def loaded(root: Path) -> list[str]:
-    """Return where the module comes from that is imported, and what it makes of a pair."""
+    """Return the file of the imported module, and its result for a pair."""
     code = "from hearth_api import pair; print(pair.__file__, pair.Pair(1, second=2).second)"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     return done.stdout.split()
@@ -60,14 +60,14 @@ def loaded(root: Path) -> list[str]:
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
 @pytest.mark.parametrize("name", NAMES)
-def test_what_can_be_compiled_is_imported_compiled(name: str) -> None:
-    """A set-up whose compiling fails goes on, so somebody has to look."""
+def test_compiled_modules_are_imported(name: str) -> None:
+    """A set-up continues when compiling fails, so a test has to check."""
     assert importlib.import_module(name).__file__ == str(compiled(HOST / f"{name.replace('.', '/')}.py"))
 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
 def test_modules_are_compiled_in_place(root: Path) -> None:
-    """The interpreter finds what is compiled before its source."""
+    """The interpreter prefers a compiled module to its source."""
     made = compile_in_place(root)
     assert made == [compiled(root / "hearth_api" / "pair.py")]
     assert loaded(root) == [str(made[0]), "2"]
@@ -75,8 +75,8 @@ def test_modules_are_compiled_in_place(root: Path) -> None:
 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
-def test_what_is_written_in_cython_is_compiled_in_its_package(root: Path) -> None:
-    """Each distribution compiles what is in packages of its own; what changed in one says nothing of others."""
+def test_cython_modules_are_compiled_in_their_package(root: Path) -> None:
+    """Each distribution compiles its own packages; a change in one does not affect others."""
     package = root / "hearth" / "kafka"
     package.mkdir(parents=True)
     for each in (package, package.parent):
@@ -96,7 +96,7 @@ def test_what_is_written_in_cython_is_compiled_in_its_package(root: Path) -> Non
 
 
 def test_without_a_compiler_the_source_is_imported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what was compiled of another source is gone."""
+    """Modules compiled from an older source are removed."""
     source = root / "hearth_api" / "pair.py"
     compiled(source).touch()
     os.utime(compiled(source), (0, 0))
@@ -108,8 +108,10 @@ def test_without_a_compiler_the_source_is_imported(root: Path, monkeypatch: pyte
     ]  # fmt: skip
 
 
-def test_who_cannot_compile_takes_nothing_away(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another has compiled of the same source stays."""
+def test_a_failed_build_keeps_modules_compiled_from_the_same_source(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module compiled from the same source stays."""
     source = root / "hearth_api" / "pair.py"
     compiled(source).touch()
     monkeypatch.setenv("CC", "there-is-no-such-compiler")
@@ -118,15 +120,15 @@ def test_who_cannot_compile_takes_nothing_away(root: Path, monkeypatch: pytest.M
 
 
 def test_source_that_cannot_be_compiled_is_imported(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The reason is told."""
+    """The output has the reason."""
     root.joinpath("hearth_api", "pair.pxd").write_text("cdef class Pair:\n    cdef public Unknown first\n")
     assert compile_in_place(root) == []
     assert "CompileError: hearth_api/pair.py" in capfd.readouterr().err
     assert loaded(root)[1] == "2"
 
 
-def test_who_wants_no_extensions_has_none(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with other packages that are compiled where that is possible."""
+def test_extensions_can_be_disabled(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with other packages with optional extensions."""
     source = root / "hearth_api" / "pair.py"
     compiled(source).touch()
     monkeypatch.setenv("HEARTH_NO_EXTENSIONS", "1")
@@ -134,8 +136,8 @@ def test_who_wants_no_extensions_has_none(root: Path, monkeypatch: pytest.Monkey
     assert loaded(root) == [str(source), "2"]
 
 
-def test_change_of_a_source_is_seen(root: Path) -> None:
-    """Tests of a source that is not what is imported would say nothing."""
+def test_a_changed_source_is_detected(root: Path) -> None:
+    """Tests of a source that is not imported would prove nothing."""
     source = root / "hearth_api" / "pair.py"
     assert not is_older(compiled(source), [source])
     compiled(source).touch()
@@ -146,8 +148,8 @@ def test_change_of_a_source_is_seen(root: Path) -> None:
 
 
 @pytest.mark.parametrize("source", LAID_OUT, ids=lambda source: source.stem)
-def test_layout_is_that_of_the_slots(source: Path) -> None:
-    """A part that a class has in Python alone, or compiled alone, would be found late."""
+def test_compiled_attributes_match_the_slots(source: Path) -> None:
+    """An attribute that a class has only in Python, or only compiled, would be found late."""
     assert dict(_declared(source.with_suffix(".pxd").read_text())) == dict(_slots(ast.parse(source.read_text())))
 
 

@@ -1,4 +1,4 @@
-"""The long search is asked for by ``--long`` alone."""
+"""Only ``--long`` selects the long search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import settings
 from tests.profile import LONG, MACHINE_EXAMPLES, SUITE, load_profile, machine_settings
 
 
-def test_a_state_machine_searches_as_far_as_the_profile_says() -> None:
+def test_a_state_machine_uses_the_profiles_limits() -> None:
     """The suite's profile runs thousands of examples, the long one two hundred thousand."""
     before = settings.get_current_profile_name()
     try:

@@ -1,4 +1,4 @@
-"""A port is given to one test process at a time."""
+"""A port is reserved by one test process at a time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.reservation import reserve_port
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_port_is_free_and_never_one_of_an_outgoing_connection() -> None:
-    """Ports for tests lie below the range that the kernel hands out, and apart, for what listens on a second one."""
+def test_a_port_is_free_and_not_ephemeral() -> None:
+    """Ports for tests are below the kernel's ephemeral range, with gaps for a server's second port."""
     port = reserve_port()
     assert is_free(port)
     assert 20000 <= port < 32768
@@ -25,14 +25,14 @@ def test_port_is_free_and_never_one_of_an_outgoing_connection() -> None:
 
 
 def _unreserved() -> int:
-    """Return a port that nobody has reserved: not this process, nor another run of this test beside it."""
+    """Return a port that no process has reserved: neither this one nor another run of this test."""
     port = reserve_port()
     reservation._reservations.pop().close()
     return port
 
 
-def test_no_port_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in this process nor in another at the same time; what a process had is free when it has ended."""
+def test_a_port_is_reserved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in this process nor in a concurrent one; a process's ports are free after its end."""
     first, second = reserve_port(), reserve_port()
     other, another = _unreserved(), _unreserved()
     monkeypatch.setattr(reservation, "_PORTS", [first, second, other])

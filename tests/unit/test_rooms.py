@@ -1,9 +1,8 @@
 """Every module of the host has its tests where the guide to the architecture says they are.
 
-The tests of ``host/hearth/kafka/admin.py`` are in ``tests/unit/kafka/test_admin.py``; what needs more than this
-process, or holds for several implementations, may stand likewise in ``tests/integration`` or ``tests/contract``. A
-module without such a file is a part of one beside it, which uses it and has one, or it only declares: in none of its
-functions anything is done.
+The tests of ``host/hearth/kafka/admin.py`` are in ``tests/unit/kafka/test_admin.py``; tests that need other
+processes, or cover several implementations, may likewise be in ``tests/integration`` or ``tests/contract``. A module
+without such a file is a part of a module in its package that uses it and has tests, or it only contains declarations.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from tests.unit.test_circle import HOST, graph, modules
 TESTS = HOST.parent / "tests"
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 DECLARING = ("__init__", "__str__")
-"""Methods by which an error or a value says what it holds."""
+"""Methods by which an error or a value shows its contents."""
 
 
 def package(name: str) -> str:
-    """Return the package a module is in."""
+    """Return the package of a module."""
     return name.rpartition(".")[0]
 
 
@@ -33,20 +32,20 @@ def places(name: str, tests: Path) -> Iterator[Path]:
 
 
 def is_declaration(path: Path) -> bool:
-    """Return whether no function of a file does anything, apart from taking in and showing what an object holds."""
+    """Return whether the functions of a file only store and show an object's contents."""
     functions = (each for each in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(each, FUNCTION))
     return all(each.name in DECLARING or all(map(_is_nothing, each.body)) for each in functions)
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is a docstring, an ellipsis, or the refusal of an abstract method."""
+    """Return whether a statement is a docstring, an ellipsis, or an abstract method's NotImplementedError."""
     return isinstance(statement, (ast.Pass, ast.Raise)) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
 
 
 def untested(files: Mapping[str, Path], tests: Path) -> list[str]:
-    """Return the modules that have no tests, nor are a part of one beside them that has."""
+    """Return the modules that have no tests, nor are a part of a tested module in their package."""
     own = {name for name in files if any(place.exists() for place in places(name, tests))}
     imports = graph(files)
     parts = {other for name in own for other in imports[name] if package(other) == package(name)}
@@ -55,12 +54,12 @@ def untested(files: Mapping[str, Path], tests: Path) -> list[str]:
 
 
 def test_every_module_has_its_tests_where_the_guide_says() -> None:
-    """Whoever changes a module finds what it promises without a search."""
+    """A module's tests are found without a search."""
     assert untested(modules(HOST), TESTS) == []
 
 
-def test_what_has_no_tests_is_found(tmp_path: Path) -> None:
-    """Also where a module of another folder, or one that has no tests itself, uses it."""
+def test_untested_modules_are_found(tmp_path: Path) -> None:
+    """Also if a module of another folder, or an untested one, uses it."""
     host, tests = tmp_path / "host", tmp_path / "tests"
     texts = {
         "a/__init__.py": "def door():\n    return 1",

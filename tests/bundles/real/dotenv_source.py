@@ -1,4 +1,4 @@
-"""What a user makes of `hearth bundle new dotenv-source --type source`: variables of a file, read by environs."""
+"""A user's change to `hearth bundle new dotenv-source --type source`: a file's variables, read by environs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DotenvSourceConnectorConfig(Settings):
     """Settings."""
 
     topic: str = key("topic", doc="Topic the variables are written to.")
-    file: str = key("file", doc="File of variables, a line NAME=JSON each.")
+    file: str = key("file", doc="File of variables, one line NAME=JSON for each.")
     names: list[str] = key("names", doc="Names of the variables, in the order in which they are written.")
 
 
@@ -43,7 +43,7 @@ class DotenvSourceConnector(SourceConnector):
 
 
 class DotenvSourceConnectorTask(SourceTask):
-    """Writes each variable once, with the versions of what read it in its headers."""
+    """Writes each variable once, with the versions of its libraries in the headers."""
 
     def version(self) -> str:
         return version("environs")

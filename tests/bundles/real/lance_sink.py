@@ -1,4 +1,4 @@
-"""What a user makes of `hearth bundle new lance-sink --type sink`: columns, for a Lance that knows no newer Arrow."""
+"""A user's change to `hearth bundle new lance-sink --type sink`: columns, for a Lance that requires an older Arrow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LanceSinkConnectorConfig(Settings):
     """Settings."""
 
     dataset: str = key("dataset", doc="Directory of the dataset.")
-    journal: str = key("journal", doc="File that tells what is in the dataset, and who wrote it.")
+    journal: str = key("journal", doc="File with the contents of the dataset, and the versions that wrote it.")
 
 
 class LanceSinkConnector(SinkConnector):

@@ -1,6 +1,6 @@
-"""What a user makes of `hearth bundle new order-sink --type sink`: orders, read by dataclasses-json.
+"""A user's change to `hearth bundle new order-sink --type sink`: orders, read by dataclasses-json.
 
-The bundle has a transformation as well, which brings the orders into the form that the sink writes.
+The bundle also has a transformation, which converts the orders to the sink's form.
 """
 
 import json
@@ -31,14 +31,14 @@ R = TypeVar("R", bound=ConnectRecord)
 @dataclass_json(letter_case=LetterCase.CAMEL)
 @dataclass
 class Order:
-    """An order, whose JSON says `orderId`."""
+    """An order, whose JSON has `orderId`."""
 
     order_id: int
     unit_price: float
 
 
 class ReadOrder(Transformation):
-    """Makes `{"order_id": ...}` of `{"orderId": ...}`, and says in the headers what it did so with."""
+    """Turns `{"orderId": ...}` into `{"order_id": ...}`, with its libraries' versions in the headers."""
 
     def version(self) -> str:
         return version("dataclasses-json")
@@ -86,7 +86,7 @@ class OrderSinkConnector(SinkConnector):
 
 
 class OrderSinkConnectorTask(SinkTask):
-    """Writes orders, with the headers of their records and the versions of what writes them."""
+    """Writes orders, with the headers of their records and its libraries' versions."""
 
     def version(self) -> str:
         return version("dataclasses-json")

@@ -1,4 +1,4 @@
-"""What every place of plugins does: the same plugins give the same answers in this process and in a stage's."""
+"""The contract of a place for plugins: the same plugins have the same results in this process and in a stage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    """Provide one stage process for all tests here: each configures it anew."""
+    """Provide one stage process for all tests here: each configures it again."""
     started = Stage.start(python_environment("samples", host(), (str(SAMPLES),)), "samples")
     yield started
     started.close()
@@ -70,7 +70,7 @@ def load(place: Place, **roles: str) -> None:
 
 
 def wanted(role: str, name: str) -> WantedPlugin:
-    """Return a sample plugin to load, known to users as ``sample.NAME``."""
+    """Return a sample plugin to load, under the alias ``sample.NAME``."""
     return WantedPlugin(role, f"sample.{name}", f"sample_plugins:{name}")
 
 
@@ -90,21 +90,21 @@ def batch(*values: str | None, headers: list[Headers] | None = None) -> Batch:
 
 
 def content(batches: list[Batch]) -> list[tuple[int, str]]:
-    """Return row and value of every row, in the order of the rows; they go up in each batch."""
+    """Return row and value of every row, in order; row numbers increase within each batch."""
     parts = [list(zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)) for each in batches]
     assert all(part == sorted(part) for part in parts)
     return sorted(pair for part in parts for pair in part)
 
 
 def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
-    """Return what of a failure does not depend on the process."""
+    """Return the parts of a failure that do not depend on the process."""
     return [(each.row, each.phase, each.class_name, each.error.message) for each in failures]
 
 
 def serialized(
     place: Place, column: Any, rows: Any, headers: Any = None
 ) -> tuple[Any, list[Failure], dict[int, RawHeaders]]:
-    """Have a column of texts serialized; returns what is changed of the headers as well."""
+    """Serialize a column of texts; return the changes to the headers as well."""
     cells = Cells({"value": ColumnRun(STRING_SCHEMA, column)}, rows, headers)
     done = place.do(Serialize(["value.converter"], "t", cells))
     return done.columns["value"], done.failures, dict(done.headers)
@@ -113,7 +113,7 @@ def serialized(
 def deserialized(
     place: Place, role: str, data: Any, rows: Any, headers: Any = None
 ) -> tuple[list[ColumnRun], list[Failure]]:
-    """Have bytes deserialized."""
+    """Deserialize bytes."""
     cells = Cells({side_of(role): ColumnRun(OPTIONAL_BYTES_SCHEMA, data)}, rows, headers)
     done = place.do(Deserialize([role], "t", cells))
     return done.runs, done.failures
@@ -123,8 +123,8 @@ BAD = "the value is 'bad'"
 
 
 @pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
-def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Place, name: str) -> None:
-    """Rows keep their numbers through a transformation; a row that is left out is dropped."""
+def test_a_transformation_keeps_order_and_row_numbers(place: Place, name: str) -> None:
+    """Rows keep their numbers through a transformation; a missing row is dropped."""
     load(place, transforms_u=name)
     outcome = place.do(Apply([Step("transforms.u")], [batch("a", "drop", "b", "c")]))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
@@ -133,7 +133,7 @@ def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Plac
 
 @pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -> None:
-    """Only the rows that fail are failures, named by row, stage and class; all others go on in order."""
+    """Only the rows that fail are failures, identified by row, stage and class; the others continue in order."""
     load(place, transforms_u=name)
     outcome = place.do(Apply([Step("transforms.u")], [batch("a", "bad", "b", "c", "bad")]))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
@@ -147,7 +147,7 @@ def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -
 
 @pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
-    """A retriable failure is repeated within ``errors.retry.timeout`` and then none of anybody's business."""
+    """A retriable failure is repeated within ``errors.retry.timeout`` and is not reported after a success."""
     load(place, transforms_u=name)
     outcome = place.do(Apply([Step("transforms.u")], [batch("later")]))
     assert content(outcome.batches) == [(0, "LATER")]
@@ -156,7 +156,7 @@ def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
-    """Where every row is dropped or fails nothing goes on, not even an empty batch."""
+    """If every row is dropped or fails, not even an empty batch results."""
     load(place, transforms_u=name)
     outcome = place.do(Apply([Step("transforms.u")], [batch("drop", "bad")]))
     assert outcome.batches == []
@@ -164,15 +164,15 @@ def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
 
 
 def test_steps_run_one_after_the_other(place: Place) -> None:
-    """A later step sees what the earlier ones left, batch by batch."""
+    """A later step gets the results of the earlier ones, batch by batch."""
     load(place, transforms_route="Route", transforms_u="UpperBatch")
     outcome = place.do(Apply([Step("transforms.route"), Step("transforms.u")], [batch("a", "a", "b")]))
     assert [each.topic for each in outcome.batches] == ["to-a", "to-b"]
     assert content(outcome.batches) == [(0, "A"), (1, "A"), (2, "B")]
 
 
-def test_calls_that_were_begun_are_done_in_their_order(place: Place) -> None:
-    """Each answer is that of its call, whichever is waited for first."""
+def test_started_calls_complete_in_order(place: Place) -> None:
+    """Each result belongs to its call, in whatever order they are awaited."""
     load(place, transforms_u="UpperBatch")
     waits = [place.begin(Apply([Step("transforms.u")], [batch(each)])) for each in ("a", "b", "bad")]
     failures, second, first = [wait() for wait in reversed(waits)]
@@ -181,15 +181,15 @@ def test_calls_that_were_begun_are_done_in_their_order(place: Place) -> None:
 
 
 def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
-    """A record that a transformation sends elsewhere still knows its original topic, partition and offset."""
+    """A record that a transformation reroutes keeps its original topic, partition and offset."""
     load(place, transforms_route="Route")
     (moved,) = place.do(Apply([Step("transforms.route")], [batch("a")])).batches
     (record,) = batch_to_sink_records(moved)
     assert (record.topic, record.original_topic, record.original_kafka_offset) == ("to-a", "t", 100)
 
 
-def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Place) -> None:
-    """A record form that returns nonsense spoils one record, not its batch."""
+def test_a_record_that_does_not_match_its_schema_fails_alone(place: Place) -> None:
+    """A record form that returns an invalid record fails that record, not its batch."""
     load(place, transforms_m="Misfit")
     outcome = place.do(Apply([Step("transforms.m")], [batch("a", "misfit", "b")]))
     assert content(outcome.batches) == [(0, "a"), (2, "b")]
@@ -197,7 +197,7 @@ def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Plac
 
 
 def test_batch_without_row_numbers_is_transformed_as_records(place: Place) -> None:
-    """A batch transformation that loses ``row`` would make records vanish, so it is given records (invariant 3)."""
+    """A batch transformation that loses ``row`` would make records vanish, so it gets records (invariant 3)."""
     load(place, transforms_f="Forgetful")
     outcome = place.do(Apply([Step("transforms.f")], [batch("a", "b")]))
     assert content(outcome.batches) == [(0, "a"), (1, "b")]
@@ -206,7 +206,7 @@ def test_batch_without_row_numbers_is_transformed_as_records(place: Place) -> No
 
 @pytest.mark.parametrize("name", ["IsLong", "IsLongBatch", "IsLongUnsure"])
 def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
-    """A predicate gives one answer per row; a row it fails on is ``False`` and named."""
+    """A predicate returns one result per row; a row it fails on is ``False`` and reported."""
     load(place, predicates_p=name)
     answer = place.do(AskPredicate("predicates.p", batch("long one", "bad", "no")))
     mask, failures = answer.mask, answer.failures
@@ -214,8 +214,8 @@ def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
     assert facts(failures) == [(1, "TRANSFORMATION", f"sample.{name}", BAD)]
 
 
-def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> None:
-    """A mask that does not cover the batch is not believed; the form for records answers."""
+def test_a_predicate_with_too_few_results_is_called_for_each_row(place: Place) -> None:
+    """A mask of the wrong length is not used; the record form is called instead."""
     load(place, predicates_p="Shortsighted")
     answer = place.do(AskPredicate("predicates.p", batch("a", "long", "c")))
     mask, failures = answer.mask, answer.failures
@@ -225,8 +225,8 @@ def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> Non
 
 @pytest.mark.parametrize("name", ["IsLong", "IsLongBatch", "IsLongUnsure"])
 @pytest.mark.parametrize("negate", [False, True])
-def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: str, negate: bool) -> None:
-    """Rows a predicate does not choose pass by untouched, with the numbers they had."""
+def test_a_guarded_step_leaves_other_rows_unchanged(place: Place, name: str, negate: bool) -> None:
+    """Rows that a predicate does not select pass unchanged, with their numbers."""
     load(place, transforms_u="Upper", predicates_p=name)
     step = Step("transforms.u", "predicates.p", negate)
     outcome = place.do(Apply([step], [batch("a", "long", "b", "longer", "c")]))
@@ -244,7 +244,7 @@ def test_failure_of_a_predicate_is_reported_as_that_of_its_transformation(place:
 
 @pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> None:
-    """A column keeps its length; failures carry the rows they were given, and null values stay null."""
+    """A column keeps its length; failures have the given rows, and null values stay null."""
     load(place, value_converter=name)
     column = pa.array(["a", "bad", None, ""], pa.string())
     data, failures, _ = serialized(place, column, np.array([3, 5, 7, 9]))
@@ -255,7 +255,7 @@ def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> No
 
 @pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_deserialize_makes_a_run_of_each_schema(place: Place, name: str) -> None:
-    """Each says which rows it has."""
+    """Each run has its row numbers."""
     load(place, key_converter=name)
     data = pa.array([b"a", b"1", b"2", None], pa.binary())
     runs, failures = deserialized(place, "key.converter", data, np.arange(4))
@@ -267,7 +267,7 @@ def test_deserialize_makes_a_run_of_each_schema(place: Place, name: str) -> None
 
 @pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
-    """A failed row stays as a null among the runs, so that keys and values still lie side by side."""
+    """A failed row stays a null in the runs, so that keys and values stay aligned."""
     load(place, key_converter=name)
     data = pa.array([b"bad", b"1", b"\xff"], pa.binary())
     runs, failures = deserialized(place, "key.converter", data, np.array([4, 5, 6]))
@@ -276,7 +276,7 @@ def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
 
 
 def test_converter_sees_and_changes_the_headers_of_the_records_it_writes(place: Place) -> None:
-    """They are Kafka's, names with bytes; of a record that fails they stay what they were."""
+    """They are Kafka's, names with bytes; those of a failed record stay unchanged."""
     load(place, value_converter="Heading")
     headers = raw_column([[("n", None), ("old", b"\xff")], [("old", b"1")], [], []])
     column = pa.array(["a", "bad", None, "b"], pa.string())
@@ -300,7 +300,7 @@ def test_converter_that_leaves_a_header_kafka_cannot_hold_fails_its_record(place
 
 
 def test_converter_sees_the_headers_of_the_records_it_reads(place: Place) -> None:
-    """By position, whatever number a row has."""
+    """By position, independent of row numbers."""
     load(place, value_converter="Heading")
     data = pa.array([b"a", b"b"], pa.binary())
     headers = raw_column([[], [("length", b"9"), ("none", None)]])
@@ -309,7 +309,7 @@ def test_converter_sees_the_headers_of_the_records_it_reads(place: Place) -> Non
 
 
 def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> None:
-    """A column that is too short is not believed; the values are converted one by one (invariant 3)."""
+    """A column that is too short is not used; the values are converted one by one (invariant 3)."""
     load(place, value_converter="Short")
     rows = np.arange(2)
     data, failures, _ = serialized(place, pa.array(["a", "b"]), rows)
@@ -319,7 +319,7 @@ def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> 
 
 
 def test_headers_are_written_and_read(place: Place) -> None:
-    """Headers keep their order, repeated keys and null values; a row whose header fails has none and is named."""
+    """Headers keep their order, repeated keys and null values; a row with a failed header has none and is reported."""
     load(place, header_converter="TextHeader")
     text = OPTIONAL_STRING_SCHEMA
     good = Headers([Header("k", text, "v"), Header("k", text, None)])
@@ -330,7 +330,7 @@ def test_headers_are_written_and_read(place: Place) -> None:
 
 
 def test_raw_headers_become_a_column(place: Place) -> None:
-    """Rows without headers stay without; failures name the row."""
+    """Rows without headers stay without; failures have the row."""
     load(place, header_converter="TextHeader")
     raw = raw_column([[("k", b"v"), ("k", None)], [], [("k", b"bad")]])
     answer = place.do(DeserializeHeaders("t", raw))
@@ -339,7 +339,7 @@ def test_raw_headers_become_a_column(place: Place) -> None:
     assert [each.row for each in answer.failures] == [2]
 
 
-def test_plugin_that_cannot_be_loaded_says_which(place: Place) -> None:
-    """A name that does not exist is an error that repeats it."""
+def test_a_plugin_that_cannot_be_loaded_is_named(place: Place) -> None:
+    """An unknown name raises an error with the name."""
     with pytest.raises(Exception, match="no attribute 'Nothing'"):
         load(place, transforms_x="Nothing")

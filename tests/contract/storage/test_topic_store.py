@@ -1,4 +1,4 @@
-"""Hosts that share Kafka's topics: who may write, what others see, and which topics are refused."""
+"""Hosts that share Kafka's topics: the right to write, what others read, and rejected topics."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ GROUP = "stores"
 GROUP_RIGHT = "connect-cluster-stores"
 ANYBODY = ("User:ANONYMOUS", "*")
 LARGEST = 20_000
-"""Bytes of a record that the cluster's topic of configurations takes."""
+"""The record size in bytes that the cluster's config topic accepts."""
 _groups = (f"refused-{number}" for number in itertools.count())
 
 
 class Host(TopicStores):
-    """The stores of a host, which knows how often it was told that it leads no more."""
+    """The stores of a host, which counts how often it was notified that it no longer leads."""
 
     def __init__(self, broker: KafkaBroker, group: str = GROUP, settings: Mapping[str, str] | None = None) -> None:
         self.losses = 0
@@ -64,21 +64,21 @@ class Host(TopicStores):
 
 @pytest.fixture(scope="module")
 def hosts(broker: KafkaBroker) -> Iterator[tuple[Host, Host]]:
-    """Provide two hosts of one cluster, of which either may have the right to write."""
+    """Provide two hosts of one cluster, either of which may claim the right to write."""
     with closing(Host(broker)) as first, closing(Host(broker)) as second:
         yield first, second
 
 
 @pytest.fixture
 def leader(hosts: tuple[Host, Host]) -> Host:
-    """Provide the host that has the right."""
+    """Provide the host with the right to write."""
     hosts[0].claim()
     return hosts[0]
 
 
 @pytest.fixture
 def late(broker: KafkaBroker) -> Iterator[Callable[[], Host]]:
-    """Provide what starts one more host of the cluster, for a look at what it reads."""
+    """Provide a function that starts another host of the cluster, to check what it reads."""
     started: list[Host] = []
 
     def start() -> Host:
@@ -91,14 +91,12 @@ def late(broker: KafkaBroker) -> Iterator[Callable[[], Host]]:
 
 
 def records_of(broker: KafkaBroker, connector: str) -> list[KeptRecord]:
-    """Return what the cluster's topics hold of a connector, or of anything whose keys have its name in them."""
+    """Return the records in the cluster's topics whose keys contain a name."""
     return [each for each in read_records(broker.bootstrap_servers, GROUP) if connector in each.key]
 
 
-def test_the_host_that_claims_the_right_takes_it_from_the_other(
-    hosts: tuple[Host, Host], late: Callable[[], Host]
-) -> None:
-    """The first can write nothing any more, whatever it thinks; every host sees what the second writes."""
+def test_claiming_the_right_to_write_fences_the_other_host(hosts: tuple[Host, Host], late: Callable[[], Host]) -> None:
+    """The first host can write nothing any more, whatever it assumes; every host reads the second one's writes."""
     first, second = hosts
     earlier = first.claim()
     first.configs.put_connector("c", {"by": "first"}, TargetState.PAUSED)
@@ -128,10 +126,10 @@ def test_the_host_that_claims_the_right_takes_it_from_the_other(
     assert late().configs.snapshot() == first.configs.snapshot()
 
 
-def test_nobody_waits_for_the_transaction_of_a_task_to_lead(
+def test_claiming_leadership_does_not_wait_for_a_tasks_transaction(
     hosts: tuple[Host, Host], late: Callable[[], Host], broker: KafkaBroker
 ) -> None:
-    """Tasks that died with their host have left theirs open: who leads next begins the tasks that end them."""
+    """Tasks that died with their host left open transactions: the next leader starts the tasks that end them."""
     leader = hosts[0]
     leader.claim()
     leader.offsets.put("t", [({"p": 1}, {"o": 1})])
@@ -162,12 +160,12 @@ def _refreshed(host: Host) -> ConnectorStatus | None:
     return host.statuses.connector("c")
 
 
-def test_hosts_that_take_the_right_from_each_other_lose_nothing(
+def test_hosts_that_alternate_the_right_to_write_lose_nothing(
     hosts: tuple[Host, Host], late: Callable[[], Host]
 ) -> None:
-    """Whoever claims and writes in whatever order: what was accepted last is there, what was refused is not.
+    """For all orders of claims and writes: the last accepted write is stored, a refused one is not.
 
-    Nothing else decides: a host that was asleep while another led writes as if nothing had happened.
+    Nothing else decides: a host that was suspended while another led simply continues writing.
     """
     chance = random.Random(RANDOM_SEED)
     leader, names = hosts[0], ("x", "y")
@@ -202,8 +200,8 @@ def test_hosts_that_take_the_right_from_each_other_lose_nothing(
         assert {name: each.offsets.get(name, [{"p": 1}])[0] for name in names} == offsets
 
 
-def test_a_host_without_the_right_only_reads(leader: Host) -> None:
-    """Once it gave it up."""
+def test_a_host_without_the_right_to_write_only_reads(leader: Host) -> None:
+    """After it has given up the right."""
     leader.relinquish()
     with pytest.raises(NotLeading, match="this host does not lead its cluster"):
         leader.configs.put_connector("unwritten", {})
@@ -211,7 +209,7 @@ def test_a_host_without_the_right_only_reads(leader: Host) -> None:
     assert leader.statuses.connector("unwritten") is None
 
 
-def test_a_level_is_for_every_host_to_write(hosts: tuple[Host, Host], broker: KafkaBroker) -> None:
+def test_every_host_may_write_log_levels(hosts: tuple[Host, Host], broker: KafkaBroker) -> None:
     """As in Java, where it is not forwarded."""
     hosts[1].relinquish()
     hosts[1].configs.put_logger_level("org.example", "DEBUG")
@@ -219,8 +217,8 @@ def test_a_level_is_for_every_host_to_write(hosts: tuple[Host, Host], broker: Ka
     assert [(each.key, each.value) for each in written] == [("logger-cluster-org.example", '{"level":"DEBUG"}')]
 
 
-def test_a_record_that_is_too_large_is_refused_alone(leader: Host) -> None:
-    """Whether the host or the topic finds it so; who writes beside it is not disturbed, and the right stays."""
+def test_only_the_record_that_is_too_large_is_refused(leader: Host) -> None:
+    """Whether the host or the topic rejects it; concurrent writers are not disturbed, and the right stays."""
     for size in (30_000, 2_000_000):
         with ThreadPoolExecutor(2) as threads:
             texts = {f"large-{size}": {"text": "x" * size}, f"small-{size}": {}}
@@ -232,10 +230,10 @@ def test_a_record_that_is_too_large_is_refused_alone(leader: Host) -> None:
         assert f"small-{size}" in leader.configs.snapshot().connectors()
 
 
-def test_what_another_wrote_later_by_an_older_generation_is_written_over(
+def test_a_status_of_an_older_generation_is_overwritten(
     leader: Host, hosts: tuple[Host, Host], broker: KafkaBroker
 ) -> None:
-    """A host that was stopped and does not know that another leads may still tell of tasks that are gone."""
+    """A suspended host that does not know of its successor may still write statuses of old tasks."""
     running = ConnectorStatus("s", State.RUNNING, "new:1", 5)
     leader.statuses.put_connector(running)
     assert eventually(lambda: hosts[1].statuses.connector("s") == running, TIMEOUT)
@@ -248,8 +246,8 @@ def test_what_another_wrote_later_by_an_older_generation_is_written_over(
     assert eventually(lambda: hosts[1].statuses.connector("s") == running, TIMEOUT)
 
 
-def test_a_key_keeps_its_bytes(leader: Host, broker: KafkaBroker) -> None:
-    """Java finds an offset by them, and compaction forgets by them: also what somebody wrote in another order."""
+def test_offset_keys_keep_their_bytes(leader: Host, broker: KafkaBroker) -> None:
+    """Java looks offsets up by the key's bytes, and compaction removes by them: also with fields in another order."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"})
     for key in (b'["k",{"b":1,"a":2}]', b'["k",{"a": 2, "b": 1}]', b'["k"]'):
         producer.produce("stores-offsets", b'{"o":1}', key)
@@ -267,10 +265,10 @@ def test_a_key_keeps_its_bytes(leader: Host, broker: KafkaBroker) -> None:
     )
 
 
-def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) -> None:
-    """What it lacks is in the cluster's, which is written along and forgets along.
+def test_a_connectors_own_offsets_topic_has_priority(leader: Host, broker: KafkaBroker) -> None:
+    """Missing offsets are read from the cluster's topic, which gets the same writes and tombstones.
 
-    A connector that is deleted still commits there what its tasks had in hand.
+    A deleted connector still commits the last records of its tasks there.
     """
     asked = [{"p": 1}, {"p": 2}]
     leader.configs.put_connector("o", {})
@@ -287,8 +285,8 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
         assert elsewhere.offsets.get("o", asked) == [{"o": "own, later"}, None]
 
 
-def test_a_connector_goes_on_in_another_cluster_that_names_its_topic(leader: Host, broker: KafkaBroker) -> None:
-    """It is known by its name, and back again: what counts is in the topic that both of them name."""
+def test_a_connector_continues_in_another_cluster_with_its_offsets_topic(leader: Host, broker: KafkaBroker) -> None:
+    """Its offsets are found by its name, there and back: the topic that both clusters name counts."""
     named = {"offsets.storage.topic": "stores-moving"}
     leader.configs.put_connector("m", named)
     leader.offsets.put("m", [({"p": 1}, {"o": 1})])
@@ -301,22 +299,22 @@ def test_a_connector_goes_on_in_another_cluster_that_names_its_topic(leader: Hos
 
 
 def overrides(servers: str, topic: str | None = None) -> dict[str, str]:
-    """Return what has a connector's clients go to a Kafka, by its addresses."""
+    """Return the overrides that send a connector's clients to another address."""
     given = {f"{client}.override.bootstrap.servers": servers for client in ("producer", "consumer", "admin")}
     return given if topic is None else {**given, "offsets.storage.topic": topic}
 
 
 def by_another_name(broker: KafkaBroker) -> str:
-    """Return addresses of the broker by which nobody else of the tests calls it."""
+    """Return an address of the broker that no other test uses."""
     return broker.bootstrap_servers.replace("127.0.0.1", "localhost")
 
 
-def test_a_topic_of_another_kafka_is_where_its_connectors_clients_go(
+def test_an_offsets_topic_is_accessed_with_its_connectors_overrides(
     hosts: tuple[Host, Host], broker: KafkaBroker
 ) -> None:
-    """It goes first, and the cluster's is written along; who leads no more writes to neither.
+    """It has priority, and the cluster's gets the same writes; a former leader writes to neither.
 
-    Connectors whose clients go to the same topic share those by which their host does, and leave none behind.
+    Connectors with the same offsets topic share their host's clients for it, and leave none open.
     """
     first, second = hosts
     first.claim()
@@ -342,10 +340,8 @@ def test_a_topic_of_another_kafka_is_where_its_connectors_clients_go(
     assert [each.topic.name for each in second.offsets._far] == ["stores-farther"]
 
 
-def test_a_topic_is_this_hosts_where_the_clients_of_its_connector_go_no_other_way(
-    leader: Host, broker: KafkaBroker
-) -> None:
-    """By the same addresses, say, or with another size of batches."""
+def test_a_topic_uses_the_hosts_clients_unless_overrides_differ(leader: Host, broker: KafkaBroker) -> None:
+    """With the same addresses, for example, or with another batch size."""
     config = overrides(broker.bootstrap_servers, "stores-near") | {"producer.override.batch.size": "1"}
     before = [*leader.offsets._far]
     leader.configs.put_connector("near", config)
@@ -355,8 +351,10 @@ def test_a_topic_is_this_hosts_where_the_clients_of_its_connector_go_no_other_wa
 
 
 @pytest.mark.long
-def test_offsets_are_in_another_kafka(leader: Host, broker: KafkaBroker, own_broker: KafkaBroker) -> None:
-    """In the topic that the connector names, or with exactly once in one that is called as the cluster's own."""
+def test_offsets_can_be_stored_in_another_kafka_cluster(
+    leader: Host, broker: KafkaBroker, own_broker: KafkaBroker
+) -> None:
+    """In the topic that the connector names, or with exactly once in one named like the cluster's own."""
     far = own_broker.bootstrap_servers
     leader.configs.put_connector("f", overrides(far, "named"))
     leader.offsets.put("f", [({"p": 1}, {"o": 1})])
@@ -377,8 +375,8 @@ def test_offsets_are_in_another_kafka(leader: Host, broker: KafkaBroker, own_bro
     assert {"named", "stores-offsets"} <= topics.keys()
 
 
-def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
-    """With exactly once they write their offsets in their own transactions, which hold up nobody who writes."""
+def test_offsets_written_by_tasks_are_listed(leader: Host, broker: KafkaBroker) -> None:
+    """With exactly once they write offsets in their own transactions, which block no other writer."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}
     producer = Producer({**settings, "transactional.id": "stores-t-0"})
     producer.init_transactions(TIMEOUT)
@@ -393,13 +391,13 @@ def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker
     for number in range(20):
         producer.produce("stores-offsets", b"{}", b'["t",{"n":%d}]' % number)
     producer.flush()
-    leader.offsets.put("of a neighbour", [({"p": 1}, {"o": 1})])  # waits for no transaction of another
+    leader.offsets.put("of a neighbour", [({"p": 1}, {"o": 1})])  # does not wait for another writer's transaction
     producer.abort_transaction(TIMEOUT)
     assert leader.offsets.get("of a neighbour", [{"p": 1}]) == [{"o": 1}]
 
 
-def test_records_go_where_javas_go(leader: Host, broker: KafkaBroker) -> None:
-    """A key has its partition by the hash of its bytes, or compaction would keep two values of it."""
+def test_records_have_javas_partition(leader: Host, broker: KafkaBroker) -> None:
+    """A key's partition is the hash of its bytes; otherwise compaction would keep two values of it."""
     kept = [each for each in kept_records() if each.kind == "offset"]
     leader._producer.write([Record("stores-offsets", each.key.encode(), b"{}") for each in kept])
     ours = {(each.key, each.partition) for each in read_records(broker.bootstrap_servers, GROUP)}
@@ -417,10 +415,8 @@ def test_records_go_where_javas_go(leader: Host, broker: KafkaBroker) -> None:
         (("configs", 2, "compact"), "required to have a single partition in order to guarantee consistency"),
     ],
 )
-def test_a_topic_that_would_lose_something_is_refused(
-    broker: KafkaBroker, made: tuple[str, int, str], says: str
-) -> None:
-    """In Java's words."""
+def test_a_topic_with_unsafe_settings_is_refused(broker: KafkaBroker, made: tuple[str, int, str], says: str) -> None:
+    """With Java's message."""
     name, partitions, policy = made
     group = next(_groups)
     admin = TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
@@ -432,7 +428,7 @@ def test_a_topic_that_would_lose_something_is_refused(
 
 
 def test_more_copies_than_brokers_are_refused_with_the_key(broker: KafkaBroker) -> None:
-    """A cluster that starts may have its brokers later, so that is waited for first."""
+    """Brokers of a starting cluster may come up later, so the host waits for them first."""
     topic = InternalTopic(next(_groups), "config.storage.topic", "connector configurations", 1, 3)
     with pytest.raises(ConnectError, match="Error while attempting to create/find topic") as refusal:
         topic.prepare(TopicAdmin({"bootstrap.servers": broker.bootstrap_servers}), timeout=0.1)
@@ -441,8 +437,8 @@ def test_more_copies_than_brokers_are_refused_with_the_key(broker: KafkaBroker) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("is_too_long", [False, True])
-def test_a_host_that_leads_goes_on_when_its_brokers_come_back(own_broker: KafkaBroker, is_too_long: bool) -> None:
-    """While its transaction lasts; when brokers were away for longer it may have to claim the right again."""
+def test_a_leader_continues_when_its_brokers_are_back(own_broker: KafkaBroker, is_too_long: bool) -> None:
+    """Within the transaction timeout; after a longer outage it may have to claim the right again."""
     lasts = {"transaction.timeout.ms": "3000" if is_too_long else "60000"}
     with closing(Host(own_broker, settings=lasts)) as stores:
         earlier = stores.claim()
@@ -462,7 +458,7 @@ def test_a_host_that_leads_goes_on_when_its_brokers_come_back(own_broker: KafkaB
 
 
 def is_written(stores: TopicStores, offset: int) -> bool:
-    """Return whether an offset could be written; that it is not known does not count as an answer."""
+    """Return whether an offset could be written; an unknown result is neither."""
     while True:
         try:
             stores.offsets.put("c", [({"p": 1}, {"o": offset})])
@@ -474,8 +470,8 @@ def is_written(stores: TopicStores, offset: int) -> bool:
 
 
 @pytest.mark.long
-def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
-    """Who may not make topics works with those there are; who may not have the right to write is told which right."""
+def test_missing_rights_are_reported(tmp_path: Path) -> None:
+    """A host without the right to create topics uses existing ones; without the right to write, the error names it."""
     rules = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
@@ -505,8 +501,8 @@ def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
             Host(broker, "others")
 
 
-def test_a_key_that_is_exchanged_is_read_by_all(hosts: tuple[Host, Host], leader: Host) -> None:
-    """It is another one, and belongs to the same term: the next is greater all the same."""
+def test_a_rotated_session_key_is_read_by_all_hosts(hosts: tuple[Host, Host], leader: Host) -> None:
+    """The new key belongs to the same term; the next term is still greater."""
     before, other = leader.configs.snapshot().session_key, hosts[1]
     assert before is not None
     number = leader.exchange_key()

@@ -45,7 +45,7 @@ def limited(pid: int) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_offsets_that_cannot_be_written_are_kept_and_written_later(pipeline: Pipeline) -> None:
+def test_unwritable_offsets_are_kept_and_written_later(pipeline: Pipeline) -> None:
     """The old file stays, the host reports the error and lines flow on; nothing repeats, as nothing restarted."""
     with pipeline.ledger.flowing():
         with limited(pipeline.host.pid):

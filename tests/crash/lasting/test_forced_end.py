@@ -16,7 +16,7 @@ from tests.timeouts import TIMEOUT
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["source", "sink"])
-def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: str) -> None:
+def test_an_unresponsive_run_is_killed(pipeline: Pipeline, kind: str) -> None:
     """Its process is suspended: it reacts to neither the link nor any signal but SIGKILL."""
     worker, stage = pipeline.python_worker(kind), pipeline.stage(kind)
     os.kill(worker.pid, signal.SIGSTOP)
@@ -32,7 +32,7 @@ def test_a_run_that_does_not_react_is_ended_by_force(pipeline: Pipeline, kind: s
 
 
 @pytest.mark.slow
-def test_a_run_whose_host_falls_silent_ends_itself(pipeline: Pipeline) -> None:
+def test_a_run_with_a_suspended_host_ends_itself(pipeline: Pipeline) -> None:
     """The host is suspended with its links open; after it resumes, the tasks are launched again and lose nothing."""
     with pipeline.ledger.flowing():
         pass_time(1.0)

@@ -14,7 +14,7 @@ MOST_SECONDS_TO_FLOW = 30.0
 
 
 @pytest.mark.slow
-def test_a_killed_host_loses_nothing_and_flows_again_at_once(pipeline: Pipeline, chance: random.Random) -> None:
+def test_a_killed_host_loses_nothing_and_resumes_quickly(pipeline: Pipeline, chance: random.Random) -> None:
     """Invariant 8: kill loses nothing. After kills at random moments the next host continues from the last commit."""
     for number in range(crashes()):
         with pipeline.ledger.flowing():

@@ -90,7 +90,7 @@ def converter(server: Command, **keys: Any) -> AvroConverter:
     return made
 
 
-def test_schemas_are_registered_found_and_refused(registry: Registry) -> None:
+def test_schemas_are_registered_looked_up_and_rejected(registry: Registry) -> None:
     """The default compatibility is Confluent's."""
     first = registry.register("real-value", record("R", "a"))
     assert first.schema_id is not None
@@ -105,7 +105,7 @@ def test_schemas_are_registered_found_and_refused(registry: Registry) -> None:
     assert registry.by_version("real-value", LATEST).version == 2
 
 
-def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry) -> None:
+def test_missing_and_invalid_schemas_have_confluents_error_codes(registry: Registry) -> None:
     """The converters' error messages are therefore those for Confluent's registry."""
     asks: dict[int, Callable[[], object]] = {
         40401: lambda: registry.by_version("nowhere", LATEST),
@@ -123,7 +123,7 @@ def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry)
     "subject",
     ["plain", "with space", "größe", "google/type/date.proto", "a%2Fb", "a%b", "a+b", "x?y", "x=y&z", "#", ":.:c"],
 )
-def test_the_root_answers_as_the_path_of_its_own_does(server: Command, subject: str) -> None:
+def test_the_root_path_serves_the_confluent_api(server: Command, subject: str) -> None:
     """Every Confluent configuration has `http://localhost:8081`; subjects are not normalized."""
     own_path = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/apis/ccompat/v7"}))
     root = open_registry(RegistrySettings({"schema.registry.url": f"{server.url}/"}))
@@ -135,7 +135,7 @@ def test_the_root_answers_as_the_path_of_its_own_does(server: Command, subject: 
     assert root.incompatibilities(f"root {subject}", record("Root", "a", "b"))
 
 
-def test_other_types_and_references_are_kept(registry: Registry) -> None:
+def test_other_schema_types_and_references_are_stored(registry: Registry) -> None:
     """A schema is returned with its references."""
     registry.register("inner", record("Inner", "x"))
     text = '{"type":"record","name":"Outer","fields":[{"name":"i","type":"Inner"}]}'
@@ -153,7 +153,7 @@ def test_other_types_and_references_are_kept(registry: Registry) -> None:
         assert (back and back.schema_type, back and back.text) == (kind, other)
 
 
-def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) -> None:
+def test_avro_round_trips_and_a_sink_gets_the_version(server: Command) -> None:
     """A schema that is incompatible with the latest version fails its records with the reason."""
     schema = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.string().build()).build()
     narrow = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.int64().build()).build()
@@ -171,7 +171,7 @@ def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) ->
 
 
 @pytest.mark.parametrize(("kind", "name"), [(JsonSchemaConverter, "com.acme.Line"), (ProtobufConverter, "Line")])
-def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[RegistryConverter], name: str) -> None:
+def test_other_formats_round_trip(server: Command, kind: type[RegistryConverter], name: str) -> None:
     """With a timestamp, a decimal and a short, for which Protobuf needs options and imports."""
     schema = (
         SchemaBuilder.struct()
@@ -196,7 +196,7 @@ def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[Reg
     assert found.value.raw_values() == value.raw_values()
 
 
-def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_server_on_the_directory_or_port_is_refused(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the running server and the remedy."""
     assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.said[-2]
     assert server.url == f"http://127.0.0.1:{server.port}"
@@ -208,7 +208,7 @@ def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch
 
 
 @pytest.mark.long
-def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+def test_a_kill_loses_no_acknowledged_schema(tmp_path: Path) -> None:
     """A second start continues with the data, on the same port."""
     with ApicurioRegistry(tmp_path, reserve_port()) as running:
         registry = open_registry(RegistrySettings({"schema.registry.url": running.url}))

@@ -71,7 +71,7 @@ def test_start_of_a_running_broker_does_nothing(broker: KafkaBroker) -> None:
     assert broker.start().pid == pid
 
 
-def test_a_broker_maps_the_archive_of_its_classes(broker: KafkaBroker) -> None:
+def test_a_broker_uses_its_class_data_archive(broker: KafkaBroker) -> None:
     """A JVM ignores an archive made for another class path without a message."""
     archive = ClassArchive(find_java().executable, fetch_jars()).path  # made by the set-up
     assert str(archive) in Path(f"/proc/{broker.pid}/maps").read_text()
@@ -83,9 +83,7 @@ def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: 
         KafkaBroker(tmp_path / "other", broker.port).start()
 
 
-def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_controller_port_taken_meanwhile_is_chosen_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was chosen automatically and was free then; the explicit port stays."""
     with socket.create_server((LOOPBACK, 0)) as somebody:
         taken = iter([somebody.getsockname()[1]])
@@ -95,7 +93,7 @@ def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
             assert broker.is_running
 
 
-def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_controller(
+def test_a_port_taken_meanwhile_is_not_replaced_by_the_controllers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next free port may be the one chosen for the controller before."""
@@ -110,7 +108,7 @@ def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_contro
             assert broker.port == other
 
 
-def test_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two brokers never write to one directory."""
     monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.2)
     with pytest.raises(ConflictError, match=f"another broker uses {broker.folder}"):
@@ -118,7 +116,7 @@ def test_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypat
     assert broker.is_running
 
 
-def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
+def test_invalid_settings_show_the_brokers_output(tmp_path: Path) -> None:
     """A broker that ends immediately raises an error with its own output, and leaves no process."""
     broker = KafkaBroker(tmp_path / "broker", reserve_port(), settings={"num.io.threads": "many"})
     with pytest.raises(BrokerUnavailable, match=r"num\.io\.threads"):

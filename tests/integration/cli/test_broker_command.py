@@ -37,7 +37,7 @@ def _read_until(process: subprocess.Popen[str], word: str) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_broker_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
+def test_broker_serves_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     """The command prints the next steps, serves clients, and exits with 0 on Ctrl-C and on SIGTERM."""
     port = reserve_port()
     with _command("--port", str(port), "--data-dir", str(tmp_path)) as process:
@@ -59,7 +59,7 @@ def test_data_goes_below_hearth_home(tmp_path: Path) -> None:
         process.communicate()
 
 
-def test_missing_java_ends_with_the_code_of_the_environment(tmp_path: Path) -> None:
+def test_missing_java_exits_with_the_environment_code(tmp_path: Path) -> None:
     """Exit code 3, a message and a hint, and no stack trace."""
     with _command("--data-dir", str(tmp_path), JAVA_HOME=str(tmp_path / "nothing")) as process:
         _, said = process.communicate()

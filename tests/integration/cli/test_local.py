@@ -42,7 +42,7 @@ def stranger() -> Iterator[int]:
         thread.join()
 
 
-def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_another_process_on_the_port_is_not_mistaken_for_the_host(broker: KafkaBroker, tmp_path: Path) -> None:
     """Another process, even another host, may take the port between its choice and its use."""
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
@@ -60,7 +60,7 @@ def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_pa
             host.stop()
 
 
-def test_what_it_waits_for_is_told_at_once(tmp_path: Path) -> None:
+def test_a_wrong_broker_address_is_reported_within_seconds(tmp_path: Path) -> None:
     """A wrong broker address is reported after seconds, not when the host has given up."""
     settings = {
         "bootstrap.servers": f"127.0.0.1:{reserve_port()}",

@@ -112,7 +112,7 @@ def steps(shown: str) -> list[str]:
     return [line.partition("bundle  ")[0] if "the file bundle" in line else line for line in kept]
 
 
-def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interrupted(tmp_path: Path) -> None:
+def test_once_verifies_a_round_trip_and_the_next_run_continues_until_ctrl_c(tmp_path: Path) -> None:
     """Every line arrives exactly once and in order, across a stop and a start; no process stays.
 
     What a run announces works: the URLs respond, an appended line arrives, a second run in its directory, which would
@@ -147,7 +147,7 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
 
 
 @pytest.mark.long
-def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
+def test_several_hosts_fail_over(tmp_path: Path) -> None:
     """The leading host of a Spark cluster is killed with the printed command; lines flow on, no process is left."""
     with running(tmp_path, "--hosts", "3", "--lines", "50") as run:
         shown = run.read_until("the leading host is ")
@@ -180,7 +180,7 @@ def taken(port: int) -> Iterator[None]:
 
 
 @pytest.mark.long
-def test_lines_travel_as_avro_whose_schema_a_registry_keeps(tmp_path: Path) -> None:
+def test_avro_lines_use_a_registry(tmp_path: Path) -> None:
     """A second run continues with the schema that the first one registered."""
     for _ in range(2):
         with running(tmp_path, "--avro", "--once", "--lines", "50") as run:
@@ -192,7 +192,7 @@ def test_lines_travel_as_avro_whose_schema_a_registry_keeps(tmp_path: Path) -> N
     assert not (tmp_path / "test.txt").exists()
 
 
-def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_told(tmp_path: Path) -> None:
+def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None:
     """Each finds the same ports free, and loses some of them to the other; what it prints is its own.
 
     SIGTERM ends one in order. SIGKILL leaves the other no time to clean up: broker, host, Spark and stages detect it
@@ -213,7 +213,7 @@ def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_
         assert [*one.processes(), *other.processes()] == []
 
 
-def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
+def test_a_part_that_does_not_start_is_named(tmp_path: Path) -> None:
     """Without Java the first part fails, and the exit code is that of an environment error."""
     bare = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "no-java")}
     with running(tmp_path / "state", "--once", environment=bare) as run:
@@ -222,7 +222,7 @@ def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
         assert "hint: " in run.shown
 
 
-def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_dead_host_is_reported_with_its_output(tmp_path: Path) -> None:
     """A host that dies while lines are in flight ends the command with an error that names it."""
     with running(tmp_path) as run:
         run.read_until("Ctrl-C stops everything")
@@ -250,7 +250,7 @@ def test_without_a_checkout_the_file_bundle_is_installed_from_an_index(
     assert _fetch(tmp_path / "plugins") == "hearth-file 0.1.0 is up to date"
 
 
-def test_a_bundle_that_this_host_cannot_read_is_packed_anew(tmp_path: Path) -> None:
+def test_an_unreadable_bundle_is_packed_again(tmp_path: Path) -> None:
     """An earlier version packed it from the same files."""
     project, plugin_path = Path(__file__).parents[3] / "plugins" / "file", tmp_path / "plugins"
     assert _pack(project, plugin_path, tmp_path).startswith("packed into ")

@@ -50,7 +50,7 @@ def arguments(tmp_path: Path, server: RegistryServer) -> list[str]:
     return [str(connector), "--worker-config", str(worker), "--wait", "30"]
 
 
-def test_schemas_are_told_before_anything_is_registered(
+def test_schemas_are_listed_without_registering_them(
     server: RegistryServer, arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """New, or incompatible with the reasons; the exit code says whether registration would succeed."""
@@ -68,7 +68,7 @@ def test_schemas_are_told_before_anything_is_registered(
     assert '+      "name": "text",' in shown
 
 
-def test_what_registers_nothing_is_said(
+def test_a_connector_without_schemas_is_reported(
     server: RegistryServer, arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A sink, a converter without a registry, and a source without records."""

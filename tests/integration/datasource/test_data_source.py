@@ -42,7 +42,7 @@ def test_a_source_is_a_dataframe(spark: SparkSession, lines: Path) -> None:
     assert frame.selectExpr("max(cast(get_json_object(source_offset, '$.position') AS int))").first()[0] == 8890
 
 
-def test_sql_reads_as_well_and_records_are_what_transformations_leave(spark: SparkSession, lines: Path) -> None:
+def test_sql_reads_transformed_records(spark: SparkSession, lines: Path) -> None:
     """Transformation settings keep the case of names, and so do fields."""
     given = ", ".join(
         f"'{name}' '{value}'" for name, value in options(lines, **HOIST, hearth__max__records=10).items()
@@ -72,7 +72,7 @@ def test_sql_reads_a_table_with_the_options_of_the_statement(spark: SparkSession
         spark.sql("DROP TABLE given")
 
 
-def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, lines: Path) -> None:
+def test_values_can_be_read_as_json_or_bytes(spark: SparkSession, lines: Path) -> None:
     """As JSON with any converter, also as a variant; or as the bytes that the converter writes."""
     text = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
     given = options(lines, **HOIST, hearth__max__records=1) | text
@@ -85,7 +85,7 @@ def test_values_are_json_or_bytes_where_that_is_asked_for(spark: SparkSession, l
 
 
 @pytest.mark.parametrize("where", ["driver", "executors"])
-def test_a_stream_ends_with_what_there_is_and_goes_on(
+def test_available_now_streams_continue_from_the_checkpoint(
     spark: SparkSession, lines: Path, tmp_path: Path, where: str
 ) -> None:
     """Each line once, in any of the runs, wherever its task ran."""
@@ -122,7 +122,9 @@ def test_a_stream_ends_with_what_there_is_and_goes_on(
         ({"transforms": "a", "transforms.a.type": "No$Such"}, "No$Such"),
     ],
 )
-def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, given: dict[str, str], said: str) -> None:
+def test_the_last_line_of_an_error_has_the_reason(
+    spark: SparkSession, lines: Path, given: dict[str, str], said: str
+) -> None:
     """Key, value and remedy are on the last line; the lines above it are Spark's."""
     wrong = {**options(lines, hearth__probe__ms=500), **given}
     with pytest.raises(PySparkException) as raised:
@@ -130,7 +132,7 @@ def test_the_last_line_says_what_is_wrong(spark: SparkSession, lines: Path, give
     assert said in last_line(raised.value)
 
 
-def test_a_null_in_a_column_that_is_not_null_is_told(spark: SparkSession, lines: Path) -> None:
+def test_a_null_in_a_not_null_column_is_reported(spark: SparkSession, lines: Path) -> None:
     """Spark does not check a schema that the user declares."""
     read = spark.read.format("hearth").options(**options(lines)).schema("key string NOT NULL, value string")
     with pytest.raises(PySparkException) as raised:

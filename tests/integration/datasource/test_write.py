@@ -25,7 +25,7 @@ def bundles() -> str:
     return f"{plugin_path('upsert')},{file_bundle()}"
 
 
-def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+def test_a_repeated_batch_writes_the_same_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """A repeated batch number yields the same records, a new one yields more. Names keep their case."""
     database = tmp_path / "d.sqlite"
     rows = spark.range(4, numPartitions=2).selectExpr(
@@ -72,7 +72,7 @@ def test_the_sql_of_the_guide_writes_and_reads(spark: SparkSession, bundles: str
     assert sorted(row.value for row in last.collect()) == ["nut", "pear"]
 
 
-def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+def test_sql_writes_to_views_and_tables(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """To a view with options, and to a table with the statement's options: Spark passes none of the table's."""
     database = tmp_path / "d.sqlite"
     given = {"plugin.path": bundles, "connector.class": UPSERT, "databaseFile": str(database)}
@@ -85,7 +85,7 @@ def test_sql_writes_as_well(spark: SparkSession, bundles: str, tmp_path: Path) -
     assert sorted(each[3] for each in kept(database)) == ["a", "b"]
 
 
-def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+def test_a_task_that_dies_is_retried(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """Spark retries its own task: rows come again as the same records."""
     database = tmp_path / "d.sqlite"
     rows = spark.range(100, numPartitions=2).selectExpr("cast(id AS string) AS value")
@@ -95,7 +95,7 @@ def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_
     assert sum(each[5] for each in found) > 100
 
 
-def test_a_query_writes_exactly_once_into_what_keys_by_offsets(
+def test_a_query_writes_exactly_once_to_a_sink_keyed_by_offsets(
     spark: SparkSession, bundles: str, tmp_path: Path
 ) -> None:
     """Its task dies after writing rows and before reporting it; the rows come again, and none is stored twice.
@@ -136,7 +136,7 @@ def test_a_query_writes_exactly_once_into_what_keys_by_offsets(
     assert len({place[1:] for place in places}) == 150
 
 
-def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
+def test_a_task_is_kept_between_micro_batches_and_stopped_afterwards(
     spark: SparkSession, bundles: str, tmp_path: Path
 ) -> None:
     """A query has one stage, and none after its idle time."""
@@ -172,7 +172,7 @@ def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
         ("append", {"hearth.batch.id": "-1"}, "hearth.batch.id"),
     ],
 )
-def test_what_is_wrong_is_in_the_last_line(
+def test_the_last_line_of_an_error_has_the_mistake(
     spark: SparkSession, bundles: str, tmp_path: Path, mode: str, options: dict[str, str], said: str
 ) -> None:
     """Spark's output precedes it."""

@@ -74,7 +74,7 @@ def journal(folder: Path, *calls: str) -> list[Any]:
     return [each for each in lines if each["call"] in calls]
 
 
-def test_a_replay_is_the_same_records(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_a_replay_has_the_same_records(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """From any writer: a sink that keys by topic, partition and offset has each row once."""
     with closing(begin()) as first:
         assert write(first, "a", "b", batch=3, partition=2) == 2
@@ -86,7 +86,7 @@ def test_a_replay_is_the_same_records(begin: Callable[..., WrittenTask], tmp_pat
     assert [each["offsets"] for each in journal(tmp_path, "flush")] == [[["t", 2, base + 2]]] * 2
 
 
-def test_partitions_come_one_after_the_other(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_partitions_are_written_one_after_the_other(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """Each is opened before its first row and closed before the next; the last one when the task stops."""
     with closing(begin()) as task:
         write(task, "a", partition=0)
@@ -98,7 +98,7 @@ def test_partitions_come_one_after_the_other(begin: Callable[..., WrittenTask], 
     ]  # fmt: skip
 
 
-def test_what_a_sink_says_it_has_is_not_given_to_it_again(tmp_path: Path) -> None:
+def test_rows_before_a_requested_offset_are_skipped(tmp_path: Path) -> None:
     """A task that requests offsets after those it has stored skips them, as in Kafka Connect."""
     database = tmp_path / "d.sqlite"
     options = {"databaseFile": str(database), "resumes": "true"}
@@ -112,14 +112,14 @@ def test_what_a_sink_says_it_has_is_not_given_to_it_again(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
-def test_rows_that_are_put_off_are_put_again(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_rows_refused_with_a_retriable_error_are_put_again(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """As often as the task requests it, and before any other rows."""
     write(begin(retry__at="0", retry__times="2"), *map(str, range(700)))
     outcomes = [(each["outcome"], len(each["records"])) for each in journal(tmp_path, "put")]
     assert outcomes == [("refused", 500), ("refused", 500), ("taken", 500), ("taken", 200)]
 
 
-def test_rows_that_are_put_off_for_too_long_fail(bundles: Path, tmp_path: Path) -> None:
+def test_rows_refused_for_too_long_fail(bundles: Path, tmp_path: Path) -> None:
     """The error names the rows, and the wait is bounded."""
     known = plan(bundles, RECORDER, tmp_path, **{"retry.at": "0", "retry.times": "1000"})
     task = WrittenTask(known.plans[0], replace(AT_ONCE, retry=0.2), has_letters=False)
@@ -133,7 +133,7 @@ def test_a_task_that_wants_rows_again_cannot_have_them(begin: Callable[..., Writ
         write(begin(rewind__at="0"), "a")
 
 
-def test_a_sink_that_keeps_rows_back_fails_by_name_of_the_setting(begin: Callable[..., WrittenTask]) -> None:
+def test_a_sink_that_withholds_rows_fails_with_the_setting(begin: Callable[..., WrittenTask]) -> None:
     """A batch is complete only when no row of it can be lost."""
     with pytest.raises(DataSourceFailed) as caught, instructive():
         write(begin(hold__below="1", flush__size="500"), "a", "b")
@@ -154,7 +154,7 @@ def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:
     assert "hearth.dead.letters" in last
 
 
-def test_bad_rows_are_dead_letters_where_they_are_tolerated(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_tolerated_bad_rows_become_dead_letters(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """Rows that a step rejects, and rows that the task itself reports; a replay replaces them."""
     hoist = {"transforms": "fail", "transforms.fail.type": "org.apache.kafka.connect.transforms.ExtractField$Value"}
     settings = {**hoist, "transforms.fail.field": "x", "errors.tolerance": "all"}
@@ -181,7 +181,7 @@ def test_bad_rows_are_dead_letters_where_they_are_tolerated(begin: Callable[...,
     assert not [*folder.iterdir()]
 
 
-def test_a_converter_reads_what_is_given_in_bytes(bundles: Path, tmp_path: Path) -> None:
+def test_a_converter_reads_bytes(bundles: Path, tmp_path: Path) -> None:
     """As from Kafka: a schema in the message is the record's, and an unreadable message is a bad row."""
     known = plan(bundles, RECORDER, tmp_path, **{"errors.tolerance": "all"})
     text = '{"a": 1}'
@@ -195,7 +195,7 @@ def test_a_converter_reads_what_is_given_in_bytes(bundles: Path, tmp_path: Path)
     assert (letter["stage"], letter["offset"], letter["value"]) == ("VALUE_CONVERTER", 1, '"no json"')
 
 
-def test_nothing_tolerated_in_a_step_is_told_before_rows_are_put(
+def test_an_untolerated_failure_in_a_step_fails_before_the_put(
     begin: Callable[..., WrittenTask], tmp_path: Path
 ) -> None:
     """A bad row in a batch fails the write, and the task does not receive the batch."""

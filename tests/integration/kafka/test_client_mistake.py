@@ -208,7 +208,7 @@ def look_up(settings: Mapping[str, str]) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
+def test_a_mistake_is_reported_within_seconds(brokers: Brokers, case: str) -> None:
     """The message has the wrong key, its value and the remedy, and never a password."""
     listener, told, text, remedy = CASES[case]
     began = time.monotonic()
@@ -220,7 +220,7 @@ def test_a_mistake_is_told_at_once(brokers: Brokers, case: str) -> None:
     assert "geheim" not in str(caught.value)
 
 
-def test_an_address_that_cannot_be_reached_is_told_at_once(brokers: Brokers) -> None:
+def test_an_unreachable_advertised_address_is_reported_within_seconds(brokers: Brokers) -> None:
     """The brokers respond, but advertise an unreachable address: their operator has to correct it."""
     began = time.monotonic()
     nowhere = brokers.ports["NOWHERE"]
@@ -246,7 +246,7 @@ def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -
 
 
 @pytest.mark.parametrize("case", OVERRIDDEN)
-def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers, case: str) -> None:
+def test_validation_reports_a_mistake_in_overrides(brokers: Brokers, case: str) -> None:
     """With the connector's key, the message of the worker's file, and the remedy."""
     listener, told, text, remedy = OVERRIDDEN[case]
     began = time.monotonic()
@@ -263,7 +263,7 @@ def test_a_mistake_in_overrides_is_told_when_they_are_validated(brokers: Brokers
     assert "geheim" not in said
 
 
-def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brokers: Brokers) -> None:
+def test_validation_reports_an_unreachable_address_of_overrides(brokers: Brokers) -> None:
     """By the key that has the brokers' addresses."""
     (config_warning,) = validated(brokers.settings("ELSEWHERE", {}))
     assert config_warning.name == "producer.override.bootstrap.servers"
@@ -271,13 +271,13 @@ def test_an_advertised_address_in_overrides_is_told_when_they_are_validated(brok
 
 
 @pytest.mark.parametrize("case", GOOD)
-def test_overrides_without_a_mistake_are_not_spoken_of(brokers: Brokers, case: str) -> None:
+def test_correct_overrides_are_not_reported(brokers: Brokers, case: str) -> None:
     """Neither are unreachable brokers."""
     assert validated(brokers.settings(*GOOD[case])) == []
     assert validated({"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}) == []
 
 
-def test_clients_of_tasks_that_a_worker_keeps_out_are_told(brokers: Brokers) -> None:
+def test_wrong_producer_and_consumer_settings_of_a_worker_are_reported(brokers: Brokers) -> None:
     """Correct settings of a worker's own clients do not apply to its producers and consumers."""
     settings = brokers.settings("SASL_SSL", SASL)
     said = list(of_other_clients(settings))
@@ -290,7 +290,7 @@ def test_clients_of_tasks_that_a_worker_keeps_out_are_told(brokers: Brokers) -> 
 
 
 @pytest.mark.parametrize("case", GOOD)
-def test_who_makes_no_mistake_is_let_in(brokers: Brokers, case: str) -> None:
+def test_correct_settings_connect(brokers: Brokers, case: str) -> None:
     """Each listener accepts a client with its settings."""
     assert look_up(brokers.settings(*GOOD[case]))
 

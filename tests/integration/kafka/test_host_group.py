@@ -73,7 +73,7 @@ def within(seconds: float, check: Callable[[], bool]) -> bool:
     return eventually(check, seconds)
 
 
-def test_one_host_leads_and_others_take_its_place_as_soon_as_it_has_gone(hosts: Hosts) -> None:
+def test_one_host_leads_and_is_replaced_when_it_leaves(hosts: Hosts) -> None:
     """Long before its session expires, whether it leaves or is removed; a live member that was removed joins again."""
     first = hosts.join("hosts", 1)
     assert hosts.holding == {1: True}
@@ -148,7 +148,7 @@ class Away:
         self.questions += 1
 
 
-def test_brokers_that_are_away_are_not_asked_for_a_group(hosts: Hosts) -> None:
+def test_unreachable_brokers_are_not_queried_for_a_group(hosts: Hosts) -> None:
     """The leader is unknown then."""
     group, away = hosts.new("away", 1), Away()
     group._admin = away

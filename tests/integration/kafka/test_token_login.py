@@ -63,7 +63,7 @@ def look_up(settings: dict[str, str]) -> str:
     return lookup.wait()
 
 
-def test_a_token_that_is_signed_lets_in(brokers: TokenBroker, issuer: Issuer, providers: TokenProviders) -> None:
+def test_a_signed_token_logs_in(brokers: TokenBroker, issuer: Issuer, providers: TokenProviders) -> None:
     """The provider of a bundle was called once for all clients."""
     assert look_up(issuer.settings(brokers.servers)) == look_up(issuer.settings(brokers.servers))
     assert len(issuer.given) == 1
@@ -120,7 +120,7 @@ def nobody(issuer: Issuer) -> dict[str, str]:
         (nobody, r"handler\.class: no token provider is named 'org\.example\.IssuerTokenProvide'$", CLASS),
     ],
 )
-def test_a_mistake_is_told_at_once(
+def test_a_token_mistake_is_reported_within_seconds(
     brokers: TokenBroker, issuer: Issuer, providers: TokenProviders, mistake: object, text: str, remedy: str
 ) -> None:
     """By its key if it has one, and in the provider's words if they say more; without token and password."""
@@ -158,7 +158,7 @@ def shown(host: Watched, lines: NumberedLines) -> str:
 
 
 @pytest.mark.slow
-def test_tokens_end_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_path: Path) -> None:
+def test_tokens_are_renewed_while_tasks_run(brokers: TokenBroker, issuer: Issuer, tmp_path: Path) -> None:
     """By then all clients have new tokens: those of the host, of a source's transactions, of a sink, of dead letters.
 
     An issuer that is down or hangs for less than a token's life has no effect. One that is down for longer stops the

@@ -59,9 +59,7 @@ def spark(tmp_path: Path, bundles: str) -> Iterator[SparkSession]:
 
 
 @pytest.mark.long
-def test_bundles_and_hearth_travel_to_executors_that_have_neither(
-    spark: SparkSession, bundles: str, tmp_path: Path
-) -> None:
+def test_bundles_and_hearth_are_shipped_to_executors(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """Executors write and read, in batches and in streams whose tasks run on the driver or there."""
     database, lines = tmp_path / "d.sqlite", tmp_path / "lines.txt"
     rows = spark.range(1000, numPartitions=4).selectExpr("cast(id AS string) AS value")

@@ -58,7 +58,7 @@ def cut_short(variables: dict[str, str], folder: Path, *ways: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith(("little", "much"))]
 
 
-def test_a_script_finds_the_format_and_prints_no_trace_of_a_read_that_is_cut_short(
+def test_a_script_finds_the_format_and_prints_no_traceback_when_a_read_is_cut_short(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
     """The PATH has no Python with Hearth; Spark closes the connection while a worker sends, and at the end."""
@@ -68,12 +68,12 @@ def test_a_script_finds_the_format_and_prints_no_trace_of_a_read_that_is_cut_sho
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_no_way_of_cutting_a_read_short_prints_a_trace(variables: dict[str, str], tmp_path: Path) -> None:
+def test_reads_cut_short_in_any_way_print_no_traceback(variables: dict[str, str], tmp_path: Path) -> None:
     """Spark's own methods, cancelled jobs, and jobs that fail elsewhere."""
     assert len(cut_short(variables, tmp_path)) == 22
 
 
-def test_a_session_that_runs_already_with_another_python_is_refused(variables: dict[str, str]) -> None:
+def test_a_running_session_whose_python_lacks_hearth_is_refused(variables: dict[str, str]) -> None:
     """The error names that Python and the remedy."""
     code, fact, hint = run(variables, "-c", LATE).stdout.strip().split("|")
     assert code == "environment.spark.python"
@@ -82,7 +82,7 @@ def test_a_session_that_runs_already_with_another_python_is_refused(variables: d
     assert f"PYSPARK_DRIVER_PYTHON={sys.executable}" in hint
 
 
-def test_a_session_that_runs_already_with_a_python_that_has_hearth_is_taken(variables: dict[str, str]) -> None:
+def test_a_running_session_whose_python_has_hearth_is_used(variables: dict[str, str]) -> None:
     """Whatever the Python's name is."""
     own = Path(variables["PATH"], "own")
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

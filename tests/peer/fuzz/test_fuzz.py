@@ -40,7 +40,7 @@ def told(differences: Iterator[Difference]) -> str:
 
 
 @pytest.mark.slow
-def test_records_become_what_java_makes_of_them() -> None:
+def test_random_records_equal_javas() -> None:
     """20,000 records: what is sent or put, byte for byte, what is filtered, what fails, where and with which message.
 
     Every second pipeline runs in batches, the others record by record.
@@ -59,14 +59,14 @@ def test_records_become_what_java_makes_of_them() -> None:
 
 
 @pytest.mark.long
-def test_a_million_records_become_what_java_makes_of_them() -> None:
+def test_a_million_random_records_equal_javas() -> None:
     """Java runs live, with other pipelines than the suite's."""
     text = told(differences(kept_pipeline.SEED + 1, LONG))
     assert not text, text
 
 
 @pytest.mark.long
-def test_dirty_pipelines_are_alike() -> None:
+def test_dirty_pipelines_equal_javas() -> None:
     """200 pipelines with optional members, alternating schemas, failing records and headers, in both forms."""
     text = told(differences(kept_pipeline.SEED + 1, 200 * dirty.RECORDS, is_dirty=True))
     assert not text, text

@@ -1,4 +1,4 @@
-"""The entry scripts: sound shell, and what developers, continuous integration and users say reaches pytest."""
+"""The entry scripts are valid shell, and pass the arguments of developers, CI and users to pytest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROGRAMS = ("ruff", "mypy", "lint-imports", "python", "pytest")
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Provide a checkout whose programs write down how they were called."""
+    """Provide a checkout whose programs record their calls."""
     for script in ("tools/test", ".ci/run"):
         (tmp_path / script).parent.mkdir()
         shutil.copy(_ROOT / script, tmp_path / script)
@@ -29,14 +29,14 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("script", ["tools/quickstart", "tools/test", ".ci/run"])
-def test_script_is_sound_shell(script: str) -> None:
-    """It parses."""
+def test_script_is_valid_shell(script: str) -> None:
+    """The shell can parse it."""
     subprocess.run(["sh", "-n", str(_ROOT / script)], check=True)
 
 
 @pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
-def test_environment_is_that_of_the_python_that_is_named(checkout: Path, script: str) -> None:
-    """So that the suite runs on each Python; without a name it is the first one."""
+def test_the_environment_uses_the_chosen_python(checkout: Path, script: str) -> None:
+    """So the suite runs on each Python; the default is the first one found."""
     python = checkout / "another python"
     python.write_text(f'#!/bin/sh\necho "$@" > "{checkout}/set-up"\n')
     python.chmod(0o755)
@@ -73,7 +73,7 @@ def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None
         own.parent.mkdir(parents=True)
         own.write_text(f'#!/bin/sh\necho {version} "$@" >> "{checkout}/calls"\n[ {version} != 3.96 ]\n')
         own.chmod(0o755)
-    (path / "python3.97").write_text("#!/bin/sh\nexit 127\n")  # a shim of pyenv for a version that is not chosen
+    (path / "python3.97").write_text("#!/bin/sh\nexit 127\n")  # a pyenv shim of a version that is not selected
     (path / "python3.97").chmod(0o755)
     environment = {**os.environ, "HOME": str(checkout / "home"), "PATH": f"{path}:/usr/bin:/bin"}
     done = subprocess.run(
@@ -89,8 +89,8 @@ def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None
 
 
 @pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
-def test_everything_is_checked_and_arguments_have_the_last_word(checkout: Path, script: str) -> None:
-    """The tests run side by side unless somebody says otherwise: of two `-n` pytest obeys the second."""
+def test_all_checks_run_and_arguments_override_defaults(checkout: Path, script: str) -> None:
+    """The tests run in parallel by default: of two `-n` pytest obeys the second."""
     subprocess.run([checkout / script, "-n0", "-k", "a or b"], check=True, capture_output=True)
     calls = (checkout / "calls").read_text().splitlines()
     assert [call.split()[0] for call in calls] == list(_PROGRAMS)

@@ -1,4 +1,4 @@
-"""The set-up makes .venv once, rebuilds what changed, and says what the machine lacks."""
+"""The set-up makes .venv once, rebuilds the changed parts, and reports missing system packages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[3]
 COMPILED = ["hearth_api/record.py", "hearth_api/record.pxd", "hearth/kafka/calls.pyx"]
 STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.warm_up", "hatch_build.py"]
-"""What tells the commands of a whole set-up apart, in their order."""
+"""The distinctive words of a whole set-up's commands, in order."""
 
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Load tools/setup over an empty checkout; commands are recorded instead of run."""
+    """Load tools/setup in an empty checkout; commands are recorded instead of run."""
     loader = SourceFileLoader("hearth_setup", str(ROOT / "tools" / "setup"))
     spec = spec_from_loader("hearth_setup", loader)
     assert spec is not None
@@ -54,17 +54,17 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_first_run_makes_everything_and_second_nothing(setup: Any) -> None:
-    """The fingerprints say that nothing changed."""
+    """The fingerprints show that nothing changed."""
     setup.main()
     assert setup.ran == STEPS
     setup.main()
     assert len(setup.ran) == len(STEPS)
 
 
-def test_interpreter_of_the_environment_is_the_one_it_was_made_with(
+def test_a_setup_inside_the_environment_finds_nothing_to_do(
     setup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where .venv is activated, its own Python runs the set-up, and finds nothing to do."""
+    """In an activated .venv its own Python runs the set-up, and finds everything up to date."""
     setup.main()
     activated = tmp_path / ".venv" / "bin" / "python3"
     activated.symlink_to(sys.executable)
@@ -74,10 +74,10 @@ def test_interpreter_of_the_environment_is_the_one_it_was_made_with(
     assert not setup.interpreter().startswith(setup.VENV)
 
 
-def test_environment_that_runs_the_set_up_is_made_anew_by_the_interpreter_behind_it(
+def test_an_environment_that_runs_the_setup_is_rebuilt_by_its_base_python(
     setup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the environment goes the link that this Python was started by."""
+    """The rebuild deletes the link through which this Python was started."""
     setup.main()
     activated = tmp_path / ".venv" / "bin" / "python3"
     activated.symlink_to(sys.executable)
@@ -98,7 +98,7 @@ def test_environment_that_runs_the_set_up_is_made_anew_by_the_interpreter_behind
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run tools/setup of an empty checkout, in which it would find nothing to set up with."""
+    """Run tools/setup in an empty checkout, which lacks everything to set up."""
     (tmp_path / "tools").mkdir()
     script = shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
     return lambda *arguments: subprocess.run(
@@ -107,18 +107,18 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["anything", "--help"]])
-def test_help_explains_and_sets_nothing_up(
+def test_help_sets_nothing_up(
     run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, arguments: list[str]
 ) -> None:
-    """A download of 450 MB is no answer to a question."""
+    """Asking for help must not download 450 MB."""
     done = run(*arguments)
     assert done.returncode == 0
     assert "Makes .venv from tools/requirements.lock" in done.stdout
     assert [each.name for each in tmp_path.iterdir()] == ["tools"]
 
 
-def test_what_is_not_known_is_refused(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
-    """Bad input has an exit code of its own, as everywhere."""
+def test_unknown_arguments_are_refused(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    """Invalid input has its own exit code, as in every command."""
     done = run("--upgrade")
     assert done.returncode == 2
     assert done.stderr == "error: tools/setup takes no arguments, not '--upgrade' either\nhint: tools/setup --help\n"
@@ -126,7 +126,7 @@ def test_what_is_not_known_is_refused(run: Callable[..., subprocess.CompletedPro
 
 
 def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
-    """An environment of another lock is thrown away, not patched."""
+    """An environment for another lock is deleted, not patched."""
     setup.main()
     left_over = Path(setup.VENV, "left over")
     left_over.touch()
@@ -145,18 +145,18 @@ def test_changed_project_is_installed_again_alone(setup: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["hatch_build.py", *COMPILED])
-def test_what_was_touched_is_compiled_again_alone(setup: Any, name: str) -> None:
-    """Else another code would run than the one that can be read."""
+def test_a_touched_source_only_recompiles(setup: Any, name: str) -> None:
+    """Otherwise the code that runs would not be the code in the source."""
     setup.main()
     Path(setup.ROOT, "host", name).write_text("...")
     setup.main()
     assert setup.ran[len(STEPS) :] == ["hatch_build.py"]
 
 
-def test_who_cannot_compile_is_told_what_it_costs(
+def test_a_missing_compiler_is_reported_once(
     setup: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once: nothing fails, and the next run does not try again before the machine has another compiler."""
+    """Once: nothing fails, and a later run retries only after the machine's compiler has changed."""
     run = setup.subprocess.run
 
     def fail(command: list[str], **more: Any) -> Any:
@@ -176,10 +176,10 @@ def test_who_cannot_compile_is_told_what_it_costs(
     assert setup.ran[len(STEPS) :] == ["hatch_build.py"]
 
 
-def test_python_without_ensurepip_is_told_what_to_install(
+def test_a_python_without_ensurepip_is_reported_with_the_package(
     setup: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Debian's python3 comes without; the message has the package, the half-made environment goes."""
+    """Debian's python3 lacks it; the message has the package, and the partial environment is removed."""
     words = "The virtual environment was not created successfully because ensurepip is not\navailable."
     failed = types.SimpleNamespace(returncode=1, stdout=words, stderr="")
     monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=lambda *_, **__: failed))
@@ -193,7 +193,7 @@ def test_python_without_ensurepip_is_told_what_to_install(
 
 
 def test_failed_download_leaves_no_fingerprint(setup: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next run begins again."""
+    """The next run starts again."""
     setup.make_environment()
     failed = types.SimpleNamespace(returncode=1, stdout="", stderr="")
     monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=lambda *_, **__: failed))
@@ -203,7 +203,7 @@ def test_failed_download_leaves_no_fingerprint(setup: Any, monkeypatch: pytest.M
 
 
 def test_lock_is_complete_and_names_no_index() -> None:
-    """Every requirement has hashes, no first-party project is in it, no host of an index either."""
+    """Every requirement has hashes; there is neither a first-party project nor an index host in it."""
     lock = (ROOT / "tools" / "requirements.lock").read_text()
     pins = [line for line in lock.splitlines() if line and not line.startswith((" ", "#"))]
     assert len(pins) > 30
@@ -213,7 +213,7 @@ def test_lock_is_complete_and_names_no_index() -> None:
 
 
 def test_lock_holds_every_dependency_of_the_project() -> None:
-    """A dependency added without locking anew would be missing on a fresh machine."""
+    """A dependency missing from the lock would be missing on a new machine."""
     lock = (ROOT / "tools" / "requirements.lock").read_text()
     project = (ROOT / "pyproject.toml").read_text()
     lists = project[project.index("dependencies = [") : project.index("[tool.hatch")]

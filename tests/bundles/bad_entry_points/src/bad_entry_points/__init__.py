@@ -1,4 +1,4 @@
-"""Holds the class of the good entry point."""
+"""Contains the class of the good entry point."""
 
 from hearth_api import STRING_SCHEMA, Converter, SchemaAndValue
 

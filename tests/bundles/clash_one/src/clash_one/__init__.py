@@ -1,10 +1,10 @@
-"""Declares a class name that another bundle declares too, and one that shares only its alias."""
+"""Declares a class name that another bundle also declares, and one that shares only its alias."""
 
 from hearth_api import Transformation
 
 
 class Clash(Transformation):
-    """Passes records on."""
+    """Passes records through unchanged."""
 
     def configure(self, configs):
         return
@@ -14,4 +14,4 @@ class Clash(Transformation):
 
 
 class Shout(Clash):
-    """Passes records on."""
+    """Passes records through unchanged."""

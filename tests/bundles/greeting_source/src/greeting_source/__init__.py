@@ -1,1 +1,1 @@
-"""A source connector whose records tell which version of the library ``greeting`` it runs on."""
+"""A source connector whose records contain its version of the library ``greeting``."""

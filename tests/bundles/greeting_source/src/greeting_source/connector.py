@@ -20,7 +20,7 @@ from hearth_api import (
 
 
 class GreetingSourceConnector(SourceConnector):
-    """Writes ``count`` greetings to ``topic``, the version of the library in each."""
+    """Writes ``count`` greetings to ``topic``, each with the version of the library."""
 
     def version(self) -> str:
         return "1.1"

@@ -1,4 +1,4 @@
-"""A transformation that adds to a text which version of the library ``greeting`` it runs on."""
+"""A transformation that appends its version of the library ``greeting`` to a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth_api import STRING_SCHEMA, ConfigDef, Transformation
 
 
 class Greet(Transformation):
-    """Appends a greeting of its own to the value."""
+    """Appends its greeting to the value."""
 
     def version(self) -> str:
         return "1.2"

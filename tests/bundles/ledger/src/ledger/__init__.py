@@ -1,5 +1,5 @@
-"""A sink that writes down what it accepts and is often unwell, and a source of numbers: what crash tests judge by.
+"""A sink that books the records it accepts and often fails, and a source of numbers, for the crash tests.
 
-``book`` is the file a run of a task writes, ``sink`` and ``source`` are the connectors. Their twins in Java, which
+``book`` is the file that a run of a task writes, ``sink`` and ``source`` are the connectors. Their Java twins, which
 write the same, are in ``tests/crash/java``.
 """

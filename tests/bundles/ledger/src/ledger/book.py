@@ -1,4 +1,4 @@
-"""The book of one run of a task: a file that only it writes, one line for each thing that happened."""
+"""The book of one run of a task: a file that only this run writes, one line for each event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A record: where it was read, and the number it carries."""
+    """A record: its topic, partition and offset, and its number."""
 
     topic: str
     partition: int
@@ -19,10 +19,10 @@ class Entry(NamedTuple):
 
 
 class Book:
-    """Appends lines to a file whose name tells connector, task, the run's start and its process.
+    """Appends lines to a file whose name has the connector, task, start time and process.
 
-    The lines of one call are one write, which the kernel has when the call returns: a kill right after it takes
-    nothing back.
+    The lines of one call are one write, which the kernel has when the call returns: a kill right after it loses
+    nothing.
     """
 
     def __init__(self, folder: str, connector: str, task: str) -> None:
@@ -32,15 +32,15 @@ class Book:
         self.note("start")
 
     def note(self, *words: object) -> None:
-        """Write one line: what happened, when, and the rest."""
+        """Write one line: the event, its time, and the arguments."""
         self._write([words])
 
     def enter(self, word: str, entries: Iterable[Entry]) -> None:
-        """Write down records in their order; those that follow each other in a partition share a line."""
+        """Book records in order; consecutive ones of a partition share a line."""
         self._write([(word, *first, count) for first, count in _runs(entries)])
 
     def close(self) -> None:
-        """Write that the run ended in order."""
+        """Book that the run stopped in order."""
         self.note("stop")
         os.close(self._file)
 
@@ -48,11 +48,11 @@ class Book:
         now = time.time_ns()
         data = "".join(f"{' '.join(map(str, (word, now, *rest)))}\n" for word, *rest in lines).encode()
         if data and os.write(self._file, data) != len(data):
-            raise OSError("the book was not written whole")
+            raise OSError("the book was not written completely")
 
 
 def _runs(entries: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
-    """Yield the first of records whose offsets and numbers go up by one, and how many they are."""
+    """Yield the first of consecutive records, and their number."""
     first, count = None, 0
     for entry in entries:
         if first is not None and entry == first._replace(offset=first.offset + count, number=first.number + count):

@@ -1,7 +1,7 @@
-"""A sink that enters every record it accepts into its book, and may be unwell, lazy and particular.
+"""A sink that books every accepted record, and can be unwell, lazy and particular.
 
-While the file ``ledger.unwell`` exists it is unwell: 7 of 10 puts are refused, after a wait of at most
-``ledger.timeout.ms``. A lazy one buffers, and each ``pre_commit`` enters only a part and agrees to no more. A
+While the file ``ledger.unwell`` exists it is unwell: it refuses 7 of 10 puts, after a wait of at most
+``ledger.timeout.ms``. A lazy sink buffers, and each ``pre_commit`` books only a part and agrees to no more. A
 particular one finds every 101st number bad, and reports it at once, in ``pre_commit`` or later from a thread.
 """
 
@@ -36,7 +36,7 @@ ASKS = 0.05
 
 
 class LedgerSinkConnector(SinkConnector):
-    """Hands its configuration to every task."""
+    """Passes its configuration to every task."""
 
     def version(self) -> str:
         return "1.0"
@@ -46,11 +46,11 @@ class LedgerSinkConnector(SinkConnector):
         return (
             ConfigDef()
             .define("ledger.folder", ConfigType.STRING, importance=high, doc="Folder of the books.")
-            .define("ledger.unwell", ConfigType.STRING, importance=high, doc="File that exists while it is unwell.")
-            .define("ledger.seed", ConfigType.LONG, default=0, importance=low, doc="Seed of all chance.")
+            .define("ledger.unwell", ConfigType.STRING, importance=high, doc="While this file exists, puts may fail.")
+            .define("ledger.seed", ConfigType.LONG, default=0, importance=low, doc="Seed of all random choices.")
             .define("ledger.timeout.ms", ConfigType.LONG, default=5000, importance=low, doc="Longest context.timeout.")
             .define("ledger.lazy", ConfigType.BOOLEAN, default=False, importance=low, doc="Whether it buffers.")
-            .define("ledger.asks", ConfigType.BOOLEAN, default=False, importance=low, doc="Whether it asks for commits.")
+            .define("ledger.asks", ConfigType.BOOLEAN, default=False, importance=low, doc="Whether it requests commits.")
             .define("ledger.fails", ConfigType.BOOLEAN, default=False, importance=low, doc="Whether pre_commit fails.")
             .define("ledger.errant", ConfigType.STRING, default="never", importance=low, doc="never, put, flush, later")
         )
@@ -76,7 +76,7 @@ class LedgerBatchSinkConnector(LedgerSinkConnector):
 
 
 class LedgerSinkTask(SinkTask):
-    """Accepts records or refuses them."""
+    """Accepts or refuses records."""
 
     def version(self) -> str:
         return "1.0"
@@ -124,7 +124,7 @@ class LedgerSinkTask(SinkTask):
         self._book.close()
 
     def _take(self, entries: list[Entry], record: Callable[[int], object]) -> None:
-        """Enter records or refuse them all; those that are bad go another way."""
+        """Book all records or refuse them all; bad ones are reported."""
         self._later.check()
         if not entries:
             return
@@ -146,7 +146,7 @@ class LedgerSinkTask(SinkTask):
             self._book.enter("put", entries)
 
     def _flush(self) -> list[Entry]:
-        """Enter a part of what is held, and return the rest."""
+        """Book a part of the buffer, and return the rest."""
         count = len(self._held)
         part = self._chance.choice([0, count, self._chance.randint(0, count)])
         self._book.enter("put", self._held[:part])
@@ -165,7 +165,7 @@ class LedgerSinkTask(SinkTask):
         return self.context.errant_record_reporter().report(record, ValueError("a bad number"))
 
     def _forget(self, which: Callable[[Entry], bool]) -> None:
-        """Let go of what is neither entered nor reported: the records will come again."""
+        """Drop records that are neither booked nor reported: they will be delivered again."""
         self._held = [each for each in self._held if not which(each)]
         self._bad = [each for each in self._bad if not which(each[0])]
         self._later.forget(which)
@@ -182,7 +182,7 @@ class LedgerSinkTask(SinkTask):
 
 
 class LedgerBatchSinkTask(BatchSinkTask, LedgerSinkTask):
-    """Accepts batches or refuses them."""
+    """Accepts or refuses batches."""
 
     def put_batch(self, batches) -> None:
         rows = [(batch, row) for batch in batches for row in range(batch.num_rows)]
@@ -191,7 +191,7 @@ class LedgerBatchSinkTask(BatchSinkTask, LedgerSinkTask):
 
 
 class Later:
-    """Reports records from a thread, each after a while, and knows which still wait."""
+    """Reports records from a thread, each after a delay, and tracks those that wait."""
 
     def __init__(self, report: Callable[[object], object]) -> None:
         self._report = report
@@ -201,7 +201,7 @@ class Later:
         self._thread: threading.Thread | None = None
 
     def add(self, entry: Entry, record: object, seconds: float) -> None:
-        """Report a record after so many seconds."""
+        """Report a record after a delay."""
         with self._changed:
             self._waiting[self._next] = (time.monotonic() + seconds, entry, record)
             self._next += 1
@@ -211,22 +211,22 @@ class Later:
             self._changed.notify()
 
     def waiting(self) -> list[Entry]:
-        """Return what is not yet known to be stored."""
+        """Return the entries that are not known to be stored."""
         with self._changed:
             return [entry for _, entry, _ in self._waiting.values()]
 
     def forget(self, which: Callable[[Entry], bool]) -> None:
-        """Let go of records; one that is being reported goes its way."""
+        """Drop records; a report in progress continues."""
         with self._changed:
             self._waiting = {key: each for key, each in self._waiting.items() if not which(each[1])}
 
     def check(self) -> None:
-        """Raise what went wrong in the thread."""
+        """Raise the thread's error."""
         if self._error is not None:
             raise ConnectError("a record could not be reported") from self._error
 
     def stop(self) -> None:
-        """End the thread; what still waits comes again."""
+        """End the thread; waiting records are delivered again."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -243,7 +243,7 @@ class Later:
             self._error = error
 
     def _due(self) -> dict[int, object] | None:
-        """Wait for records whose time has come; None after the stop."""
+        """Wait for records that are due; return None after the stop."""
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
@@ -265,7 +265,7 @@ def _entries(batch) -> Iterable[Entry]:
 def _at_most(
     offsets: Mapping[TopicPartition, OffsetAndMetadata], kept: Iterable[Entry]
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return the offsets before which nothing is kept back."""
+    """Return offsets that do not pass any withheld record."""
     agreed = dict(offsets)
     for entry in kept:
         place = TopicPartition(entry.topic, entry.partition)

@@ -1,7 +1,7 @@
-"""A source of numbers: in each of its partitions they go up by one, over all restarts.
+"""A source of numbers: in each of its partitions they increase by one, across restarts.
 
-``ledger.partitions`` says how many partitions there are, which the tasks share; each has the Kafka partition of the
-same number. While the file ``ledger.unwell`` exists some polls are refused.
+``ledger.partitions`` is the number of source partitions, which the tasks share; each writes to the Kafka partition of
+the same number. While the file ``ledger.unwell`` exists, some polls are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAUSE_SECONDS = 0.02
 
 
 class LedgerSourceConnector(SourceConnector):
-    """Shares the partitions out among the tasks."""
+    """Distributes the partitions among the tasks."""
 
     def version(self) -> str:
         return "1.0"
@@ -38,8 +38,8 @@ class LedgerSourceConnector(SourceConnector):
             ConfigDef()
             .define("topic", ConfigType.STRING, importance=high, doc="Topic the numbers are written to.")
             .define("ledger.folder", ConfigType.STRING, importance=high, doc="Folder of the books.")
-            .define("ledger.unwell", ConfigType.STRING, importance=high, doc="File that exists while it is unwell.")
-            .define("ledger.seed", ConfigType.LONG, default=0, importance=low, doc="Seed of all chance.")
+            .define("ledger.unwell", ConfigType.STRING, importance=high, doc="While this file exists, polls may fail.")
+            .define("ledger.seed", ConfigType.LONG, default=0, importance=low, doc="Seed of all random choices.")
             .define("ledger.partitions", ConfigType.INT, default=4, importance=low, doc="How many source partitions.")
             .define("ledger.most", ConfigType.INT, default=16, importance=low, doc="Most records of one at a poll.")
         )
@@ -63,7 +63,7 @@ class LedgerSourceConnector(SourceConnector):
 
 
 class LedgerSourceTask(SourceTask):
-    """Counts on in its partitions."""
+    """Continues the numbers of its partitions."""
 
     def version(self) -> str:
         return "1.0"

@@ -10,7 +10,7 @@ if "HEARTH_TEST_MARKER" in os.environ:
 
 
 class MarksOnImport(Transformation):
-    """Passes records on."""
+    """Passes records through unchanged."""
 
     def configure(self, configs):
         return

@@ -1,9 +1,9 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
-How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group),
-``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every
-third time), ``shapeless`` (a source that hurries to a record whose schema is none, and waits for the next one ever
-after). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of that method go well first.
+How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group), ``hang``,
+``hog`` (allocates memory without limit), ``misfit`` (a source that returns every third number as text), ``shapeless``
+(a source that soon returns a record with an invalid schema, and then never returns). Where: the name of a method,
+``poll`` by default. The first ``misbehave.after`` calls of that method succeed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hearth_api import (
 
 
 def definition() -> ConfigDef:
-    """Return the keys that say what to do."""
+    """Return the keys that control the misbehaviour."""
     low = Importance.LOW
     return (
         ConfigDef()
@@ -41,7 +41,7 @@ def definition() -> ConfigDef:
 
 
 class Misbehaviour:
-    """Counts the calls of the chosen method and strikes when it is time."""
+    """Counts the calls of the chosen method and misbehaves in the configured one."""
 
     def __init__(self, props) -> None:
         self.how = props.get("misbehave.how") or ""
@@ -69,10 +69,10 @@ class Misbehaviour:
         os.killpg(0, signal.SIGKILL)
 
     def do_misfit(self) -> None:
-        """Leave it to the source, which has the records."""
+        """Do nothing: the source does it, which has the records."""
 
     def do_shapeless(self) -> None:
-        """Leave that to the source as well."""
+        """Do nothing: the source does it."""
 
     def do_hang(self) -> None:
         threading.Event().wait()
@@ -84,12 +84,12 @@ class Misbehaviour:
 
 
 def misbehave_now(name, value) -> None:
-    """Misbehave while a value is checked."""
+    """Misbehave in the validation of a value."""
     Misbehaviour({"misbehave.how": value, "misbehave.where": "validate"})("validate")
 
 
 class Misbehaving:
-    """What source and sink connector have in common."""
+    """The common part of the source and the sink connector."""
 
     def version(self) -> str:
         return "1.0"
@@ -159,14 +159,14 @@ class MisbehavingSourceTask(SourceTask):
 
 
 class MisbehavingSinkConnector(Misbehaving, SinkConnector):
-    """Takes records, until it misbehaves."""
+    """Receives records, until it misbehaves."""
 
     def task_class(self):
         return MisbehavingSinkTask
 
 
 class MisbehavingSinkTask(SinkTask):
-    """Forgets what it is given."""
+    """Discards its records."""
 
     def version(self) -> str:
         return "1.0"
@@ -186,7 +186,7 @@ class MisbehavingSinkTask(SinkTask):
 
 
 class Misbehave(Transformation):
-    """Passes records on, until it misbehaves."""
+    """Passes records through, until it misbehaves."""
 
     def config(self) -> ConfigDef:
         check = Lambda(misbehave_now, "nothing that the host should survive")

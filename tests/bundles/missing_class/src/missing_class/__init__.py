@@ -1,1 +1,1 @@
-"""Does not hold the class its entry point names."""
+"""Lacks the class that its entry point names."""

@@ -1,1 +1,1 @@
-"""Holds nothing."""
+"""Is empty."""

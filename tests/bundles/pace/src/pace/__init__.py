@@ -1,8 +1,8 @@
-"""A source and a sink in record form, as third parties write them, and transformations; `tests/bench/java` is the same in Java.
+"""A source, a sink and transformations in record form, as third parties write them; `tests/bench/java` has Java's.
 
-The source makes records of a `shape` as fast as it is asked for them, `at.once` in a poll and `records` in all, shared
-out among its tasks; of several each writes to the Kafka partition of its number. The sink looks at each part of every
-record that the shape has, and writes how many it saw into a file.
+The source returns records of a `shape` as fast as it is polled, `at.once` in a poll and `records` in all, shared among
+its tasks; each of several tasks writes to the Kafka partition of its number. The sink reads every part of the shape in
+each record, and writes the number of records to a file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TEXTS, NUMBERS = "abcd", "wxyz"
 
 
 def _schema(kind: str = "") -> Schema:
-    """Return the schema of structs, which differ by kind in all their names."""
+    """Return the schema of structs; ``kind`` is part of all their names."""
     builder = SchemaBuilder.struct().name(f"pace{kind}")
     for name in TEXTS:
         builder.field(name + kind, STRING_SCHEMA)
@@ -225,7 +225,7 @@ class PaceSinkTask(SinkTask):
 
 
 class Label(Transformation):
-    """Gives records of any kind another timestamp and the label of it as key."""
+    """Gives records of any kind another timestamp, and its label as key."""
 
     def config(self) -> ConfigDef:
         return ConfigDef()
@@ -238,7 +238,7 @@ class Label(Transformation):
 
 
 class Raise(Transformation):
-    """Counts on in the struct that is inside of a struct."""
+    """Increments a number in a nested struct."""
 
     def config(self) -> ConfigDef:
         return ConfigDef()

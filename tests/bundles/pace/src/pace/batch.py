@@ -1,4 +1,4 @@
-"""The source and the sink of keyed records with two headers once more, on columns."""
+"""The source and the sink of keyed records with two headers, on columns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PaceBatchSourceTask(BatchSourceTask, PaceSourceTask):
 
 @lru_cache(maxsize=2)
 def _names(count: int) -> tuple[Any, Any, Any]:
-    """Return what the headers of all polls have in common: where those of each record end, their names and schemas."""
+    """Return the parts of headers that all polls share: the offsets, names and schemas."""
     ends = pa.array(range(0, 2 * count + 1, 2), pa.int32())
     return ends, pa.array(["trace", "origin"] * count), schema_texts(STRING_SCHEMA, 2 * count)
 

@@ -1,9 +1,9 @@
-"""A sink that writes every call it gets as one line of JSON to ``journal``, a predicate on values, a transformation,
-a policy that lets connectors override every setting of their clients but `zz`, and a REST extension that turns away who
-asks for it and tells how many tasks of a connector run.
+"""A sink that writes every call as one line of JSON to ``journal``, a predicate on values, a transformation,
+a client config override policy that allows every key but `zz`, and a REST extension that rejects marked requests and
+reports how many tasks of a connector run.
 
-``retry.at`` and ``retry.times``: put raises RetriableError so often when the records hold that offset. ``rewind.at``:
-when the records hold that offset for the first time, the task asks to read from the first offset again.
+``retry.at`` and ``retry.times``: put raises RetriableError that often when the records contain that offset.
+``rewind.at``: when the records contain that offset for the first time, the task rewinds to the first offset.
 ``hold.below``: pre_commit agrees to no offset beyond this one.
 """
 
@@ -39,7 +39,7 @@ LOW = Importance.LOW
 
 
 class RecorderSinkConnector(SinkConnector):
-    """Hands its configuration to every task."""
+    """Passes its configuration to every task."""
 
     def version(self) -> str:
         return "1.0"
@@ -47,7 +47,7 @@ class RecorderSinkConnector(SinkConnector):
     def config(self) -> ConfigDef:
         return (
             ConfigDef()
-            .define("journal", ConfigType.STRING, importance=Importance.HIGH, doc="File the calls are written to.")
+            .define("journal", ConfigType.STRING, importance=Importance.HIGH, doc="File to which the calls are written.")
             .define("retry.at", ConfigType.LONG, default=-1, importance=LOW, doc="Offset at which put is refused.")
             .define("retry.times", ConfigType.INT, default=0, importance=LOW, doc="How often put is refused.")
             .define("rewind.at", ConfigType.LONG, default=-1, importance=LOW, doc="Offset at which to go back.")
@@ -68,7 +68,7 @@ class RecorderSinkConnector(SinkConnector):
 
 
 class RecorderSinkTask(SinkTask):
-    """Writes down what it is told."""
+    """Writes each call to the journal."""
 
     def version(self) -> str:
         return "1.0"
@@ -119,7 +119,7 @@ class RecorderSinkTask(SinkTask):
 
 
 class ReportingSinkConnector(SinkConnector):
-    """Has its task report every record, in the way that the record's value says."""
+    """Lets its task report every record, in the way that the record's value names."""
 
     def version(self) -> str:
         return "1.0"
@@ -141,7 +141,7 @@ class ReportingSinkConnector(SinkConnector):
 
 
 class ReportingSinkTask(SinkTask):
-    """Finds every record bad."""
+    """Reports every record as bad."""
 
     def version(self) -> str:
         return "1.0"
@@ -159,7 +159,7 @@ class ReportingSinkTask(SinkTask):
 
 
 def _errant(record):
-    """Return what is reported of a record, and why."""
+    """Return the record to report, and the error."""
     if record.value == "data":
         return record, DataError("bad data")
     if record.value == "cause":
@@ -180,7 +180,7 @@ def _errant(record):
 
 
 class EndsWith(Predicate):
-    """Holds for records whose value ends with a text."""
+    """Matches records whose value ends with a text."""
 
     def config(self) -> ConfigDef:
         return ConfigDef().define("text", ConfigType.STRING, importance=LOW, doc="The text to end with.")
@@ -196,7 +196,7 @@ class EndsWith(Predicate):
 
 
 class Append(Transformation):
-    """Appends a text to the value, so many times."""
+    """Appends a text to the value, repeatedly."""
 
     def config(self) -> ConfigDef:
         return (
@@ -216,7 +216,7 @@ class Append(Transformation):
 
 
 class NoZz(ConnectorClientConfigOverridePolicy):
-    """Forbids one setting that no client has."""
+    """Forbids one key that no client has."""
 
     def configure(self, configs) -> None:
         return
@@ -229,7 +229,7 @@ class NoZz(ConnectorClientConfigOverridePolicy):
 
 
 class Doorman(RestExtension):
-    """Turns away requests with the header `Doorman: no`."""
+    """Rejects requests with the header `Doorman: no`."""
 
     def configure(self, configs) -> None:
         return

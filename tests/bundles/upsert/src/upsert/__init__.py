@@ -1,7 +1,7 @@
-"""A sink that upserts into SQLite: one row for each topic, partition and offset, which counts how often it came.
+"""A sink that upserts into SQLite: one row for each topic, partition and offset, with the number of deliveries.
 
-``dieOnce`` names a file: a task whose rows are in the database dies while nobody knows that yet, unless the file is
-there, which it makes first. With ``resumes`` a task asks to read on behind what the database has of a partition.
+``dieOnce`` names a file: a task that has committed rows dies before reporting it, unless the file exists, which it
+creates first. With ``resumes`` a task requests offsets after the database's last one of a partition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UPSERT = (
 
 
 class UpsertSinkConnector(SinkConnector):
-    """Hands its configuration to every task."""
+    """Passes its configuration to every task."""
 
     def version(self) -> str:
         return "1.0"
@@ -51,7 +51,7 @@ class UpsertSinkConnector(SinkConnector):
 
 
 class UpsertSinkTask(SinkTask):
-    """Writes rows, and commits them when it is asked to flush."""
+    """Writes rows, and commits them in flush."""
 
     def version(self) -> str:
         return "1.0"

@@ -1,5 +1,5 @@
-"""Declares a class as a source connector that is none."""
+"""Declares a class that is not a connector as a source connector."""
 
 
 class WrongType:
-    """Is no connector."""
+    """Is not a connector."""

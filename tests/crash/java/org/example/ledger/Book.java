@@ -67,7 +67,7 @@ final class Book implements AutoCloseable {
         ByteBuffer data = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
         try {
             if (data.hasRemaining() && file.write(data) != data.limit()) {
-                throw new IllegalStateException("the book was not written whole");
+                throw new IllegalStateException("the book was not written completely");
             }
         } catch (IOException error) {
             throw new IllegalStateException(error);
