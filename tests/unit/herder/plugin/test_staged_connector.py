@@ -268,7 +268,7 @@ def test_an_ended_instance_leaves_nothing(moody: Moody, log: Log) -> None:
     left = moody.start("left", {"start": "later"})
     with about("left|worker"):
         left.end()
-    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), TIMEOUT)
+    assert eventually(lambda: any("still run after it has ended: Thread-" in text for _, text in log.lines), TIMEOUT)
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
