@@ -231,7 +231,7 @@ class TestLogin:
     @pytest.mark.parametrize(
         ("module", "options", "says"),
         [
-            ("com.example.LdapModule", {"file": "x"}, "com.example.LdapModule is a class of Java's"),
+            ("com.example.LdapModule", {"file": "x"}, "com.example.LdapModule is a Java class"),
             (MODULE, {}, "must be"),
         ],
     )

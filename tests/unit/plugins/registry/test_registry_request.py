@@ -185,7 +185,7 @@ def test_requests_go_through_a_proxy(server: RegistryServer) -> None:
 @pytest.mark.parametrize("url", ["localhost:8081", "ftp://a", "http://", "http://a:port", ""])
 def test_an_invalid_address_is_refused_by_configure(url: str) -> None:
     """And not when the first record comes."""
-    with pytest.raises(ConfigError, match=r"schema\.registry\.url: it is no address"):
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url: not an address"):
         RegistryRequests([url], credential=BasicCredential())
 
 
