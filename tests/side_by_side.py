@@ -72,8 +72,8 @@ def are_chosen(keyword: str, places: Sequence[str]) -> bool:
     return bool(keyword) or any(place.partition("::")[0].endswith(".py") for place in places)
 
 
-def available_memory(told: Path = Path("/proc/meminfo")) -> float:
+def available_memory(meminfo: Path = Path("/proc/meminfo")) -> float:
     """Return how many GiB can be used without swapping, according to the kernel."""
-    found = re.search(r"MemAvailable: *(\d+) kB", told.read_text())
+    found = re.search(r"MemAvailable: *(\d+) kB", meminfo.read_text())
     assert found is not None
     return int(found[1]) / (1 << 20)

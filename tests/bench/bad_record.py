@@ -45,9 +45,9 @@ def measure(bench: Bench) -> Result:
             worker.delete(topic)
         cuts = {kind: statistics.quantiles(own, n=100, method="inclusive") for kind, own in found.items()}
         places = ("p50", 49), ("p99", 98)
-        told = {f"{kind} {name}": own[place] for kind, own in cuts.items() for name, place in places}
-        result.add(side, **told)
-        shown = ", ".join(f"{name}: {ms:.1f} ms" for name, ms in told.items())
+        latencies = {f"{kind} {name}": own[place] for kind, own in cuts.items() for name, place in places}
+        result.add(side, **latencies)
+        shown = ", ".join(f"{name}: {ms:.1f} ms" for name, ms in latencies.items())
         bench.say(f"latency {pair}/{bench.pairs} {side}: {shown}")
     return result
 
@@ -58,14 +58,14 @@ def _one(producer: Producer, topic: str, file: Path, first: bytes) -> float:
     mark = b'{"mark":%d}' % random.getrandbits(60)
     wanted = mark.replace(b'"', b"").replace(b":", b"=")
     start = file.stat().st_size if file.exists() else 0
-    began = time.monotonic()
+    started = time.monotonic()
     producer.produce(topic, first)
     producer.produce(topic, mark)
     producer.poll(0)
     while not (file.exists() and wanted in _since(file, start)):
-        assert time.monotonic() - began < _TIMEOUT, "the record did not arrive"
+        assert time.monotonic() - started < _TIMEOUT, "the record did not arrive"
         time.sleep(_POLL)
-    return (time.monotonic() - began) * 1000
+    return (time.monotonic() - started) * 1000
 
 
 def _since(file: Path, start: int) -> bytes:

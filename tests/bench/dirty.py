@@ -163,8 +163,8 @@ def measure(rows: Sequence[Row], bench: Bench) -> Result:
                 result.add(side, **{rate: run.rate, cpu: run.cpu, memory: run.memory})
                 outputs[row.name] |= {run.output} if run.output else set()
                 result.notes += [f"{row.name}, {side}: {run.trouble}"] if run.trouble else []
-                told = f"{run.rate:,.0f} records/s, {run.cpu:.2f} µs, {run.memory:,.0f} MB {run.trouble}"
-                bench.say(f"dirty {pair}/{bench.pairs} {side} {row.name}: {told}")
+                summary = f"{run.rate:,.0f} records/s, {run.cpu:.2f} µs, {run.memory:,.0f} MB {run.trouble}"
+                bench.say(f"dirty {pair}/{bench.pairs} {side} {row.name}: {summary}")
     for world in worlds.values():
         world.close()
     result.notes += [f"ERROR: {name}: outputs differ" for name, found in outputs.items() if len(found) > 1]

@@ -66,8 +66,8 @@ def run_session(case: str, bench: Bench, *more: str, python: str = sys.executabl
     """
     folder = bench.folder / bench.fresh(f"frame-{case}")
     folder.mkdir()
-    told = [case, str(folder), str(file_bundle()), str(bench.rows), *more]
-    command = [sys.executable, "-m", "tests.bench.frame_session", *told]
+    arguments = [case, str(folder), str(file_bundle()), str(bench.rows), *more]
+    command = [sys.executable, "-m", "tests.bench.frame_session", *arguments]
     environment = {**os.environ, "PYSPARK_PYTHON": python}
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -83,13 +83,13 @@ class FrameSession:
         try:
             for number in range(WARM_UP + SAMPLES):
                 time.sleep(random.uniform(0.0, 0.5))
-                began = time.time()
+                started = time.time()
                 with self._lines.open("a") as file:
                     file.write("x\n")
                 while len(seen) <= number:
                     time.sleep(0.0005)
-                    assert time.time() < began + 60, query.exception()
-                taken.append((seen[number] - began) * 1000)
+                    assert time.time() < started + 60, query.exception()
+                taken.append((seen[number] - started) * 1000)
         finally:
             query.stop()
         taken = sorted(taken[WARM_UP:])
@@ -132,9 +132,9 @@ class FrameSession:
         """Return the seconds and CPU seconds of the median of three runs after the warm-up."""
         found = []
         for number in range(warm + 3):
-            before, began = self._meter.refreshed().cpu, time.monotonic()
+            before, started = self._meter.refreshed().cpu, time.monotonic()
             act()
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - started
             if number >= warm:
                 found.append((seconds, self._meter.refreshed().cpu - before))
         return sorted(found)[1]

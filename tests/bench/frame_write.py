@@ -49,9 +49,9 @@ def measure(bench: Bench) -> Result:
 def _timed(bench: Bench, act: Callable[[Path], None]) -> float:
     settle()
     path = bench.folder / bench.fresh("z")
-    began = time.monotonic()
+    started = time.monotonic()
     act(path)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -37,8 +37,8 @@ def measure(bench: Bench) -> Result:
         for count in bench.connectors:
             values = _Run(bench, side, count).measure(result)
             result.add(side, **{f"{name} {count}": value for name, value in values.items()})
-            told = ", ".join(f"{name} {value:.3g}" for name, value in values.items())
-            bench.say(f"i {pair}/{bench.pairs} {side} {count}: {told}")
+            summary = ", ".join(f"{name} {value:.3g}" for name, value in values.items())
+            bench.say(f"i {pair}/{bench.pairs} {side} {count}: {summary}")
         if more:
             first, last = (result.runs[side][f"memory {count}"][-1] for count in (few, more[-1]))
             result.add(side, each=(last - first) / (more[-1] - few))
@@ -76,18 +76,18 @@ class _Run:
         worker.start()
         try:
             values = self._live(worker, result)
-            began = time.monotonic()
+            started = time.monotonic()
         finally:
             worker.stop(_TIMEOUT)
-        return {**values, "stop": time.monotonic() - began}
+        return {**values, "stop": time.monotonic() - started}
 
     def _live(self, worker: Worker, result: Result) -> dict[str, float]:
         meter = Meter(worker.pid)  # not closed by a block: watching all the time would distort the measurement
         before = meter.refreshed().cpu
-        began = time.monotonic()
+        started = time.monotonic()
         self._create(worker)
         assert eventually(self._all_run, _TIMEOUT, _POLL), f"{worker.side}: not all run\n{worker.last_words()}"
-        running = time.monotonic() - began
+        running = time.monotonic() - started
         cpu = meter.refreshed().cpu - before
         time.sleep(_REST_SECONDS)
         first, since = kinds(worker.pid), time.monotonic()

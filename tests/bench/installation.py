@@ -51,8 +51,8 @@ def measure(bench: Bench) -> Result:
         settle()
         found = {**_install(bundle, bench.folder / bench.fresh("n")), "dropped": _dropped(bench), **_stages()}
         result.add("hearth", **found)
-        told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
-        bench.say(f"n {pair}/{bench.pairs}: {told}")
+        summary = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+        bench.say(f"n {pair}/{bench.pairs}: {summary}")
     return result
 
 
@@ -83,9 +83,9 @@ def _install(bundle: Path, folder: Path) -> dict[str, float]:
 
 
 def _timed(arguments: Sequence[str], environment: dict[str, str]) -> float:
-    begun = time.monotonic()
+    started = time.monotonic()
     subprocess.run([sys.executable, "-m", "hearth", *arguments], env=environment, check=True, capture_output=True)
-    return time.monotonic() - begun
+    return time.monotonic() - started
 
 
 def _dropped(bench: Bench) -> float:
@@ -97,10 +97,10 @@ def _dropped(bench: Bench) -> float:
     fresh = plain_wheel(bench.folder, "dropped", groups=points)
     with running(worker):
         assert "org.example.Dropped" not in _listed(worker.rest)
-        begun = time.monotonic()
+        started = time.monotonic()
         os.replace(fresh, plugins / fresh.name)
         assert eventually(lambda: "org.example.Dropped" in _listed(worker.rest), 30, every=0.02)
-        return time.monotonic() - begun
+        return time.monotonic() - started
 
 
 def _listed(rest: RestClient) -> str:
@@ -112,9 +112,9 @@ def _stages() -> dict[str, float]:
     stages, seconds = [], []
     try:
         for number in range(STAGES):
-            begun = time.monotonic()
+            started = time.monotonic()
             stages.append(Stage.start(host_environment(), f"n-{number}", has_columns=True))
-            seconds.append(time.monotonic() - begun)
+            seconds.append(time.monotonic() - started)
         memory = statistics.median(private(stage.pid) for stage in stages[_STARTED:]) / 1e6
     finally:
         for stage in stages:

@@ -40,8 +40,8 @@ def measure(bench: Bench) -> Result:
             settle()
             for side, values in _Run(bench, count).measure(result).items():
                 result.add(side, **{f"{name} {count}": value for name, value in values.items()})
-                told = ", ".join(f"{name} {value:.3g}" for name, value in values.items())
-                bench.say(f"leader {pair}/{bench.pairs} {count} {side}: {told}")
+                summary = ", ".join(f"{name} {value:.3g}" for name, value in values.items())
+                bench.say(f"leader {pair}/{bench.pairs} {count} {side}: {summary}")
     return result
 
 
@@ -85,12 +85,12 @@ class _Run:
         leader, executors = Meter(first.pid), [Meter(pid) for pid in cluster.pids]
         assert eventually(lambda: len(cluster.executors()) == cluster.size, _TIMEOUT)
         before, theirs_before = leader.refreshed(), sum(each.refreshed().cpu for each in executors)
-        began = time.monotonic()
+        started = time.monotonic()
         with ThreadPoolExecutor(_CLIENTS) as clients:
             for answer in clients.map(first.rest.create, map(self._config, range(self._count))):
                 assert answer.status == 201, answer.text
         assert eventually(lambda: self._all_run(first, first), _TIMEOUT, _POLL), first.last_words()
-        running = time.monotonic() - began
+        running = time.monotonic() - started
         after, theirs_after = leader.refreshed(), sum(each.refreshed().cpu for each in executors)
         cpu = {"cpu": after.cpu - before.cpu, "cpu_jvm": after.cpu_jvm - before.cpu_jvm}
         time.sleep(_REST_SECONDS)
@@ -116,11 +116,11 @@ class _Run:
         spent = {name: (kind.cpu - first.get(name, Kind()).cpu) / seconds for name, kind in last.items()}
         if result is not None:
             rows = sorted(last.items(), key=lambda row: -row[1].memory)
-            told = "; ".join(
+            summary = "; ".join(
                 f"{kind.count} {name}: {kind.memory / 1e6:,.0f} MB, {spent[name] * 1000:.1f} ms a second"
                 for name, kind in rows
             )
-            result.notes.append(f"the leading host with {self._count}: {told}")
+            result.notes.append(f"the leading host with {self._count}: {summary}")
         return {"memory": sum(kind.memory for kind in last.values()) / 1e6, "idle": sum(spent.values())}
 
     def _config(self, number: int) -> dict[str, str]:

@@ -85,8 +85,8 @@ def _measure(
                 found = worlds[row.case.case].run(worker(side, row))
                 values = {what: found[what] for what in ("rate", "cpu_without_jvm")}
                 result.add(side, **{f"{row.name} {what}": value for what, value in values.items()})
-                told = f"{values['rate']:,.0f}, {values['cpu_without_jvm']:.2f}"
-                bench.say(f"{case} {pair}/{bench.pairs} {side} {row.name}: {told}")
+                summary = f"{values['rate']:,.0f}, {values['cpu_without_jvm']:.2f}"
+                bench.say(f"{case} {pair}/{bench.pairs} {side} {row.name}: {summary}")
     for world in worlds.values():
         world.close()
     return result

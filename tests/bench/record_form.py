@@ -103,8 +103,8 @@ def measure(bench: Bench) -> Result:
                 same = (row.connector(side, kind), row.shape, *row.config.items())
                 if same not in known:
                     known[same] = tuple(world.run(worker, meter, row, kind).values())
-                    told = ", ".join(f"{value:,.2f}" for value in known[same])
-                    bench.say(f"j {pair}/{bench.pairs} {side} {kind} {row.name}: {told}")
+                    summary = ", ".join(f"{value:,.2f}" for value in known[same])
+                    bench.say(f"j {pair}/{bench.pairs} {side} {kind} {row.name}: {summary}")
                 result.add(side, **dict(zip([metric.name for metric in _metrics(row, kind)], known[same])))
     world.close()
     return result

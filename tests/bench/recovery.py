@@ -70,8 +70,8 @@ def measure_cluster(bench: Bench) -> Result:
                 values["rolling"] = _restart_all(bench, side, spark)
             settle()
         result.add(side, **values)
-        told = ", ".join(f"{name} {each:.2f} s" for name, each in values.items())
-        bench.say(f"s {pair}/{bench.pairs} {side}: {told}")
+        summary = ", ".join(f"{name} {each:.2f} s" for name, each in values.items())
+        bench.say(f"s {pair}/{bench.pairs} {side}: {summary}")
     return result
 
 

@@ -68,10 +68,10 @@ def _cases() -> dict[str, partial[Result]]:
     """Return the measuring function of each case, a source and a sink for each format."""
     found = {}
     for (source, sink), form in _FORMS.items():
-        told = f"{form.name} (Java: Json with schemas)"
+        label = f"{form.name} (Java: Json with schemas)"
         for letter, case in (
-            (source, Throughput(source, f"FileStreamSource, three transformations, {told}", True, False, CHAIN, 1.0)),
-            (sink, Throughput(sink, f"FileStreamSink, {told}, ExtractField", False, False, EXTRACT, 1.0)),
+            (source, Throughput(source, f"FileStreamSource, three transformations, {label}", True, False, CHAIN, 1.0)),
+            (sink, Throughput(sink, f"FileStreamSink, {label}, ExtractField", False, False, EXTRACT, 1.0)),
         ):
             found[letter] = partial(_measure, form, replace(case, goal=_GOALS.get(letter, 1.0)))
     return found

@@ -107,8 +107,8 @@ def measure(bench: Bench) -> Result:
             for pipeline in pipelines:
                 values = world.run(worker, meter, pipeline)
                 result.add(side, **values)
-                told = ", ".join(f"{value:,.2f}" for value in values.values())
-                bench.say(f"t {pair}/{bench.pairs} {side} {pipeline.name}: {told}")
+                summary = ", ".join(f"{value:,.2f}" for value in values.values())
+                bench.say(f"t {pair}/{bench.pairs} {side} {pipeline.name}: {summary}")
     world.close()
     return result
 

@@ -233,15 +233,15 @@ class Recorder(ConfigListener):
     """Records the changes that it is notified of."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[str, object]] = []
+        self.events: list[tuple[str, object]] = []
 
     def on_change(self, connector: str) -> None:
         """Record it."""
-        self.heard.append(("change", connector))
+        self.events.append(("change", connector))
 
     def on_restart(self, request: RestartRequest) -> None:
         """Record it."""
-        self.heard.append(("restart", request))
+        self.events.append(("restart", request))
 
 
 class TestConfigStore:
@@ -372,7 +372,7 @@ class TestConfigStore:
         configs.put_restart(RestartRequest("c", include_tasks=True))
         configs.remove_tasks("c")
         configs.remove_connector("c")
-        assert recorder.heard == [
+        assert recorder.events == [
             ("change", "c"),
             ("change", "c"),
             ("change", "c"),

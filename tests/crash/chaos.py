@@ -60,9 +60,9 @@ class Chaos:
         self._do(self._kill_python_of_host)
 
     def _do(self, act: Callable[[], str]) -> None:
-        began = time.monotonic()
+        started = time.monotonic()
         done = act()
-        self._journal.note(f"{done}, in {time.monotonic() - began:.1f} s")
+        self._journal.note(f"{done}, in {time.monotonic() - started:.1f} s")
 
     # Hosts, with the JVM of the driver and the processes of connectors -----------------------------------------
 

@@ -81,12 +81,12 @@ class Outcome:
 
     def prove(self) -> None:
         """Check every promise, and print the journal and the verdicts."""
-        told = f"{self.journal.text()}\nsink: {self.sink}\nsource: {self.source}"
-        print(told)
-        assert self.sink.is_sound, told
-        assert self.source.is_sound, told
+        summary = f"{self.journal.text()}\nsink: {self.sink}\nsource: {self.source}"
+        print(summary)
+        assert self.sink.is_sound, summary
+        assert self.source.is_sound, summary
         if self.is_exact:
-            assert self.source.repeats + self.source.repeats_due == 0, told
+            assert self.source.repeats + self.source.repeats_due == 0, summary
 
 
 class Cluster:

@@ -71,9 +71,9 @@ def test_nothing_is_lost_beside_java(
 ) -> None:
     """The same acts at the same times on both; Java loses records when partitions move during a retry: not judged."""
     with ThreadPoolExecutor(2) as sides:
-        beside = sides.submit(run_trial, plan, tmp_path / "java", java)
+        java_trial = sides.submit(run_trial, plan, tmp_path / "java", java)
         outcome = run_trial(plan, tmp_path / "hearth", hearth)
-        peer = beside.result()
+        peer = java_trial.result()
     print(peer, outcome, sep="\n")
     pairs.append((peer, outcome))
     assert_sound(outcome)
@@ -89,10 +89,10 @@ def test_hearth_repeats_no_more_than_java(pairs: list[tuple[Outcome, Outcome]]) 
     too much on chance to compare.
     """
     if not pairs:
-        pytest.skip("this process ran no trial beside Java")
+        pytest.skip("this process ran no trial with Java")
     for kind, count in (("sink", "repeats"), ("sink", "repeats_agreed"), ("source", "repeats")):
         java, hearth = ([getattr(getattr(each, kind), count) for each in side] for side in zip(*pairs, strict=True))
-        print(f"{kind}: {count} {hearth} beside Java's {java}")
+        print(f"{kind}: {count} Hearth {hearth}, Java {java}")
     java, hearth = (sum(each.sink.repeats_agreed for each in side) for side in zip(*pairs, strict=True))
     assert hearth <= java
 

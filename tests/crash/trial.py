@@ -86,10 +86,10 @@ class Outcome:
 
     def __str__(self) -> str:
         """Summarize it in a few lines."""
-        told = "".join(f"\n  failed: {each}" for each in self.failures[:5])
+        failed_tasks = "".join(f"\n  failed: {each}" for each in self.failures[:5])
         return (
             f"{self.side}, seed {self.plan.seed}, {self.plan.seconds:g} s, {self.plan.manner()}\n"
-            f" sink: {self.sink}\n source: {self.source}\n {len(self.failures)} failures of tasks{told}"
+            f" sink: {self.sink}\n source: {self.source}\n {len(self.failures)} failures of tasks{failed_tasks}"
         )
 
 

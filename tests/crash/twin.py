@@ -21,8 +21,8 @@ LEDGER = {
 
 def compiler() -> str | None:
     """Return the JDK's compiler, None if only a runtime is installed."""
-    beside = find_java().executable.resolve().with_name("javac")
-    return str(beside) if beside.exists() else shutil.which("javac")
+    sibling = find_java().executable.resolve().with_name("javac")
+    return str(sibling) if sibling.exists() else shutil.which("javac")
 
 
 def twin_plugins(folder: Path, javac: str, sources: Path = SOURCES, services: Mapping[str, str] = LEDGER) -> Path:

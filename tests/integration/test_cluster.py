@@ -81,9 +81,9 @@ def test_tasks_connect_to_their_host_and_waiting_for_slots_is_logged(
 
 def test_a_missing_master_is_reported_within_seconds(tmp_path: Path, broker: KafkaBroker) -> None:
     """Spark itself gives up after a minute."""
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        url = f"spark://127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"spark://127.0.0.1:{unused.getsockname()[1]}"
         with HearthConnect(tmp_path, broker.bootstrap_servers, {"spark.master": url}) as host:
             assert is_said(host, f"spark.master={url} does not answer", "Connection refused"), host.last_words()
 
@@ -232,7 +232,7 @@ def jvm() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "reason"),
     [
         ({}, "the cluster requires a secret; set spark.authenticate=true"),
         ({"spark.authenticate": "true"}, "spark.authenticate.secret is missing"),
@@ -242,10 +242,10 @@ def jvm() -> Iterator[Any]:
     ids=["nothing", "no-secret", "another-secret", "another-secret-in-clear"],
 )
 def test_settings_that_an_encrypted_cluster_rejects_are_reported(
-    jvm: Any, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
+    jvm: Any, encrypted_cluster: SparkCluster, keys: dict[str, str], reason: str
 ) -> None:
     """Spark itself retries for a minute, and its log does not mention a secret."""
-    assert said in refusal_of(jvm, encrypted_cluster, keys)
+    assert reason in refusal_of(jvm, encrypted_cluster, keys)
 
 
 def test_who_has_a_secret_is_told_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
@@ -262,7 +262,7 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
     try:
         with pytest.raises(NotAdmitted, match=re.escape(f"spark.master={cluster.url} refuses this host")) as told:
             seek_admission(jvm, cluster.url)
-        return str(told.value)
+        return str(caught.value)
     finally:
         for key in settings:
             system.clearProperty(key)
@@ -270,11 +270,11 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
 
 def test_an_encrypting_host_refuses_an_unencrypted_cluster(tmp_path: Path, broker: KafkaBroker) -> None:
     """Spark would silently fall back to unencrypted connections."""
-    said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
+    reason = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
     with (
         SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master,
         HearthConnect(tmp_path / "host", broker.bootstrap_servers, {**master.settings(), **ENCRYPTED}) as host,
     ):
-        assert is_said(host, f"error: Spark did not start: spark.master={master.url}", said), host.last_words()
+        assert is_said(host, f"error: Spark did not start: spark.master={master.url}", reason), host.last_words()
         assert eventually(lambda: not host.is_running, TIMEOUT)
         assert SECRET not in host.last_words()

@@ -88,7 +88,7 @@ def test_a_consumer_survives_its_own_late_commit(own_broker: KafkaBroker, caplog
             if "the group has fenced this member" in caplog.text:
                 break
         else:
-            pytest.fail(f"the group fenced nobody in {ROUNDS} rounds: {member.history}")
+            pytest.fail(f"the group fenced no member in {ROUNDS} rounds: {member.history}")
         assert member.history[-2:] == ["lose", "assign"] or member.history[-3:] == ["assign", "revoke", "assign"]
     finally:
         member.consumer.close()

@@ -57,7 +57,7 @@ def test_reported_records_become_javas_dead_letters(host: Host, topics: Topics, 
         }
         shown = [(header, None if data is None else data.decode().split("\n")[0]) for header, data in record.headers]
         wanted = [(header, data.decode()) for header, data in own]
-        assert shown == [*wanted, *((f"__connect.errors.{part}", told) for part, told in context.items())]
+        assert shown == [*wanted, *((f"__connect.errors.{part}", expected) for part, expected in context.items())]
 
 
 def test_a_record_nested_too_deeply_is_a_dead_letter(host: Host, topics: Topics, name: str, tmp_path: Path) -> None:

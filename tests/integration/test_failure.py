@@ -194,10 +194,10 @@ def test_a_connector_with_a_hanging_plugin_can_be_deleted(host: Host, topics: To
     assert host.rest.create(misbehaving(name, SOURCE, **settings)).status == 201
     if where in ("stop", "connector.stop"):
         host.wait_for_state(name, "RUNNING")
-    began = time.monotonic()
+    started = time.monotonic()
     host.delete(name, timeout=60)
     assert eventually(lambda: not started_since(host, before), TIMEOUT), started_since(host, before)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - started < 60
 
 
 def started_since(host: Host, before: set[int]) -> list[Process]:

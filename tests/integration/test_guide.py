@@ -90,9 +90,11 @@ def test_the_author_guides_commands_run_in_order(
             sources = f"src{os.pathsep}{Path(hearth.__file__).parents[1]}"
             shell = line.replace("PYTHONPATH=src", f"PYTHONPATH={shlex.quote(sources)}")
             subprocess.run(shell, shell=True, check=True, env={**os.environ, "PATH": path}, capture_output=True)
-    told = capsys.readouterr().out
-    assert re.search(r"^upgraded orders-source from 0\.1\.0 to 0\.2\.0 in .*/plugins/orders_source\.zip$", told, re.M)
-    assert "rolled orders-source back from 0.2.0 to 0.1.0" in told
+    output = capsys.readouterr().out
+    assert re.search(
+        r"^upgraded orders-source from 0\.1\.0 to 0\.2\.0 in .*/plugins/orders_source\.zip$", output, re.M
+    )
+    assert "rolled orders-source back from 0.2.0 to 0.1.0" in output
     assert not list((tmp_path / "plugins").glob("*.zip"))
     settings = {**given("worker.properties", broker), "plugin.path": str(tmp_path / "plugins")}
     with worker(tmp_path, {**settings, "plugin.rest.install.enable": "true"}) as host:

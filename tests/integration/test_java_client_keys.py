@@ -26,12 +26,12 @@ def test_the_definitions_equal_javas() -> None:
     with java(fetch_jars()) as jvm:
         for role in ROLES:
             keys = getattr(jvm, CLASSES[role]).configDef().configKeys()
-            told = {str(name): _told(jvm, keys.get(name)) for name in keys.keySet()}
+            definitions = {str(name): _definition(jvm, keys.get(name)) for name in keys.keySet()}
             defined = {key.name: config_key_to_json(key) for key in client_definition(role).keys.values()}
-            assert {name: [key[member] for member in MEMBERS] for name, key in defined.items()} == told
+            assert {name: [key[member] for member in MEMBERS] for name, key in defined.items()} == definitions
 
 
-def _told(jvm: Any, key: Any) -> list[Any]:
+def _definition(jvm: Any, key: Any) -> list[Any]:
     kind, has_default = get_field(key, "type"), bool(key.hasDefault())
     value = get_field(key, "defaultValue") if has_default else None
     convert = jvm.org.apache.kafka.common.config.ConfigDef.convertToString

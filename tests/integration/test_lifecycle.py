@@ -84,7 +84,7 @@ def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics:
 
 def test_log_levels_reach_running_and_later_tasks(lines: Lines) -> None:
     """The sink's log level is set next to the source's: it stays quiet until its level is reset, across restarts."""
-    path, told = "/admin/loggers/hearth.runtime.observer", f"[{lines.sink}|task-0] "
+    path, prefix = "/admin/loggers/hearth.runtime.observer", f"[{lines.sink}|task-0] "
 
     def set_level(level: str) -> None:
         assert lines.host.rest.call("PUT", path, {"level": level}).status == 200

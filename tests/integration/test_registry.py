@@ -127,14 +127,15 @@ def test_a_record_without_a_registered_schema_is_a_dead_letter(
     assert eventually(lambda: lines(sink) == ["a", "b", "c"], TIMEOUT), lines(sink)
     assert eventually(lambda: topics.count(dead) == 2, TIMEOUT)
     for letter, value, cause in zip(topics.read(dead), values[1::2], ("Unknown magic byte!", "id=4095"), strict=True):
-        told = {key.removeprefix("__connect.errors."): (data or b"").decode() for key, data in letter.headers}
+        error_headers = {key.removeprefix("__connect.errors."): (data or b"").decode() for key, data in letter.headers}
         assert letter.value == value
-        assert told["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
-        assert told["exception.message"] == f"Failed to deserialize data for topic {name} to Avro:"
+        assert error_headers["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
+        assert error_headers["exception.message"] == f"Failed to deserialize data for topic {name} to Avro:"
         assert (
-            "Caused by: org.apache.kafka.common.errors.SerializationException: Error " in told["exception.stacktrace"]
+            "Caused by: org.apache.kafka.common.errors.SerializationException: Error "
+            in error_headers["exception.stacktrace"]
         )
-        assert cause in told["exception.stacktrace"]
+        assert cause in error_headers["exception.stacktrace"]
 
 
 def test_recursive_records_reach_a_sink(

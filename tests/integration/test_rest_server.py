@@ -28,9 +28,9 @@ def test_a_bundles_extension_filters_tls_requests(host: Host, name: str, tmp_pat
     (tmp_path / "in.txt").write_text("a line\n")
     host.run({"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name})
     status, text = asked(host, f"/doorman/{name}")
-    told = json.loads(text)
-    assert (status, told["running"]) == (200, 1)
-    assert told["pid"] != host.pid
+    response = json.loads(text)
+    assert (status, response["running"]) == (200, 1)
+    assert response["pid"] != host.pid
     assert asked(host, "/connectors", {"Doorman": "no"}) == (403, "not today")
     assert name in json.loads(asked(host, "/connectors")[1])
     assert asked(host, "/doorman/nobody")[0] == 404

@@ -52,17 +52,17 @@ class Shared:
         found: dict[str, int | None] = {}
 
         def are_told() -> bool:
-            found.update({each: self._told(each) for each in names or self.neighbours})
+            found.update({each: self._process_of(each) for each in names or self.neighbours})
             return all(pid is not None and is_there(pid) for pid in found.values())
 
         assert eventually(are_told, TIMEOUT), f"{found}\n{self._host.last_words()}"
         return {pid for pid in found.values() if pid is not None}
 
-    def _told(self, name: str) -> int | None:
+    def _process_of(self, name: str) -> int | None:
         """Return the process that the log last reported for a task."""
         lines = [line for line in self._host.last_words().splitlines() if f"[{name}|task-0] the task runs" in line]
-        told = _PROCESS.search(lines[-1]) if lines else None
-        return None if told is None else int(told[1])
+        match = _PROCESS.search(lines[-1]) if lines else None
+        return None if match is None else int(match[1])
 
     @property
     def runtime(self) -> Process:

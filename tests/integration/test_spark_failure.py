@@ -31,7 +31,7 @@ def test_a_host_whose_spark_does_not_start_exits_with_the_reason(tmp_path: Path,
     settings = {"spark.scheduler.mode": "no-such-mode"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         assert eventually(lambda: not host.is_running, TIMEOUT)
-        told = host.last_words()
-    assert "error: Spark did not start: " in told
-    assert "no-such-mode" in told.partition("error: Spark did not start: ")[2].splitlines()[0].lower()
-    assert "Traceback" not in told
+        output = host.last_words()
+    assert "error: Spark did not start: " in output
+    assert "no-such-mode" in output.partition("error: Spark did not start: ")[2].splitlines()[0].lower()
+    assert "Traceback" not in output

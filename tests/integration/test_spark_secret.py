@@ -13,7 +13,7 @@ from tests.integration.conftest import Host
 PASSWORD = "the-password-of-the-connector"
 RPC_REQUEST, RPC_FAILURE = 3, 5
 SILENT_SECONDS = 10.0
-"""A port that is silent for so many seconds does not respond; one port of the gateway has another protocol."""
+"""How long to wait for a response, in seconds; one port of the gateway has another protocol and sends none."""
 
 
 def test_secrets_are_on_no_command_line_and_ports_require_one(host: Host, name: str, tmp_path: Path) -> None:

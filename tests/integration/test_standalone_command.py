@@ -141,9 +141,9 @@ def test_an_invalid_connector_file_is_reported_with_its_path(
 ) -> None:
     """As bad input, which has its own exit code."""
     path = command.file("wrong", config)
-    with pytest.raises(ConfigError, match=says) as told:
+    with pytest.raises(ConfigError, match=says) as caught:
         create(host, read_connector_file(path))
-    assert str(told.value).startswith(f"{path}: ")
+    assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:

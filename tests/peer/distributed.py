@@ -33,8 +33,8 @@ class JavaDistributed(JavaConnect):
         settings: Mapping[str, str] | None = None,
         jvm_options: Sequence[str] = SMALL_OPTIONS,
     ) -> None:
-        told = {**cluster_settings(group), **(settings or {})}
-        super().__init__(folder, bootstrap_servers, told, jvm_options=jvm_options)
+        properties = {**cluster_settings(group), **(settings or {})}
+        super().__init__(folder, bootstrap_servers, properties, jvm_options=jvm_options)
         del self._settings["offset.storage.file.filename"]
 
 

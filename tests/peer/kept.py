@@ -70,19 +70,21 @@ class KeptAnswers:
 
 def digest(case: Named) -> str:
     """Return a digest of a case, equal in every checkout, and unchanged by new fields with defaults."""
-    text = ascii(_told(case)).replace(str(CHECKOUT), "")
+    text = ascii(_changed_fields(case)).replace(str(CHECKOUT), "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _told(value: Any) -> Any:
+def _changed_fields(value: Any) -> Any:
     """Return the fields of a case that differ from their defaults."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            each.name: _told(own) for each in fields(value) if (own := getattr(value, each.name)) != _default(each)
+            each.name: _changed_fields(own)
+            for each in fields(value)
+            if (own := getattr(value, each.name)) != _default(each)
         }
     if isinstance(value, (tuple, list)):
-        return [_told(each) for each in value]
-    return {key: _told(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+        return [_changed_fields(each) for each in value]
+    return {key: _changed_fields(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def _default(field: Field[Any]) -> Any:

@@ -55,5 +55,5 @@ def record(is_all: bool) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="ask everything anew")
+    parser.add_argument("--all", action="store_true", help="run all cases again")
     record(parser.parse_args().all)

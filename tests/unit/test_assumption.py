@@ -103,9 +103,9 @@ def test_a_cast_to_small_offsets_moves_no_bytes() -> None:
 def test_librdkafka_error_numbers_match_their_names() -> None:
     """They are an enumeration of its header, which no function returns."""
     numbers = {name: number for name, number in vars(rdkafka).items() if name.startswith("ERR_")}
-    told = {name: rdkafka.library().err2name(number).decode().lstrip("_") for name, number in numbers.items()}
+    known_names = {name: rdkafka.library().err2name(number).decode().lstrip("_") for name, number in numbers.items()}
     ours = {name: name.removeprefix("ERR_") for name in numbers}
-    assert told == {**ours, "ERR_NO_ENTITY": "NOENT"}
+    assert known_names == {**ours, "ERR_NO_ENTITY": "NOENT"}
 
 
 def test_struct_layouts_are_known_for_the_installed_librdkafka() -> None:

@@ -221,13 +221,13 @@ def takes(described: dict[str, Any], line: str) -> bool:
 
 def test_every_command_is_documented() -> None:
     """Every command is on a page."""
-    told = {resolve(shlex.split(line)) for line in commands(*PAGES) if line.startswith("hearth ")}
-    told |= {" ".join(words) for words in re.findall(r"`hearth ([a-z]+) ([a-z]+)\b", TEXT)}
+    documented = {resolve(shlex.split(line)) for line in commands(*PAGES) if line.startswith("hearth ")}
+    documented |= {" ".join(words) for words in re.findall(r"`hearth ([a-z]+) ([a-z]+)\b", TEXT)}
     known = set()
     for name in COMMANDS:
         command = hearth.get_command(click.Context(hearth), name)
         known |= {f"{name} {each}" for each in command.commands} if isinstance(command, click.Group) else {name}
-    assert known - told == set()
+    assert known - documented == set()
 
 
 def test_options_of_the_quickstart_are_documented() -> None:
@@ -258,7 +258,7 @@ def test_each_key_is_explained_in_one_place() -> None:
     assert {name: count for name, count in Counter(key_rows()).items() if count > 1} == {}
 
 
-def told_defaults() -> Iterator[tuple[str, str]]:
+def documented_defaults() -> Iterator[tuple[str, str]]:
     """Yield each key of a table with the default in its column or in the text of its row."""
     for text in PAGES.values():
         for head in ("key", "option"):
@@ -276,9 +276,9 @@ def test_defaults_match_the_code() -> None:
         for settings in SETTINGS
         for key in config_def_to_json(settings.definition())
     }
-    told = {name: default for name, default in told_defaults() if not name.startswith("spark.")}
-    assert len(told) > 24
-    assert told == {name: defaults[name] for name in told}
+    documented = {name: default for name, default in documented_defaults() if not name.startswith("spark.")}
+    assert len(documented) > 24
+    assert documented == {name: defaults[name] for name in documented}
 
 
 def test_all_keys_of_hearth_are_explained() -> None:
@@ -327,8 +327,8 @@ def test_log_lines_match_the_log_format() -> None:
 
 def test_the_readme_shows_what_the_test_script_prints() -> None:
     """Its steps in order."""
-    said = re.findall(r'^say "(.*?)"', (ROOT / "tools" / "test").read_text("utf-8"), re.MULTILINE)
-    assert block("text", "hearth: ruff").splitlines() == [f"hearth: {each}" for each in said]
+    steps = re.findall(r'^say "(.*?)"', (ROOT / "tools" / "test").read_text("utf-8"), re.MULTILINE)
+    assert block("text", "hearth: ruff").splitlines() == [f"hearth: {each}" for each in steps]
 
 
 def test_the_worst_row_of_the_benchmark_comes_first() -> None:
@@ -380,7 +380,7 @@ def test_a_preload_is_an_entry_point_that_stages_read(tmp_path: Path) -> None:
 def test_every_entry_point_group_is_documented_with_its_class() -> None:
     """Authors of every kind of plugin find the group and the base class without reading the host."""
     text = (ROOT / "host" / "hearth_api" / "README.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^\| `(hearth\.\w+)` \| `([\w.]+)` \|", text, re.MULTILINE))
-    assert set(told) == {type_.group for type_ in PluginType}
-    for module, _, name in (each.rpartition(".") for each in told.values()):
+    documented = dict(re.findall(r"^\| `(hearth\.\w+)` \| `([\w.]+)` \|", text, re.MULTILINE))
+    assert set(documented) == {type_.group for type_ in PluginType}
+    for module, _, name in (each.rpartition(".") for each in documented.values()):
         assert isinstance(getattr(importlib.import_module(module), name), type)

@@ -70,6 +70,6 @@ def test_selected_tests_run_in_one_process(keyword: str, places: list[str], is_c
 
 def test_memory_is_the_kernels_available_memory(tmp_path: Path) -> None:
     """Not the machine's total memory, but what other programs leave."""
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal:       24684312 kB\nMemFree:         1024 kB\nMemAvailable:    2621440 kB\n")
-    assert available_memory(told) == 2.5
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal:       24684312 kB\nMemFree:         1024 kB\nMemAvailable:    2621440 kB\n")
+    assert available_memory(meminfo) == 2.5

@@ -54,8 +54,8 @@ class Host(TopicStores):
         servers = {"bootstrap.servers": broker.bootstrap_servers, "fetch.max.wait.ms": "20"}
         converters = {"key.converter": "K", "value.converter": "V"}
         largest = {"config.storage.max.message.bytes": str(LARGEST)}
-        told = {**cluster_settings(group), **largest, **servers, **converters, **(settings or {})}
-        super().__init__(DistributedConfig(told), self._count)
+        properties = {**cluster_settings(group), **largest, **servers, **converters, **(settings or {})}
+        super().__init__(DistributedConfig(properties), self._count)
         self.start()
 
     def _count(self) -> None:

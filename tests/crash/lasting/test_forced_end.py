@@ -20,9 +20,9 @@ def test_an_unresponsive_run_is_killed(pipeline: Pipeline, kind: str) -> None:
     """Its process is suspended: it reacts to neither the link nor any signal but SIGKILL."""
     worker, stage = pipeline.python_worker(kind), pipeline.stage(kind)
     os.kill(worker.pid, signal.SIGSTOP)
-    began = time.monotonic()
+    started = time.monotonic()
     answer = pipeline.host.rest.call("DELETE", f"/connectors/{pipeline.name}-{kind}")
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     assert answer.status == 204, answer.text
     print(f"the {kind} was deleted after {seconds:.1f} s")
     assert seconds < FENCED_SECONDS

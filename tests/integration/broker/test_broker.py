@@ -85,8 +85,8 @@ def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: 
 
 def test_a_controller_port_taken_meanwhile_is_chosen_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was chosen automatically and was free then; the explicit port stays."""
-    with socket.create_server((LOOPBACK, 0)) as somebody:
-        taken = iter([somebody.getsockname()[1]])
+    with socket.create_server((LOOPBACK, 0)) as other_server:
+        taken = iter([other_server.getsockname()[1]])
         monkeypatch.setattr("hearth.broker.broker.next_free", lambda port: next(taken, None) or next_free(port))
         with KafkaBroker(tmp_path / "broker", port := reserve_port()) as broker:
             assert broker.port == port
@@ -97,9 +97,9 @@ def test_a_port_taken_meanwhile_is_not_replaced_by_the_controllers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next free port may be the one chosen for the controller before."""
-    with socket.create_server((LOOPBACK, 0)) as somebody:
+    with socket.create_server((LOOPBACK, 0)) as other_server:
         other = reserve_port()
-        chosen = iter([somebody.getsockname()[1], other, other])
+        chosen = iter([other_server.getsockname()[1], other, other])
         for module in ("java_server", "broker"):  # the first chooses the port, the second the controller's
             monkeypatch.setattr(
                 f"hearth.broker.{module}.next_free", lambda port: next(chosen, None) or next_free(port)

@@ -41,8 +41,8 @@ def test_broker_serves_until_a_signal(tmp_path: Path, number: signal.Signals) ->
     """The command prints the next steps, serves clients, and exits with 0 on Ctrl-C and on SIGTERM."""
     port = reserve_port()
     with _command("--port", str(port), "--data-dir", str(tmp_path)) as process:
-        said = _read_until(process, "Ctrl-C")
-        assert f"bootstrap.servers=127.0.0.1:{port}" in "".join(said)
+        output = _read_until(process, "Ctrl-C")
+        assert f"bootstrap.servers=127.0.0.1:{port}" in "".join(output)
         assert Topics(f"127.0.0.1:{port}").names() == set()
         process.send_signal(number)
         _read_until(process, "stopping Kafka")
@@ -62,8 +62,8 @@ def test_data_goes_below_hearth_home(tmp_path: Path) -> None:
 def test_missing_java_exits_with_the_environment_code(tmp_path: Path) -> None:
     """Exit code 3, a message and a hint, and no stack trace."""
     with _command("--data-dir", str(tmp_path), JAVA_HOME=str(tmp_path / "nothing")) as process:
-        _, said = process.communicate()
+        _, output = process.communicate()
     assert process.returncode == 3
-    assert "JAVA_HOME is" in said
-    assert "hint: " in said
-    assert "Traceback" not in said
+    assert "JAVA_HOME is" in output
+    assert "hint: " in output
+    assert "Traceback" not in output

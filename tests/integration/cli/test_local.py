@@ -69,12 +69,12 @@ def test_a_wrong_broker_address_is_reported_within_seconds(tmp_path: Path) -> No
         "value.converter": JSON,
         "offset.storage.file.filename": str(tmp_path / "offsets"),
     }
-    told: list[str] = []
+    messages: list[str] = []
     host = LocalHost(tmp_path, reserve_port(), settings)
     try:
         with pytest.raises(ConnectError, match="no broker answered"):
-            host.start(told.append)
+            host.start(messages.append)
     finally:
         host.stop()
-    assert told
-    assert settings["bootstrap.servers"] in told[0]
+    assert messages
+    assert settings["bootstrap.servers"] in messages[0]

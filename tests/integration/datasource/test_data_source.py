@@ -112,7 +112,7 @@ def test_available_now_streams_continue_from_the_checkpoint(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"file": "missing"}, "hearth.probe.ms"),
         ({"batch.size": "many"}, "batch.size"),
@@ -123,13 +123,13 @@ def test_available_now_streams_continue_from_the_checkpoint(
     ],
 )
 def test_the_last_line_of_an_error_has_the_reason(
-    spark: SparkSession, lines: Path, given: dict[str, str], said: str
+    spark: SparkSession, lines: Path, given: dict[str, str], message: str
 ) -> None:
     """Key, value and remedy are on the last line; the lines above it are Spark's."""
     wrong = {**options(lines, hearth__probe__ms=500), **given}
     with pytest.raises(PySparkException) as raised:
         spark.read.format("hearth").options(**wrong).load().collect()
-    assert said in last_line(raised.value)
+    assert message in last_line(raised.value)
 
 
 def test_a_null_in_a_not_null_column_is_reported(spark: SparkSession, lines: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_task_is_kept_between_micro_batches_and_stopped_afterwards(
 
 
 @pytest.mark.parametrize(
-    ("mode", "options", "said"),
+    ("mode", "options", "message"),
     [
         ("overwrite", {}, "a sink cannot replace its data; use mode"),
         ("append", {"databasefile": ""}, "databaseFile"),
@@ -173,7 +173,7 @@ def test_a_task_is_kept_between_micro_batches_and_stopped_afterwards(
     ],
 )
 def test_the_last_line_of_an_error_has_the_mistake(
-    spark: SparkSession, bundles: str, tmp_path: Path, mode: str, options: dict[str, str], said: str
+    spark: SparkSession, bundles: str, tmp_path: Path, mode: str, options: dict[str, str], message: str
 ) -> None:
     """Spark's output precedes it."""
     given = {"connector.class": UPSERT, "databaseFile": str(tmp_path / "d"), **options}
@@ -183,4 +183,4 @@ def test_the_last_line_of_an_error_has_the_mistake(
     with pytest.raises(Exception, match="hearth") as caught:
         writer.option("plugin.path", bundles).options(**given).save()
     lines = [line for line in str(caught.value).splitlines() if "DataSourceFailed: " in line]
-    assert said in lines[-1]
+    assert message in lines[-1]

@@ -36,17 +36,17 @@ def bundles() -> Path:
 
 
 @pytest.fixture
-def begin(bundles: Path, tmp_path: Path) -> Iterator[Callable[..., WrittenTask]]:
+def start_task(bundles: Path, tmp_path: Path) -> Iterator[Callable[..., WrittenTask]]:
     """Provide a function that starts a task of a sink with options; dots are two underscores."""
-    begun: list[WrittenTask] = []
+    tasks: list[WrittenTask] = []
 
     def task(connector: str = RECORDER, has_letters: bool = False, **options: str) -> WrittenTask:
         known = plan(bundles, connector, tmp_path, **options)
-        begun.append(WrittenTask(known.plans[0], AT_ONCE, has_letters=has_letters))
-        return begun[-1]
+        tasks.append(WrittenTask(known.plans[0], AT_ONCE, has_letters=has_letters))
+        return tasks[-1]
 
     yield task
-    for each in begun:
+    for each in tasks:
         each.close()
 
 
@@ -74,11 +74,11 @@ def journal(folder: Path, *calls: str) -> list[Any]:
     return [each for each in lines if each["call"] in calls]
 
 
-def test_a_replay_has_the_same_records(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_a_replay_has_the_same_records(start_task: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """From any writer: a sink that keys by topic, partition and offset has each row once."""
-    with closing(begin()) as first:
+    with closing(start_task()) as first:
         assert write(first, "a", "b", batch=3, partition=2) == 2
-    other = begin()
+    other = start_task()
     write(other, "a", "b", batch=3, partition=2)
     base = first_offset(3)
     expected = [["t", 2, base, "a"], ["t", 2, base + 1, "b"]]
@@ -86,9 +86,9 @@ def test_a_replay_has_the_same_records(begin: Callable[..., WrittenTask], tmp_pa
     assert [each["offsets"] for each in journal(tmp_path, "flush")] == [[["t", 2, base + 2]]] * 2
 
 
-def test_partitions_are_written_one_after_the_other(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_partitions_are_written_one_after_the_other(start_task: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """Each is opened before its first row and closed before the next; the last one when the task stops."""
-    with closing(begin()) as task:
+    with closing(start_task()) as task:
         write(task, "a", partition=0)
         write(task, "b", partition=0, batch=1)
         write(task, "c", partition=1)
@@ -112,9 +112,11 @@ def test_rows_before_a_requested_offset_are_skipped(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_rows_refused_with_a_retriable_error_are_put_again(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_rows_refused_with_a_retriable_error_are_put_again(
+    start_task: Callable[..., WrittenTask], tmp_path: Path
+) -> None:
     """As often as the task requests it, and before any other rows."""
-    write(begin(retry__at="0", retry__times="2"), *map(str, range(700)))
+    write(start_task(retry__at="0", retry__times="2"), *map(str, range(700)))
     outcomes = [(each["outcome"], len(each["records"])) for each in journal(tmp_path, "put")]
     assert outcomes == [("refused", 500), ("refused", 500), ("taken", 500), ("taken", 200)]
 
@@ -133,20 +135,20 @@ def test_a_task_that_wants_rows_again_cannot_have_them(begin: Callable[..., Writ
         write(begin(rewind__at="0"), "a")
 
 
-def test_a_sink_that_withholds_rows_fails_with_the_setting(begin: Callable[..., WrittenTask]) -> None:
+def test_a_sink_that_withholds_rows_fails_with_the_setting(start_task: Callable[..., WrittenTask]) -> None:
     """A batch is complete only when no row of it can be lost."""
     with pytest.raises(DataSourceFailed) as caught, instructive():
-        write(begin(hold__below="1", flush__size="500"), "a", "b")
+        write(start_task(hold__below="1", flush__size="500"), "a", "b")
     last = str(caught.value).splitlines()[-1]
     assert "did not flush all rows at the end of a batch" in last
     assert "t-0 up to 1 of 2" in last
     assert "with flush.size (now 500); or increase hearth.flush.ms" in last
 
 
-def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:
+def test_bad_rows_fail_the_write(start_task: Callable[..., WrittenTask]) -> None:
     """The last line names the row, the reason and the remedy."""
     with pytest.raises(DataSourceFailed) as caught, instructive():
-        write(begin(REPORTING, has_letters=True), "data")
+        write(start_task(REPORTING, has_letters=True), "data")
     last = str(caught.value).splitlines()[-1]
     assert last.startswith("a row failed: topic 't', partition 0, offset 0")
     assert "bad data" in last
@@ -154,13 +156,15 @@ def test_bad_rows_fail_the_write(begin: Callable[..., WrittenTask]) -> None:
     assert "hearth.dead.letters" in last
 
 
-def test_tolerated_bad_rows_become_dead_letters(begin: Callable[..., WrittenTask], tmp_path: Path) -> None:
+def test_tolerated_bad_rows_become_dead_letters(start_task: Callable[..., WrittenTask], tmp_path: Path) -> None:
     """Rows that a step rejects, and rows that the task itself reports; a replay replaces them."""
     hoist = {"transforms": "fail", "transforms.fail.type": "org.apache.kafka.connect.transforms.ExtractField$Value"}
     settings = {**hoist, "transforms.fail.field": "x", "errors.tolerance": "all"}
     folder = tmp_path / "letters"
     for _ in range(2):
-        task = begin(REPORTING, has_letters=True, **{name.replace(".", "__"): each for name, each in settings.items()})
+        task = start_task(
+            REPORTING, has_letters=True, **{name.replace(".", "__"): each for name, each in settings.items()}
+        )
         letters = DeadLetterFile(str(folder), 1, 0)
         assert write(task, "a", "b", batch=1, letters=letters) == 2
     (file,) = folder.iterdir()
@@ -168,7 +172,7 @@ def test_tolerated_bad_rows_become_dead_letters(begin: Callable[..., WrittenTask
     assert [(each["offset"] - first_offset(1), each["value"], each["stage"]) for each in found] == [
         (0, '"a"', "TRANSFORMATION"), (1, '"b"', "TRANSFORMATION"),
     ]  # fmt: skip
-    task = begin(REPORTING, has_letters=True, errors__tolerance="all")
+    task = start_task(REPORTING, has_letters=True, errors__tolerance="all")
     letters = DeadLetterFile(str(folder), 1, 0)
     write(task, "data", "copy", "made", batch=1, letters=letters)
     (file,) = folder.iterdir()
@@ -176,7 +180,7 @@ def test_tolerated_bad_rows_become_dead_letters(begin: Callable[..., WrittenTask
     assert [(each["topic"], each["value"], each["message"]) for each in found] == [
         ("t", '"data"', "bad data"), ("t", '"copy"', "copied"), ("made", '"mv"', "made up"),
     ]  # fmt: skip
-    task = begin(RECORDER, has_letters=True)
+    task = start_task(RECORDER, has_letters=True)
     write(task, "good", batch=1, letters=DeadLetterFile(str(folder), 1, 0))
     assert not [*folder.iterdir()]
 
@@ -196,11 +200,11 @@ def test_a_converter_reads_bytes(bundles: Path, tmp_path: Path) -> None:
 
 
 def test_an_untolerated_failure_in_a_step_fails_before_the_put(
-    begin: Callable[..., WrittenTask], tmp_path: Path
+    start_task: Callable[..., WrittenTask], tmp_path: Path
 ) -> None:
     """A bad row in a batch fails the write, and the task does not receive the batch."""
     extract = "org.apache.kafka.connect.transforms.ExtractField$Value"
-    task = begin(transforms="x", transforms__x__type=extract, transforms__x__field="f")
+    task = start_task(transforms="x", transforms__x__type=extract, transforms__x__field="f")
     with pytest.raises(ToleranceExceeded):
         write(task, "a")
     assert not journal(tmp_path, "put")

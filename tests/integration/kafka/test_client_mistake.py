@@ -61,9 +61,12 @@ class Brokers:
     folder: Path
     ports: Mapping[str, int]
 
-    def settings(self, listener: str, told: Mapping[str, str]) -> dict[str, str]:
+    def settings(self, listener: str, client_settings: Mapping[str, str]) -> dict[str, str]:
         """Return a worker's settings for a listener; ``host`` replaces localhost in its address."""
-        found = {key: str(self.folder / value) if key.endswith(".location") else value for key, value in told.items()}
+        found = {
+            key: str(self.folder / value) if key.endswith(".location") else value
+            for key, value in client_settings.items()
+        }
         host = found.pop("host", "localhost")
         return {"bootstrap.servers": f"{host}:{self.ports[listener]}", **found}
 
@@ -155,8 +158,8 @@ CASES = {
         "SASL_SSL", {**SASL, "security.protocol": "SASL_PLAINTEXT"},
         r"security\.protocol='SASL_PLAINTEXT': .* speaks SASL_SSL$", "set it to SASL_SSL",
     ),
-    "login where there is none": ("SSL", SASL, r"security\.protocol='SASL_SSL': .* speaks SSL$", "set it to SSL"),
-    "login at a plain port": (
+    "login without SASL": ("SSL", SASL, r"security\.protocol='SASL_SSL': .* speaks SSL$", "set it to SSL"),
+    "login to a plaintext port": (
         "PLAINTEXT", {**LOGIN, "security.protocol": "SASL_PLAINTEXT"},
         r"security\.protocol='SASL_PLAINTEXT': .* speaks PLAINTEXT$", "set it to PLAINTEXT",
     ),
@@ -179,10 +182,10 @@ CASES = {
         "SSL", {**TLS, "host": "127.0.0.1"},
         r"bootstrap\.servers='\S+': the certificate .* is not for '127\.0\.0\.1'$", "use a host name",
     ),
-    "a certificate of tomorrow": (
+    "a certificate not valid yet": (
         "EARLY", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker is not valid yet$", "clock",
     ),
-    "a certificate of yesterday": (
+    "an expired certificate": (
         "LATE", TLS, r"bootstrap\.servers='localhost:\d+': the certificate of the broker has expired$", "clock",
     ),
     "no certificate of its own": ("MUTUAL", TLS, r"ssl\.keystore\.location: brokers require", "set it to a"),
@@ -196,7 +199,7 @@ GOOD = {
     "TLS": ("SSL", TLS),
     "SASL_SSL": ("SASL_SSL", SASL),
     "SASL": ("SASL_PLAINTEXT", {**LOGIN, "security.protocol": "SASL_PLAINTEXT"}),
-    "both show certificates": ("MUTUAL", {**TLS, "ssl.keystore.location": "broker.pem"}),
+    "mutual TLS": ("MUTUAL", {**TLS, "ssl.keystore.location": "broker.pem"}),
 }
 
 
@@ -210,11 +213,11 @@ def look_up(settings: Mapping[str, str]) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_a_mistake_is_reported_within_seconds(brokers: Brokers, case: str) -> None:
     """The message has the wrong key, its value and the remedy, and never a password."""
-    listener, told, text, remedy = CASES[case]
-    began = time.monotonic()
+    listener, client_settings, text, remedy = CASES[case]
+    started = time.monotonic()
     with pytest.raises(ConfigError, match=f"^{text}") as caught:
-        look_up(brokers.settings(listener, told))
-    assert time.monotonic() - began < SECONDS
+        look_up(brokers.settings(listener, client_settings))
+    assert time.monotonic() - started < SECONDS
     assert remedy in str(caught.value.hint)
     assert "right" not in str(caught.value)
     assert "geheim" not in str(caught.value)
@@ -222,17 +225,17 @@ def test_a_mistake_is_reported_within_seconds(brokers: Brokers, case: str) -> No
 
 def test_an_unreachable_advertised_address_is_reported_within_seconds(brokers: Brokers) -> None:
     """The brokers respond, but advertise an unreachable address: their operator has to correct it."""
-    began = time.monotonic()
+    started = time.monotonic()
     nowhere = brokers.ports["NOWHERE"]
     text = rf"^bootstrap\.servers='localhost:\d+' answers, but its brokers advertise localhost:{nowhere}, which "
     with pytest.raises(ConnectError, match=text) as caught:
         look_up(brokers.settings("ELSEWHERE", {}))
-    assert time.monotonic() - began < SECONDS
+    assert time.monotonic() - started < SECONDS
     assert "advertised.listeners" in str(caught.value.hint)
     assert exit_code(caught.value) == 3
 
 
-OVERRIDDEN = {case: told for case, told in CASES.items() if told[0] != "PLAINTEXT"}
+OVERRIDDEN = {case: client_settings for case, client_settings in CASES.items() if client_settings[0] != "PLAINTEXT"}
 
 
 def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -> list[ConfigWarning]:
@@ -248,19 +251,19 @@ def validated(settings: Mapping[str, str], prefix: str = "producer.override.") -
 @pytest.mark.parametrize("case", OVERRIDDEN)
 def test_validation_reports_a_mistake_in_overrides(brokers: Brokers, case: str) -> None:
     """With the connector's key, the message of the worker's file, and the remedy."""
-    listener, told, text, remedy = OVERRIDDEN[case]
-    began = time.monotonic()
-    (config_warning,) = validated(brokers.settings(listener, told))
-    assert time.monotonic() - began < SECONDS
+    listener, client_settings, text, remedy = OVERRIDDEN[case]
+    started = time.monotonic()
+    (config_warning,) = validated(brokers.settings(listener, client_settings))
+    assert time.monotonic() - started < SECONDS
     key = config_warning.name.removeprefix("producer.override.")
-    said = key + ("=" if config_warning.message.startswith("'") else ": ") + config_warning.message
-    fact, _, hint = said.rpartition(" (")
+    reported = key + ("=" if config_warning.message.startswith("'") else ": ") + config_warning.message
+    fact, _, hint = reported.rpartition(" (")
     assert not config_warning.is_of_client, "no start of a task says it, so the log does when the connector is made"
     assert config_warning.name != key
-    assert re.match(text, fact), said
+    assert re.match(text, fact), reported
     assert remedy in hint
-    assert "right" not in said
-    assert "geheim" not in said
+    assert "right" not in reported
+    assert "geheim" not in reported
 
 
 def test_validation_reports_an_unreachable_address_of_overrides(brokers: Brokers) -> None:
@@ -280,9 +283,12 @@ def test_correct_overrides_are_not_reported(brokers: Brokers, case: str) -> None
 def test_wrong_producer_and_consumer_settings_of_a_worker_are_reported(brokers: Brokers) -> None:
     """Correct settings of a worker's own clients do not apply to its producers and consumers."""
     settings = brokers.settings("SASL_SSL", SASL)
-    said = list(of_other_clients(settings))
-    assert [each.partition("=")[0] for each in said] == ["producer.security.protocol", "consumer.security.protocol"]
-    assert all("speaks SASL_SSL: set it to SASL_SSL" in each for each in said)
+    reported = list(of_other_clients(settings))
+    assert [each.partition("=")[0] for each in reported] == [
+        "producer.security.protocol",
+        "consumer.security.protocol",
+    ]
+    assert all("speaks SASL_SSL: set it to SASL_SSL" in each for each in reported)
     for prefix in ("producer.", "consumer."):
         settings |= {f"{prefix}{key}": value for key, value in brokers.settings("SASL_SSL", SASL).items()}
     assert list(of_other_clients(settings)) == []
@@ -300,8 +306,8 @@ def test_the_command_ends_with_exit_code_2(brokers: Brokers, tmp_path: Path) -> 
     worker = tmp_path / "worker.properties"
     own = {"key.converter": "JsonConverter", "value.converter": "JsonConverter", "listeners": "http://127.0.0.1:0"}
     files = {"offset.storage.file.filename": str(tmp_path / "offsets"), "plugin.path": str(tmp_path)}
-    told = {"admin.security.protocol": "PLAINTEXT", "security.protocol": "SASL_SSL", **own, **files}
-    worker.write_text(render({**brokers.settings("SSL", {}), **told}))
+    client_settings = {"admin.security.protocol": "PLAINTEXT", "security.protocol": "SASL_SSL", **own, **files}
+    worker.write_text(render({**brokers.settings("SSL", {}), **client_settings}))
     command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert "admin.security.protocol='PLAINTEXT': the listener at" in outcome.stderr

@@ -79,8 +79,8 @@ def test_one_host_leads_and_is_replaced_when_it_leaves(hosts: Hosts) -> None:
     assert hosts.holding == {1: True}
     second, third = hosts.join("hosts", 2), hosts.join("hosts", 3)
     assert hosts.holding == {1: True, 2: False, 3: False}
-    told = [(each.url, each.leads, third.is_own(each)) for each in second.hosts()]
-    assert sorted(told) == [
+    known = [(each.url, each.leads, third.is_own(each)) for each in second.hosts()]
+    assert sorted(known) == [
         ("http://127.0.0.1:1", True, False), ("http://127.0.0.1:2", False, False), ("http://127.0.0.1:3", False, True)
     ]  # fmt: skip
     second.take_out(next(each for each in second.hosts() if each.leads))

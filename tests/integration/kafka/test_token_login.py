@@ -100,7 +100,7 @@ def stranger(issuer: Issuer) -> dict[str, str]:
     return {"sasl.jaas.config": issuer.jaas("falsch")}
 
 
-def nobody(issuer: Issuer) -> dict[str, str]:
+def unknown_class(issuer: Issuer) -> dict[str, str]:
     """Name a class that does not exist."""
     return {"sasl.login.callback.handler.class": "org.example.IssuerTokenProvide"}
 
@@ -126,10 +126,10 @@ def test_a_token_mistake_is_reported_within_seconds(
     """By its key if it has one, and in the provider's words if they say more; without token and password."""
     assert callable(mistake)
     wrong = mistake(issuer)
-    began = time.monotonic()
+    started = time.monotonic()
     with pytest.raises(ConnectError, match=text) as caught:
         look_up(issuer.settings(brokers.servers) | wrong)
-    assert time.monotonic() - began < SECONDS
+    assert time.monotonic() - started < SECONDS
     assert remedy in str(caught.value.hint)
     for secret in (*issuer.given, PASSWORD, "falsch"):
         assert secret not in f"{caught.value} {caught.value.hint}"
@@ -165,12 +165,12 @@ def test_tokens_are_renewed_while_tasks_run(brokers: TokenBroker, issuer: Issuer
     flow without failing a task, and the flow resumes when it is back.
     """
     issuer.seconds = 14.0
-    told = {
+    worker_settings = {
         **issuer.settings(brokers.servers, ("", "producer.", "consumer.", "admin.")),
         "key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "500",
         "exactly.once.source.support": "enabled", "consumer.isolation.level": "read_committed",
     }  # fmt: skip
-    host = Watched(tmp_path, brokers.servers, "tokens", told)
+    host = Watched(tmp_path, brokers.servers, "tokens", worker_settings)
     with ExitStack() as opened:
         opened.enter_context(host)
         lines = opened.enter_context(NumberedLines(tmp_path, "numbers"))

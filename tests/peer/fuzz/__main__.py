@@ -29,8 +29,8 @@ def show(arguments: argparse.Namespace) -> None:
     drawn = made(arguments.seed, arguments.number)
     print(json.dumps(drawn["config"], ensure_ascii=False, indent=2))
     by_batches, by_records = (ours.answers(drawn, by_batches=each) for each in (True, False))
-    for asked, *told in zip(drawn["records"], by_batches, by_records, theirs.answers([drawn])[0]):
-        for name, each in zip(("record", "Hearth by batches", "Hearth by records", "Java"), (asked, *told)):
+    for asked, *results in zip(drawn["records"], by_batches, by_records, theirs.answers([drawn])[0]):
+        for name, each in zip(("record", "Hearth by batches", "Hearth by records", "Java"), (asked, *results)):
             print(f"{name}: {json.dumps(each, ensure_ascii=False)}")
         print()
 

@@ -38,29 +38,29 @@ SIZE = 6
 _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
 
 
-def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
+def java_form(result: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
     """Return Java's answer in its compared form; None if Hearth has no such values to compare."""
-    if "unheld" in told or _has_address(told) or _is_otherwise(told) or _has_two_zeros(told):
+    if "unheld" in result or _has_address(result) or _is_otherwise(result) or _has_two_zeros(result):
         return None
-    if "failed" in told:
-        failed = told["failed"]
+    if "failed" in result:
+        failed = result["failed"]
         is_meant = failed["exception"].startswith(_KAFKAS)
         words = [failed["exception"], _worded(failed["message"] or "") if is_meant else None]
         answer = {"failed": [failed["stage"], failed["class"], *words]}
-        return answer | _letter(told, config, is_meant=is_meant)
-    if "end" in told:
-        return {"end": told["end"]}
-    return _form({key: part for key, part in told.items() if key != "why"}, config)
+        return answer | _letter(result, config, is_meant=is_meant)
+    if "end" in result:
+        return {"end": result["end"]}
+    return _form({key: part for key, part in result.items() if key != "why"}, config)
 
 
-def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
+def our_forms(result: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
     """Yield the forms of Hearth's answer that may equal Java's: Hearth words some internal errors differently."""
-    if "failed" in told:
-        phase, class_name, error, message = told["failed"]
-        yield {"failed": [phase, class_name, error, _worded(message)], **_letter(told, config, is_meant=True)}
-        yield {"failed": [phase, class_name, error, None], **_letter(told, config, is_meant=False)}
+    if "failed" in result:
+        phase, class_name, error, message = result["failed"]
+        yield {"failed": [phase, class_name, error, _worded(message)], **_letter(result, config, is_meant=True)}
+        yield {"failed": [phase, class_name, error, None], **_letter(result, config, is_meant=False)}
     else:
-        yield _form(told, config)
+        yield _form(result, config)
 
 
 def is_open(answer: Mapping[str, Any] | bytes, config: Mapping[str, str]) -> bool:
@@ -68,16 +68,16 @@ def is_open(answer: Mapping[str, Any] | bytes, config: Mapping[str, str]) -> boo
     return answer == digest(None) if isinstance(answer, bytes) else java_form(answer, config) is None
 
 
-def is_beyond_python(told: Answer) -> bool:
+def is_beyond_python(result: Answer) -> bool:
     """Return whether Hearth refused a documented unsupported value, so that there is nothing to compare.
 
     Such values are a date outside Python's years; a header whose value does not match its own schema; a date, time or
     decimal that is cast and keeps its schema's name; and a decimal, read or replaced, with more digits than its
     schema allows, or read with a schema that lacks the scale.
     """
-    if "failed" not in told:
+    if "failed" not in result:
         return False
-    phase, class_name, _, message = told["failed"]
+    phase, class_name, _, message = result["failed"]
     may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
     is_misfit = may_misfit and message.startswith(("Invalid Python object for schema", "Invalid value: "))
     is_masked = "transforms.MaskField$" in class_name and message.startswith(_OTHER_SCALE)
@@ -92,26 +92,26 @@ def digest(answer: Answer | None) -> bytes:
     return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).digest()[:SIZE]
 
 
-def _form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
-    if "put" in told:
-        topic, partition, offset, timestamp, *sides, headers = told["put"]
+def _form(result: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
+    if "put" in result:
+        topic, partition, offset, timestamp, *sides, headers = result["put"]
         sides = [part for pair in (sides[:2], sides[2:]) for part in _typed(*pair)]
         return {
             "put": [topic, partition, offset, timestamp, *sides, [[each[0], *_typed(*each[1:])] for each in headers]]
         }
-    if "sent" in told:
-        topic, partition, timestamp, key, value, headers = told["sent"]
+    if "sent" in result:
+        topic, partition, timestamp, key, value, headers = result["sent"]
         texts = (_text(each, f"{side}.converter", config) for side, each in (("key", key), ("value", value)))
         own = [[name, _text(each, "header.converter", config)] for name, each in headers]
         return {"sent": [topic, partition, timestamp, *texts, own]}
-    return dict(told)
+    return dict(result)
 
 
-def _letter(told: Mapping[str, Any], config: Mapping[str, str], *, is_meant: bool) -> Answer:
+def _letter(result: Mapping[str, Any], config: Mapping[str, str], *, is_meant: bool) -> Answer:
     """Return an answer's dead letter, with its last headers as texts, or without them after an internal error."""
-    if "letter" not in told:
+    if "letter" not in result:
         return {}
-    *whole, headers = told["letter"]
+    *whole, headers = result["letter"]
     if config[_CONTEXT] == "true":
         error = [(name, _begin(own)) for name, own in headers[-len(_ERROR) :]]
         assert tuple(name for name, _ in error) == _ERROR
@@ -152,24 +152,24 @@ def _widened(schema: Any, form: Any) -> Any:
     return [_WIDE.get(kind, kind) if schema is None else kind, plain]
 
 
-def _is_otherwise(told: Mapping[str, Any]) -> bool:
+def _is_otherwise(result: Mapping[str, Any]) -> bool:
     """Return whether Java refused a number or decimal that Hearth accepts, as its plugins' READMEs document."""
-    message = told.get("failed", {}).get("message") or ""
+    message = result.get("failed", {}).get("message") or ""
     return _REFUSED.search(message) is not None
 
 
-def _has_address(told: Mapping[str, Any]) -> bool:
+def _has_address(result: Mapping[str, Any]) -> bool:
     """Return whether Java printed an object's address, which changes each time; Hearth prints the contents."""
-    texts = [told["failed"]["message"] or ""] if "failed" in told else []
-    if "sent" in told:
-        *_, key, value, headers = told["sent"]
+    texts = [result["failed"]["message"] or ""] if "failed" in result else []
+    if "sent" in result:
+        *_, key, value, headers = result["sent"]
         texts = [base64.b64decode(each or "").decode("latin-1") for each in (key, value, *(own for _, own in headers))]
     return any(_ADDRESS.search(text.replace("\0", "")) for text in texts)
 
 
-def _has_two_zeros(told: Mapping[str, Any]) -> bool:
+def _has_two_zeros(result: Mapping[str, Any]) -> bool:
     """Return whether Java has a map with floating point zeros of both signs as keys."""
-    text = json.dumps(told)
+    text = json.dumps(result)
     return any(minus in text and plus in text for minus, plus in _ZERO_KEYS)
 
 

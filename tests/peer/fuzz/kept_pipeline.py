@@ -35,7 +35,7 @@ def drawn() -> Iterator[dict[str, Any]]:
 
 def keep(answers: Sequence[Sequence[Mapping[str, Any]]]) -> None:
     """Write the digests of Java's answers to the pipelines of the suite."""
-    rows = (_row(each, told) for each, told in zip(drawn(), answers, strict=True))
+    rows = (_row(each, row_answers) for each, row_answers in zip(drawn(), answers, strict=True))
     PATH.write_text("".join(f"{row}\n" for row in rows), encoding="ascii")
 
 

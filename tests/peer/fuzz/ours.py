@@ -92,16 +92,16 @@ def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
         return [{"refused": True}]
     pipeline = Pipeline(task, {None: place, **dict.fromkeys(task.environments, place)}, task.transformations)
     if drawn["type"] == "source":
-        told = _source(pipeline, drawn["records"])
+        results = _source(pipeline, drawn["records"])
     else:
-        told = _sink(task, pipeline, drawn["records"], drawn["has_times"])
-    return _until_the_end(told, is_tolerant=task.settings.is_tolerant)
+        results = _sink(task, pipeline, drawn["records"], drawn["has_times"])
+    return _until_the_end(results, is_tolerant=task.settings.is_tolerant)
 
 
-def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
+def _until_the_end(results: list[Answer], *, is_tolerant: bool) -> list[Answer]:
     """Return the answers up to the first failed record, if that ends the task."""
-    ends = (number for number, answer in enumerate(told, 1) if "failed" in answer and not is_tolerant)
-    return told[: next(ends, len(told))]
+    ends = (number for number, answer in enumerate(results, 1) if "failed" in answer and not is_tolerant)
+    return results[: next(ends, len(results))]
 
 
 # Sources ----------------------------------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
 
 def _source(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
     prepared = pipeline.preparing(records_by_kind([_source_record(each) for each in records]))()
-    told: list[Answer] = [{"dropped": True}] * len(records)
+    results: list[Answer] = [{"dropped": True}] * len(records)
     for outgoing, rows in prepared.outgoing:
         for index, row in enumerate(rows.tolist()):
-            told[row] = {"sent": _sent(outgoing, index)}
-    return _with_failures(told, prepared.failures)
+            results[row] = {"sent": _sent(outgoing, index)}
+    return _with_failures(results, prepared.failures)
 
 
 def _source_record(record: Mapping[str, Any]) -> SourceRecord:
@@ -123,11 +123,11 @@ def _source_record(record: Mapping[str, Any]) -> SourceRecord:
     return SourceRecord({}, {}, *where, *key, *value, record["timestamp"], headers)
 
 
-def _typed(told: Any) -> tuple[Schema | None, Any]:
-    if told is None:
+def _typed(results: Any) -> tuple[Schema | None, Any]:
+    if results is None:
         return None, None
-    schema = None if told[0] is None else _schema_of(json.dumps(told[0]))
-    return schema, build(schema, told[1])
+    schema = None if results[0] is None else _schema_of(json.dumps(results[0]))
+    return schema, build(schema, results[1])
 
 
 @lru_cache(maxsize=64)
@@ -150,12 +150,12 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
     incoming = [_incoming(records, has_times)]
     delivery = delivered(incoming, deserializing(incoming, pipeline), pipeline)
-    told: list[Answer] = [{"dropped": True}] * len(records)
+    results: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):
-            told[row] = {"put": _put(record)}
+            results[row] = {"put": _put(record)}
     failures, read = delivery.failures, delivery.record
-    return _with_failures(told, failures, lambda each: {"letter": _letter(task, each, read(each.row))})
+    return _with_failures(results, failures, lambda each: {"letter": _letter(task, each, read(each.row))})
 
 
 def _letter(task: TaskPlan, failure: Failure, record: Consumed | None) -> list[Any]:
@@ -196,14 +196,14 @@ def _put(record: SinkRecord) -> list[Any]:
 
 
 def _with_failures(
-    told: list[Answer], failures: Sequence[Failure], more: Callable[[Failure], Answer] = lambda _: {}
+    results: list[Answer], failures: Sequence[Failure], more: Callable[[Failure], Answer] = lambda _: {}
 ) -> list[Answer]:
     for failure in failures:
-        assert told[failure.row] == {"dropped": True}, "a record was delivered and failed, or failed twice"
+        assert results[failure.row] == {"dropped": True}, "a record was delivered and failed, or failed twice"
         error = failure.error
         words = [failure.phase, failure.class_name, error.class_name, error.message]
-        told[failure.row] = {"failed": words, **more(failure)}
-    return told
+        results[failure.row] = {"failed": words, **more(failure)}
+    return results
 
 
 def _bytes(data: str | None) -> bytes | None:

@@ -34,7 +34,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def told(differences: Iterator[Difference]) -> str:
+def shown(differences: Iterator[Difference]) -> str:
     """Return the first differences, and the command that shows both answers."""
     return "\n\n".join(f"{each}\n  {kept_pipeline.COMMAND} show {each.name}" for each in islice(differences, SHOWN))
 
@@ -54,19 +54,19 @@ def test_random_records_equal_javas() -> None:
         for number, (name, drawn, _, expected) in enumerate(pipelines)
         for each in compared(name, drawn, expected, has_digest(drawn), by_batches=number % 2 == 0)
     )
-    text = told(differences)
+    text = shown(differences)
     assert not text, text
 
 
 @pytest.mark.long
 def test_a_million_random_records_equal_javas() -> None:
     """Java runs live, with other pipelines than the suite's."""
-    text = told(differences(kept_pipeline.SEED + 1, LONG))
+    text = shown(differences(kept_pipeline.SEED + 1, LONG))
     assert not text, text
 
 
 @pytest.mark.long
 def test_dirty_pipelines_equal_javas() -> None:
     """200 pipelines with optional members, alternating schemas, failing records and headers, in both forms."""
-    text = told(differences(kept_pipeline.SEED + 1, 200 * dirty.RECORDS, is_dirty=True))
+    text = shown(differences(kept_pipeline.SEED + 1, 200 * dirty.RECORDS, is_dirty=True))
     assert not text, text

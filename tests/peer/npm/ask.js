@@ -1,4 +1,4 @@
-// Reads calls of the client `kafka-connect-client`, a line of JSON each, and writes what came of them.
+// Reads calls of the client `kafka-connect-client`, one line of JSON for each, and writes their results.
 const { KafkaConnectClient } = require("kafka-connect-client");
 const readline = require("readline");
 

@@ -166,9 +166,9 @@ def test_a_missing_compiler_is_reported_once(
 
     monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=fail))
     setup.main()
-    told = capsys.readouterr().out
-    assert "take three times as long: CompileError: no gcc\n" in told
-    assert "apt install gcc python3-dev" in told
+    output = capsys.readouterr().out
+    assert "take three times as long: CompileError: no gcc\n" in output
+    assert "apt install gcc python3-dev" in output
     setup.main()
     assert setup.ran == STEPS
     monkeypatch.setattr("shutil.which", lambda name: f"/new/{name}")

@@ -8,7 +8,7 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.sink.SinkConnector;
 
-/** Hands its configuration to every task. */
+/** Passes its configuration to every task. */
 public class LedgerSinkConnector extends SinkConnector {
     private Map<String, String> props;
 

@@ -24,7 +24,7 @@ import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
 
-/** What `ledger.sink` of the bundle `ledger` does, with the same chances. */
+/** Behaves as `ledger.sink` of the bundle `ledger`, with the same probabilities. */
 public class LedgerSinkTask extends SinkTask {
     private static final double LEAST_TIMEOUT_MS = 100;
     private static final double REFUSED = 0.7;
@@ -131,7 +131,7 @@ public class LedgerSinkTask extends SinkTask {
         }
     }
 
-    /** Enters a part of what is held. */
+    /** Books a part of the buffer. */
     private void flush() {
         int count = held.size();
         int part = List.of(0, count, chance.nextInt(count + 1)).get(chance.nextInt(3));
@@ -155,7 +155,7 @@ public class LedgerSinkTask extends SinkTask {
         return context.errantRecordReporter().report(record, new IllegalArgumentException("a bad number"));
     }
 
-    /** Reports the records whose time has come, and waits until they are stored. */
+    /** Reports the records that are due, and waits until they are stored. */
     private void reportDue() {
         try {
             Map<SinkRecord, Future<Void>> reports = new IdentityHashMap<>();

@@ -8,7 +8,7 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.source.SourceConnector;
 
-/** Shares the partitions out among the tasks. */
+/** Distributes the partitions among the tasks. */
 public class LedgerSourceConnector extends SourceConnector {
     private Map<String, String> props;
 

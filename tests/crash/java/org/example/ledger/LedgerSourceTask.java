@@ -13,7 +13,7 @@ import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 
-/** What `ledger.source` of the bundle `ledger` does, with the same chances. */
+/** Behaves as `ledger.source` of the bundle `ledger`, with the same probabilities. */
 public class LedgerSourceTask extends SourceTask {
     private static final double REFUSED = 0.05;
     private static final long PAUSE_MS = 20;
