@@ -260,7 +260,7 @@ def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
     for key, value in settings.items():
         system.setProperty(key, value)
     try:
-        with pytest.raises(NotAdmitted, match=re.escape(f"spark.master={cluster.url} refuses this host")) as told:
+        with pytest.raises(NotAdmitted, match=re.escape(f"spark.master={cluster.url} refuses this host")) as caught:
             seek_admission(jvm, cluster.url)
         return str(caught.value)
     finally:

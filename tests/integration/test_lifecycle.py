@@ -101,11 +101,11 @@ def test_log_levels_reach_running_and_later_tasks(lines: Lines) -> None:
         lines.ask("POST", lines.sink, "tasks/0/restart")
         lines.host.wait_for_state(lines.sink, "RUNNING")
         rest_and_run()
-        assert f"{told}the task is paused" not in lines.host.last_words()
+        assert f"{prefix}the task is paused" not in lines.host.last_words()
     finally:
         set_level("INFO")
     rest_and_run()
-    assert eventually(lambda: f"INFO {told}the task is paused" in lines.host.last_words(), TIMEOUT)
+    assert eventually(lambda: f"INFO {prefix}the task is paused" in lines.host.last_words(), TIMEOUT)
 
 
 def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:

@@ -117,7 +117,7 @@ def unknown_class(issuer: Issuer) -> dict[str, str]:
         (over, rf"the token provider {CLASS} provides no token: the token expired \d+ s ago by the clock", "clocks"),
         (down, rf"the token provider {CLASS} provides no token: .*503", ""),
         (stranger, rf"the token provider {CLASS} provides no token: .*401", ""),
-        (nobody, r"handler\.class: no token provider is named 'org\.example\.IssuerTokenProvide'$", CLASS),
+        (unknown_class, r"handler\.class: no token provider is named 'org\.example\.IssuerTokenProvide'$", CLASS),
     ],
 )
 def test_a_token_mistake_is_reported_within_seconds(
