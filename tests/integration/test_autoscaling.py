@@ -93,7 +93,7 @@ def test_tasks_follow_added_and_removed_workers(tmp_path: Path, broker: KafkaBro
             worker.run(config)
         assert lines.flows(), worker.last_words()
         assert eventually(lambda: "requesting 2 executors instead of 1" in worker.last_words(), TIMEOUT)
-        assert eventually(lambda: "the cluster gives no more" in worker.last_words(), 90), worker.last_words()
+        assert eventually(lambda: "the cluster provides" in worker.last_words(), 90), worker.last_words()
         assert shares(cluster) == [4]
         cluster.add_worker()
         assert eventually(lambda: shares(cluster) == [2, 2], TIMEOUT), worker.last_words()

@@ -15,12 +15,22 @@ ROOT = Path(__file__).parents[2]
 HOST = ROOT / "host"
 FILES = sorted(HOST.rglob("*.py"))
 RETIRED = {
+    "conduct": "sharing history",
     "crew": "supervisor",
     "enrichment": "alias key",
+    "equipment": "leader services",
     "examination": "plugin validator",
+    "forbearance": "retry budget",
+    "inbox": "event queue",
+    "knot": "recursive struct",
     "lane": "queue",
+    "misfit": "mismatch",
+    "outbox": "send buffer",
+    "respondent": "responder",
     "seat": "registration",
     "shipment": "environment archive",
+    "standstill": "pause",
+    "survey": "plugin scanner",
     "warmth": "prewarm",
     "wish": "context request",
 }

@@ -253,8 +253,8 @@ def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
     return [*_by(Responder.ANY_IN_STEP, views), *_by(Responder.LEADER, [*acts, *among_workers])]
 
 
-def _by(respondent: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
-    return (replace(each, by=respondent) for each in endpoints)
+def _by(responder: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
+    return (replace(each, by=responder) for each in endpoints)
 
 
 def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoint:

@@ -63,19 +63,19 @@ class Shape(ABC):
     def wrong(self, tokens: Tokens, token: Token) -> ShapeMismatch:
         """Return the message for a value of another kind."""
         kind = f"{_KINDS[token.kind]} value (token `JsonToken.{token.kind}`)"
-        return misfit(tokens, token.start, f"Cannot deserialize value of type `{self.java}` from {kind}")
+        return mismatch(tokens, token.start, f"Cannot deserialize value of type `{self.java}` from {kind}")
 
     def not_from_text(self, tokens: Tokens, token: Token, element: str) -> ShapeMismatch:
         """Return the message for a string in place of an object."""
         text = tokens.text()
         if not text.strip():
-            return misfit(tokens, token.start, f'Cannot coerce empty String ("") to {element} {_OFF}')
+            return mismatch(tokens, token.start, f'Cannot coerce empty String ("") to {element} {_OFF}')
         return self.not_from(tokens, token, "String", "String", f"'{text}'")
 
     def not_from(self, tokens: Tokens, token: Token, argument: str, kind: str, shown: str) -> ShapeMismatch:
         """Return the message for a value from which no object can be created."""
         name = self.java.partition("<")[0]
-        return misfit(
+        return mismatch(
             tokens,
             token.start,
             f"Cannot construct instance of `{name}` (although at least one Creator exists): no {argument}-argument "
@@ -83,7 +83,7 @@ class Shape(ABC):
         )
 
 
-def misfit(tokens: Tokens, at: int, told: str) -> ShapeMismatch:
+def mismatch(tokens: Tokens, at: int, told: str) -> ShapeMismatch:
     """Return the error at a position of a text."""
     return ShapeMismatch(f"{told}\n at {tokens.place(at)}")
 
@@ -170,11 +170,11 @@ class WordShape(Shape):
                 f"Input mismatch reading Enum `{self.java}`: properties-based `@JsonCreator` ([method "
                 f"{self.java}#forValue({_TEXT})]) expects String Value, got Array value (`JsonToken.START_ARRAY`)"
             )
-            raise misfit(tokens, token.start, told)
+            raise mismatch(tokens, token.start, told)
         word = (tokens.text() if token.kind == "VALUE_STRING" else _scalar(token)).upper()
         if word not in self.words:
             told = f"No enum constant {self.java.replace('$', '.')}.{word}"
-            raise misfit(tokens, token.start, f"Cannot construct instance of `{self.java}`, problem: {told}")
+            raise mismatch(tokens, token.start, f"Cannot construct instance of `{self.java}`, problem: {told}")
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class RecordShape(Shape):
         names = ", ".join(f'"{each}"' for each in self.members)
         count = "one known property" if len(self.members) == 1 else f"{len(self.members)} known properties"
         told = f'Unrecognized field "{name}" (class {self.java}), not marked as ignorable ({count}: {names})'
-        return misfit(tokens, tokens.at, told).below(self._member(name))
+        return mismatch(tokens, tokens.at, told).below(self._member(name))
 
     def _member(self, name: str) -> str:
         return f'{self.java}["{name}"]'
@@ -254,7 +254,7 @@ def explain(data: bytes, shape: Shape) -> str | None:
     name = "java.util.Map" if isinstance(shape, MapShape) else shape.java
     told = f"Trailing token (of type {behind.kind}) found after value (bound as `{name}`)"
     rule = "not allowed as per `DeserializationFeature.FAIL_ON_TRAILING_TOKENS`"
-    return str(misfit(tokens, behind.start, f"{told}: {rule}"))
+    return str(mismatch(tokens, behind.start, f"{told}: {rule}"))
 
 
 def _read(shape: Shape, tokens: Tokens) -> None:

@@ -295,7 +295,7 @@ def test_converter_that_leaves_a_header_kafka_cannot_hold_fails_its_record(place
     column = pa.array(["number", "b"], pa.string())
     data, (failure,), changed = serialized(place, column, np.arange(2))
     assert data.to_pylist() == [None, b"b"]
-    assert "left a header 'length' of int" in failure.error.message
+    assert "set header 'length' to int" in failure.error.message
     assert set(changed) == {1}
 
 

@@ -45,7 +45,7 @@ def wrong_type(schema: Schema, value: object) -> DataError:
     return DataError(f"Invalid type for {schema.type}: class {java_class(value, schema)}")
 
 
-def misfit(schema: Schema, target: AvroType) -> Write:
+def mismatch(schema: Schema, target: AvroType) -> Write:
     """Return a writer that refuses every value, since the target has another type."""
 
     def write(out: bytearray, value: Any) -> None:
@@ -118,7 +118,7 @@ def _putters(schema: Schema, target: AvroType) -> Write:
         (Type.FLOAT64, "double"): put_double, (Type.BOOLEAN, "boolean"): put_boolean,
         (Type.STRING, "string"): put_text, (Type.BYTES, "bytes"): put_bytes,
     }  # fmt: skip
-    return usual.get((schema.type, target.kind)) or misfit(schema, target)
+    return usual.get((schema.type, target.kind)) or mismatch(schema, target)
 
 
 def enum_writer(schema: Schema, target: AvroType) -> Write:

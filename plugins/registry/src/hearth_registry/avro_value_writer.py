@@ -15,7 +15,7 @@ from hearth_api.java import hash_ordered
 from hearth_registry import avro_name as an
 from hearth_registry.avro_anything import put_anything
 from hearth_registry.avro_output import Write, number_bytes, put_long, put_text
-from hearth_registry.avro_scalar import NUMBERS, enum_writer, misfit, physical_of, scalar_writer, wrong_type
+from hearth_registry.avro_scalar import NUMBERS, enum_writer, mismatch, physical_of, scalar_writer, wrong_type
 from hearth_registry.avro_schema_writer import is_plain_map, required
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import AvroField, AvroType
@@ -76,7 +76,7 @@ class ValueCompiler:
 
     def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "record":
-            return misfit(schema, target)
+            return mismatch(schema, target)
         if schema.is_reference:
             return self._reference(schema, own, target)
         return self._fields(schema, own, target)
@@ -97,7 +97,7 @@ class ValueCompiler:
         names = an.field_names(schema, self._settings.scrub_invalid_names)
         numbers = {name: number for number, name in enumerate(names)}
         if any(own.find(name) is None for name in numbers):
-            return misfit(schema, own)  # the record of this name belongs to another struct
+            return mismatch(schema, own)  # the record of this name belongs to another struct
         parts = [self._part(schema, own, numbers.get(each.name), each, target) for each in target.fields]
 
         def write(out: bytearray, value: Any) -> None:
@@ -128,7 +128,7 @@ class ValueCompiler:
 
     def _array(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "array":
-            return misfit(schema, target)
+            return mismatch(schema, target)
         inner = self.write(schema.value_schema, own.items, target.items)
 
         def write(out: bytearray, value: Any) -> None:
@@ -146,7 +146,7 @@ class ValueCompiler:
         if not is_plain_map(schema, self._settings):
             return self._entries(schema, own, target)
         if target.kind != "map":
-            return misfit(schema, target)
+            return mismatch(schema, target)
         inner, keys = self.write(schema.value_schema, own.items, target.items), schema.key_schema
 
         def write(out: bytearray, value: Any) -> None:
@@ -166,13 +166,13 @@ class ValueCompiler:
     def _entries(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         """Return a writer of a map as an array of records."""
         if target.kind != "array" or target.items.kind != "record":
-            return misfit(schema, target)
+            return mismatch(schema, target)
         parts = []
         for number, inner in enumerate((schema.key_schema, schema.value_schema)):
             name = own.items.fields[number].name
             field = target.items.find(name)
             parts.append(
-                misfit(schema, target)
+                mismatch(schema, target)
                 if field is None
                 else self.write(inner, own.items.fields[number].type, field.type)
             )
