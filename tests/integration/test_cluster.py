@@ -124,7 +124,7 @@ def test_an_encrypted_cluster_runs_tasks_without_exposing_its_secret(
         assert not [each.command for each in processes if SECRET in each.command]
         assert SECRET in executors[0].environment  # where Spark puts it
         assert not [each.command for each in stages if SECRET in each.environment]
-        assert "in clear" not in host.last_words()
+        assert "unencrypted" not in host.last_words()
 
 
 @pytest.mark.long
