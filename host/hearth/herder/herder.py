@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_RESTART_SECONDS = 1.0
+"""How long the answer to a restart request waits for the restart itself."""
 _NOT_FOUND, _UNKNOWN = "Connector {} not found", "Unknown connector: {}"
 """Java's messages for an unknown connector; the second is for a restart, which only a cluster rejects with it."""
 
@@ -132,7 +134,7 @@ class Herder:
         return self._queues.submit(name, lambda: self._restart_task(name, task))
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
-        """Carry out a restart request; the answer shows its targets as RESTARTING and does not wait for plugins."""
+        """Carry out a restart request; the answer shows its targets as RESTARTING, and waits a second at most."""
         return self._queues.submit(object(), lambda: self._restart(request))
 
     def want(self, name: str, target: TargetState) -> Future[None]:
@@ -301,6 +303,7 @@ class Herder:
         which = "the failed parts of the connector" if request.only_failed else "the connector"
         with about(label_of(name)):
             log.info("restarting %s%s", which, " and its tasks" if request.include_tasks else "")
+        wait([self._queues.submit(name, lambda: None)], _RESTART_SECONDS)  # so the next request finds it done
         return plan
 
     def _reset_topics(self, name: str) -> None:

@@ -168,7 +168,7 @@ def test_a_task_is_kept_between_micro_batches_and_stopped_afterwards(
         ("overwrite", {}, "a sink cannot replace its data; use mode"),
         ("append", {"databasefile": ""}, "databaseFile"),
         ("append", {"connector.class": "UpsertSinc"}, "nearest names: "),
-        ("append", {"connector.class": "FileStreamSource"}, "is a source: it is read, with spark.read"),
+        ("append", {"connector.class": "FileStreamSource"}, "is a source: read it with spark.read"),
         ("append", {"hearth.batch.id": "-1"}, "hearth.batch.id"),
     ],
 )

@@ -111,7 +111,7 @@ def unknown_class(issuer: Issuer) -> dict[str, str]:
         (
             forged,
             rf"^sasl\.login\.callback\.handler\.class='{CLASS}': brokers refuse the token of {CLASS}: .*inv",
-            "who",
+            "principal",
         ),
         (over_at_the_broker, r"brokers refuse the token of .*invalid_token", "clocks"),
         (over, rf"the token provider {CLASS} provides no token: the token expired \d+ s ago by the clock", "clocks"),

@@ -247,7 +247,7 @@ def test_host_does_not_import_libraries_of_tasks() -> None:
 def test_low_limit_of_open_files_is_an_error(command: Command) -> None:
     """Before Spark says that it did not start, and without a word of files; exit code 3."""
     command.before = ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash"]
-    refused(command.run(), 3, "too many open files", "128 are allowed", "hint: raise the limit")
+    refused(command.run(), 3, "the limit of open files is 128", "a host needs 512", "hint: raise the limit")
 
 
 def test_offset_file_of_a_running_host_is_refused(command: Command) -> None:

@@ -642,7 +642,7 @@ def test_different_python_at_the_same_path_is_an_error(started: Started) -> None
     with pytest.raises(StageDied) as caught:
         stage.await_hello()
     real = os.path.realpath(sys.executable)
-    assert f"was made for cpython-399, and {real} is {host().tag}" in str(caught.value.trace)
+    assert f"was built for cpython-399, but {real} is {host().tag}" in str(caught.value.trace)
 
 
 def test_standard_input_of_a_plugin_is_empty(started: Started, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_good_wheel_passes_every_check() -> None:
         (lambda _: build.wheel("no_entry_points"), "structure", "no plugin is declared"),
         (lambda _: build.wheel("bad_entry_points"), "structure", "not module:Class"),
         (lambda _: build.wheel("raises_on_import"), "import", "RuntimeError: this bundle cannot be imported"),
-        (lambda _: build.wheel("wrong_type"), "import", "is no "),
+        (lambda _: build.wheel("wrong_type"), "import", "is not a "),
         (lambda _: build.wheel("missing_class"), "import", "has no attribute 'Missing'"),
         (lambda folder: folder / "nowhere", "structure", "does not exist"),
     ],

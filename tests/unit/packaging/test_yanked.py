@@ -39,7 +39,7 @@ def test_audit_reports_yanked_packages(tmp_path: Path, capsys: pytest.CaptureFix
     build.truncated(tmp_path).rename(folder / "broken-1.0-py3-none-any.whl")
     assert run(["bundle", "audit", "--plugin-path", str(folder), "--yanked"]) == 2
     out = capsys.readouterr().out
-    assert [line.split()[1:] for line in out.splitlines() if "yanked" in line] == [
+    assert [line.split()[1:] for line in out.splitlines() if " yanked " in line] == [
         ["yanked", "demo", "1.0:", "leaks", "passwords"]
     ]
 

@@ -175,7 +175,7 @@ def test_a_scan_reports_the_classes_whose_plugins_changed(tmp_path: Path, caplog
         "/two.whl: found demo 1.0",
         "/one.whl: demo 1.0 was removed; running plugins stay",
         "/two.whl: demo 1.0 was removed; running plugins stay",
-        "/two.whl is skipped: two.whl: it is truncated or not a zip file (a place before the beginning) "
+        "/two.whl is skipped: two.whl: it is truncated or not a zip file (negative seek position) "
         "(copy or download it again)",
     ]
 
