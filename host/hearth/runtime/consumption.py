@@ -53,7 +53,7 @@ class ConsumedPositions:
     _coming: deque[Offsets] = field(default_factory=deque)
     """Start offsets of each fetched batch that is being converted, without partitions dropped since."""
     _ahead: deque[Delivery] = field(default_factory=deque)
-    _put_loop: deque[Delivery] = field(default_factory=deque)
+    _putting: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
     _sent: Offsets = field(default_factory=dict)
     _commit: int = 0
@@ -143,24 +143,19 @@ class ConsumedPositions:
         """Return the next delivery of those read ahead."""
         return self._ahead[0] if self._ahead else None
 
-    @property
-    def put_loop(self) -> Delivery | None:
-        """Return the first delivery that was handed over and not answered."""
-        return self._put_loop[0] if self._put_loop else None
-
     def hand_over(self, count: int) -> Delivery:
         """Return the next delivery: refused records first, then the oldest read, else an empty one.
 
         It covers at most ``count`` of the records that were read.
         """
-        assert not (self._put_loop and self.is_refused), "what was refused is handed over before anything newer"
+        assert not (self._putting and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
             whole, self._refused = self._refused, None
         else:
             whole = self._ahead.popleft() if self._ahead else Delivery()
         delivery, rest = whole.split(count)
         self._give_back(rest)
-        self._put_loop.append(delivery)
+        self._putting.append(delivery)
         return delivery
 
     def accept(self, count: int | None = None) -> Delivery:
@@ -182,8 +177,8 @@ class ConsumedPositions:
 
     def take_back(self) -> None:
         """Return the deliveries that were not given to the task to those read ahead."""
-        while self._put_loop:
-            self._give_back(self._put_loop.pop())
+        while self._putting:
+            self._give_back(self._putting.pop())
 
     # Commits --------------------------------------------------------------------------------------------------
 
@@ -242,7 +237,7 @@ class ConsumedPositions:
     def _forget(self, partitions: set[TopicPartition]) -> None:
         """Drop every record of these partitions, and their commit in flight."""
         self._drop_ahead(partitions)
-        self._put_loop = deque(delivery.without(partitions) for delivery in self._put_loop)
+        self._putting = deque(delivery.without(partitions) for delivery in self._putting)
         if self._refused is not None:
             self._refused = self._refused.without(partitions)
             self._drop_empty()
@@ -259,11 +254,11 @@ class ConsumedPositions:
 
     def _first_putting(self, count: int | None) -> Delivery:
         """Remove the first delivery, or the part made from its first ``count`` read records, from those being put."""
-        delivery, rest = self._put_loop.popleft(), None
+        delivery, rest = self._putting.popleft(), None
         if count is not None:
             delivery, rest = delivery.split(count)
         if rest is not None:
-            self._put_loop.appendleft(rest)
+            self._putting.appendleft(rest)
         return delivery
 
     def _give_back(self, delivery: Delivery | None) -> None:

@@ -26,7 +26,7 @@ class PutFormat:
         return self.columns is None or column in self.columns
 
 
-def intake_of(started: SinkStarted, most: int | None) -> PutFormat:
+def put_format_of(started: SinkStarted, most: int | None) -> PutFormat:
     """Return the put format of a started task; ``most`` is ``max.poll.records`` if the user set it."""
     default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
     return PutFormat(started.columns, default if most is None else most, started.takes_next)

@@ -129,16 +129,16 @@ class SinkLoop:
         remain to be put, the consumer is polled only to stay in the group, and reads at most one put's worth.
         """
         self._take_converted()
-        patience, is_waiting = self._patience(), self._put_loop.is_waiting and not self._flow.is_holding
+        wait, is_waiting = self._wait_seconds(), self._put_loop.is_waiting and not self._flow.is_holding
         is_ahead = is_waiting or (self._positions.is_ahead and not self._flow.is_holding)
         if (is_ahead or self._conversion.is_full) and (left := self._next_poll - self._clock()) > 0:
             if is_waiting or not is_ahead:
-                self._calls.serve(min(patience, left))
+                self._calls.serve(min(wait, left))
                 self._take_converted()
             return
         with self._event_queue.fetched(self._consumer.wake):
             most = self._put_format.most * (1 if is_ahead else MOST_PUTS)
-            incoming = self._consumer.poll(0 if is_ahead else math.ceil(patience * 1000), most)
+            incoming = self._consumer.poll(0 if is_ahead else math.ceil(wait * 1000), most)
         self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
             self._observer.polled(sum(len(part.offset) for part in incoming))
@@ -169,7 +169,7 @@ class SinkLoop:
         while self._conversion.is_next_done:
             self._positions.read(self._conversion.take())
 
-    def _patience(self) -> float:
+    def _wait_seconds(self) -> float:
         """Return how many seconds the loop may wait for records or events."""
         now = self._clock()
         due = [self._subscription.next_look]

@@ -200,9 +200,9 @@ class SourceLoop:
     def _await_answers(self) -> None:
         """Process delivery reports; if there is nothing else to do, wait for one or for an event."""
         with self._event_queue.fetched(self._producer.wake):
-            self._send_buffer.collect(math.ceil(self._patience() * 1000))
+            self._send_buffer.collect(math.ceil(self._wait_seconds() * 1000))
 
-    def _patience(self) -> float:
+    def _wait_seconds(self) -> float:
         """Return how many seconds the loop may wait for an event."""
         if self._send_buffer.is_blocked:
             return FULL_WAIT_SECONDS

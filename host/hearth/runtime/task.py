@@ -30,7 +30,7 @@ from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
-from hearth.runtime.put_format import intake_of
+from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
@@ -179,7 +179,7 @@ class TaskRun:
             conversion=conversion,
             consumer=consumer,
             subscription=Subscription(sink),
-            put_format=intake_of(started, sink.max_poll_records),
+            put_format=put_format_of(started, sink.max_poll_records),
             pause_detector=self._link.pause_detector,
         )
 

@@ -89,7 +89,7 @@ class SteppedQueues(Queues):
         self._news.put("parked")
         gate.wait()
 
-    def run_out_of_patience(self, queue: Hashable) -> None:
+    def run_out_of_time(self, queue: Hashable) -> None:
         """Interrupt what hangs if an impatient job waits for it."""
         if any(job.is_impatient for job in self._waiting[queue]):
             self._running[queue]._interrupt()

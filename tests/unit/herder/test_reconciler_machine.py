@@ -215,10 +215,10 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: bool(self.world.host.queues.parked))
     @rule(number=NUMBERS)
-    def run_out_of_patience(self, number: int) -> None:
+    def run_out_of_time(self, number: int) -> None:
         """An impatient job has waited long enough for a plugin that hangs."""
         self.world.outcome = ""
-        self.world.host.queues.run_out_of_patience(one_of(list(self.world.host.queues.parked), number))
+        self.world.host.queues.run_out_of_time(one_of(list(self.world.host.queues.parked), number))
 
     @rule(act=st.sampled_from(["lead", "follow", "stop", "kill"]), leads_then=st.sampled_from([True, True, False]))
     def host_changes(self, act: str, leads_then: bool) -> None:

@@ -31,7 +31,7 @@ from hearth.runtime.delivery import MOST_CALLS
 from hearth.runtime.event_queue import EventQueue, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pause_detector import PauseDetector
-from hearth.runtime.put_format import intake_of
+from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
@@ -603,7 +603,7 @@ class World:
             conversion=Conversion(pipeline, self.event_queue.wake, self.thread, self._quick),
             consumer=consumer,
             subscription=subscription,
-            put_format=intake_of(started, self._most),
+            put_format=put_format_of(started, self._most),
             pause_detector=PauseDetector(self.clock),
             clock=self.clock,
         )
