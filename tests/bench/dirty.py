@@ -20,6 +20,7 @@ from confluent_kafka import Producer
 
 from tests.bench import dirty_data as data
 from tests.bench.bench import Bench, running
+from tests.bench.dirty_format import FORMATS, PROTOBUF, Format, formats
 from tests.bench.meter import Meter
 from tests.bench.result import Metric, Result
 from tests.bench.transformation import Lines, patiently
@@ -56,7 +57,8 @@ _OWN_WORDS = ("__connect.errors.connector.name", "__connect.errors.exception.sta
 class Row:
     """Messages, and the connector that moves them; `goal` is a multiple of Java's rate.
 
-    Messages alternate among ``topics`` topics. With `is_source` they are the lines of a file.
+    Messages alternate among ``topics`` topics. With `is_source` they are the lines of a file. With a `format`, JSON
+    with schemas is Java's side alone: Hearth reads the same records in that format.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Row:
     config: Mapping[str, str] = field(default_factory=lambda: _PLAIN)
     topics: int = 1
     is_source: bool = False
+    format: str = ""
 
     @property
     def has_dead_letters(self) -> bool:
@@ -100,6 +103,7 @@ def _rows() -> Iterator[Row]:
         ("schemas-10", "ten schemas in turn", data.enveloped(10)),
     ):
         yield Row(name, "schemas", title, messages, 1.5, with_schemas)
+    yield from _format_rows(with_schemas)
     for percent in (0.1, 1, 10, 50, 100):
         goal = 2.0 if percent <= 1 else 1.0
         title = f"{percent} % are no JSON, tolerated"
@@ -143,6 +147,23 @@ def _rows() -> Iterator[Row]:
         yield Row(f"header-{kind}", "headers", f"a header, {kind}", data.headed(kind), 2.0, strings)
 
 
+def _format_rows(with_schemas: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of the registry's formats."""
+    tolerant = {**with_schemas, **_TOLERATED}
+    for form in FORMATS:
+        row = partial(Row, group="formats", format=form)
+        name = form.lower().replace(" ", "-")
+        for number, title in ((2, "two"), (10, "ten")):
+            title = f"{form}, {title} schemas in turn"
+            yield row(f"{name}-{number}", title=title, messages=data.enveloped(number), goal=1.5, config=with_schemas)
+        if form != PROTOBUF:  # a Protobuf field of this kind has no null
+            title, messages = f"{form}, optional members null", data.enveloped(null=0.2)
+            yield row(f"{name}-null", title=title, messages=messages, goal=1.5, config=with_schemas)
+        for percent, goal in ((1, 2.0), (10, 1.0)):
+            title, messages = f"{form}, {percent} % fail, tolerated", data.broken(percent / 100, data.enveloped())
+            yield row(f"{name}-bad-{percent}", title=title, messages=messages, goal=goal, config=tolerant)
+
+
 ROWS = tuple(_rows())
 
 
@@ -150,23 +171,31 @@ def measure(rows: Sequence[Row], bench: Bench) -> Result:
     """Run the rows of a side in one worker; the sides alternate; the worst row comes first."""
     count = bench.records // SHARE
     result = Result("dirty", f"data as the world has it, {count:,} records", [])
-    worlds = {row.name: World(bench, row, count) for row in rows}
     outputs: dict[str, set[str]] = {row.name: set() for row in rows}
-    for pair, side in bench.runs():
-        worker = bench.worker(side, strings=False)
-        with running(worker) as meter:
-            # Warm up: the first row would find a cold JVM, the others a warm one.
-            worlds[rows[0].name].run(worker, meter)
-            for row in rows:
-                run = worlds[row.name].run(worker, meter)
-                rate, cpu, memory = (metric.name for metric in row.metrics)
-                result.add(side, **{rate: run.rate, cpu: run.cpu, memory: run.memory})
-                outputs[row.name] |= {run.output} if run.output else set()
-                result.notes += [f"{row.name}, {side}: {run.trouble}"] if run.trouble else []
-                summary = f"{run.rate:,.0f} records/s, {run.cpu:.2f} µs, {run.memory:,.0f} MB {run.trouble}"
-                bench.say(f"dirty {pair}/{bench.pairs} {side} {row.name}: {summary}")
-    for world in worlds.values():
-        world.close()
+    with ExitStack() as stack:
+        known = stack.enter_context(formats())
+        worlds: dict[tuple[str, str], World] = {}
+        for row in rows:
+            for side in bench.sides:
+                form = known.get(row.format) if side == "hearth" else None
+                if form is None and (row.name, bench.sides[0]) in worlds:
+                    worlds[row.name, side] = worlds[row.name, bench.sides[0]]
+                    continue
+                worlds[row.name, side] = world = World(bench, row, count, form)
+                stack.callback(world.close)
+        for pair, side in bench.runs():
+            worker = bench.worker(side, strings=False)
+            with running(worker) as meter:
+                # Warm up: the first row would find a cold JVM, the others a warm one.
+                worlds[rows[0].name, side].run(worker, meter)
+                for row in rows:
+                    run = worlds[row.name, side].run(worker, meter)
+                    rate, cpu, memory = (metric.name for metric in row.metrics)
+                    result.add(side, **{rate: run.rate, cpu: run.cpu, memory: run.memory})
+                    outputs[row.name] |= {run.output} if run.output else set()
+                    result.notes += [f"{row.name}, {side}: {run.trouble}"] if run.trouble else []
+                    summary = f"{run.rate:,.0f} records/s, {run.cpu:.2f} µs, {run.memory:,.0f} MB {run.trouble}"
+                    bench.say(f"dirty {pair}/{bench.pairs} {side} {row.name}: {summary}")
     result.notes += [f"ERROR: {name}: outputs differ" for name, found in outputs.items() if len(found) > 1]
     result.metrics = [metric for row in sorted(rows, key=partial(_ratio, result)) for metric in row.metrics]
     return result
@@ -191,8 +220,10 @@ class Run:
 class World:
     """The input of a row's runs, topics or a file, and their outputs."""
 
-    def __init__(self, bench: Bench, row: Row, count: int) -> None:
+    def __init__(self, bench: Bench, row: Row, count: int, form: Format | None = None) -> None:
+        """Produce or write the input, in the format if there is one."""
         self._bench = bench
+        self._format = form
         self._row = row
         self._count = count
         self._made = self._wanted = 0
@@ -212,6 +243,9 @@ class World:
         name, row = self._bench.fresh("dirty"), self._row
         file = self._bench.folder / f"{name}.txt"
         config = {"name": name, **row.config}
+        if self._format is not None:
+            del config["value.converter.schemas.enable"]
+            config |= self._format.config
         with ExitStack() as stack:
             counts: list[Callable[[], float]] = []
             if row.is_source or row.has_dead_letters:
@@ -287,7 +321,10 @@ class World:
     def _produce(self) -> None:
         settings = {"bootstrap.servers": self._bench.broker.bootstrap_servers, "linger.ms": 20}
         producer = Producer({**settings, "message.max.bytes": _LARGEST})
-        for topic, message in zip(itertools.cycle(self._topics), self._messages()):
+        messages = self._messages()
+        if self._format is not None:
+            messages = self._format.messages(self._topics[0], messages)
+        for topic, message in zip(itertools.cycle(self._topics), messages):
             while True:
                 try:
                     producer.produce(topic, message.value, message.key, headers=list(message.headers))

@@ -106,11 +106,11 @@ def enveloped(schemas: int = 1, absent: float = 0.0, null: float = 0.0) -> Messa
     return made
 
 
-def broken(share: float) -> Messages:
+def broken(share: float, messages: Messages | None = None) -> Messages:
     """Return objects, a share of which is not JSON; if all are, an occasional good one shows the progress."""
 
     def made(count: int) -> Iterator[Message]:
-        good = members()(count)
+        good = (messages or members())(count)
         for number, fails in enumerate(_failing(share, count)):
             message = next(good)
             bad = b"oops %d" % number if number % 2 else (message.value or b"")[:24]
