@@ -15,11 +15,11 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED
 from hearth.kafka.outgoing import Outgoing
 from hearth.kafka.transactional_producer import TransactionalProducer
-from hearth.runtime.guarantee import WAIT_MS, Guarantee, Tell
-from hearth.runtime.observer import TaskObserver
+from hearth.runtime.guarantee import WAIT_MS, CommitCallbacks, Guarantee
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import TaskPlan, TransactionPlan
 from hearth.runtime.send_buffer import SendBuffer
+from hearth.runtime.task_services import TaskServices
 from hearth.storage.offset_record import offset_key, offset_value
 from hearth_api import ConnectError, TransactionBoundary
 
@@ -59,28 +59,25 @@ class ExactlyOnce(Guarantee):
         self,
         plan: TaskPlan,
         transaction: TransactionPlan,
+        services: TaskServices[Prepared],
         send_buffer: SendBuffer,
         producer: TransactionalProducer,
+        callbacks: CommitCallbacks,
         *,
-        observer: TaskObserver,
-        tell: Tell,
-        tell_commit: Callable[[], None],
         is_calm: Callable[[], bool],
-        wake: Callable[[], None],
-        clock: Callable[[], float],
     ) -> None:
-        """``is_calm``: no polled records wait. ``wake`` ends a wait of the loop, from any thread."""
+        """``is_calm``: no polled records wait."""
         self._plan, self._transaction = plan, transaction
-        self._send_buffer, self._producer = send_buffer, producer
-        self._observer, self._tell, self._tell_commit = observer, tell, tell_commit
-        self._is_calm, self._wake, self._clock = is_calm, wake, clock
+        self._send_buffer, self._producer, self._callbacks = send_buffer, producer, callbacks
+        self._observer, self._clock, self._wake = services.observer, services.clock, services.event_queue.wake
+        self._is_calm = is_calm
         self._has_taken = self._is_whole = self._is_resting = False
         self._ending: str | None = None
         self._commit: Future[None] | None = None
-        self._told: list[list[Any]] = []
-        self._begin = self._commit_begin = clock()
+        self._done: list[list[Any]] = []
+        self._begin = self._commit_begin = self._clock()
         self._commit_seconds = 0.0
-        self._next = clock() + transaction.interval
+        self._next = self._clock() + transaction.interval
 
     @property
     def may_take(self) -> bool:  # type: ignore[override]
@@ -132,7 +129,7 @@ class ExactlyOnce(Guarantee):
 
     def tell(self, records: list[list[Any]]) -> None:
         """Keep the records until the transaction is committed."""
-        self._told += records
+        self._done += records
 
     def step(self) -> None:
         """End the transaction when that is due and all its records are acknowledged; check a running commit."""
@@ -202,10 +199,10 @@ class ExactlyOnce(Guarantee):
         self._tell_all()
 
     def _tell_all(self) -> None:
-        if self._told:
-            self._tell(self._told)
-            self._told = []
-        self._tell_commit()
+        if self._done:
+            self._callbacks.records(self._done)
+            self._done = []
+        self._callbacks.commit()
 
     def _rows(self, offsets: Sequence[tuple[Any, Any]]) -> list[Outgoing]:
         keys = pa.array([offset_key(self._plan.connector, partition) for partition, _ in offsets], pa.binary())

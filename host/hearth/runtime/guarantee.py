@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
+from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
-from hearth.runtime.event_queue import EventQueue
 from hearth.runtime.link import HostLost, TaskLink
-from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.plan import TaskPlan
 from hearth.runtime.send_buffer import SendBuffer
-from hearth.staging.plugin_plan import TaskSettings
+from hearth.runtime.task_services import TaskServices
 from hearth_api import ConnectError
 from hearth_stage.channel import CallTimeout
+from hearth_stage.task_call import CommitRecords, CommitSource
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,23 @@ WAIT_MS = 50
 LISTEN_SECONDS = 1.0
 """How often to check whether a silent host has sent something."""
 
-Tell = Callable[[list[list[Any]]], None]
+
+class CommitCallbacks:
+    """Calls the task's ``commit_record`` and ``commit`` in its stage."""
+
+    def __init__(self, stage: Stage, wants_commits: bool) -> None:
+        self._stage = stage
+        self.wants_commits = wants_commits
+
+    def records(self, records: list[list[Any]]) -> None:
+        """Have ``commit_record`` called for records that are done."""
+        if self._stage.is_alive:
+            self._stage.notify(CommitRecords(records))
+
+    def commit(self) -> None:
+        """Have ``commit`` called, if the task has it."""
+        if self.wants_commits and self._stage.is_alive:
+            self._stage.notify(CommitSource())
 
 
 class Guarantee(ABC):
@@ -92,26 +108,21 @@ class AtLeastOnce(Guarantee):
 
     def __init__(
         self,
-        link: TaskLink,
+        plan: TaskPlan,
+        services: TaskServices[Prepared],
         send_buffer: SendBuffer,
         producer: Producer,
-        *,
-        event_queue: EventQueue,
-        observer: TaskObserver,
-        settings: TaskSettings,
-        tell: Tell,
-        tell_commit: Callable[[], None] | None,
-        clock: Callable[[], float],
+        callbacks: CommitCallbacks,
+        link: TaskLink,
     ) -> None:
-        """``tell_commit``, if given, is called after each commit."""
-        self._link, self._send_buffer, self._producer = link, send_buffer, producer
-        self._event_queue, self._observer, self._settings = event_queue, observer, settings
-        self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
+        self._settings, self._send_buffer, self._producer = plan.settings, send_buffer, producer
+        self._event_queue, self._observer, self._clock = services.event_queue, services.observer, services.clock
+        self._callbacks, self._link = callbacks, link
         self._unstored: list[tuple[Any, Any]] = []
         self._last_stored: list[tuple[Any, Any]] = []
         self._is_asking = False
         self._silent_since: float | None = None
-        self._next = clock() + settings.flush_interval
+        self._next = self._clock() + self._settings.flush_interval
 
     @property
     def may_take(self) -> bool:  # type: ignore[override]
@@ -123,7 +134,7 @@ class AtLeastOnce(Guarantee):
         """Return when the next commit is due; never, if there is nothing new to commit and nobody to notify."""
         if self._link.pause_detector.is_open:
             return self._next if self._is_asking else 0.0
-        is_needless = self._tell_commit is None and not self._unstored and self._send_buffer.positions.is_told
+        is_needless = not self._callbacks.wants_commits and not self._unstored and self._send_buffer.positions.is_told
         return math.inf if is_needless else self._next
 
     def admit(self, prepared: Prepared) -> None:
@@ -140,7 +151,7 @@ class AtLeastOnce(Guarantee):
 
     def tell(self, records: list[list[Any]]) -> None:
         """Notify the task at once."""
-        self._tell(records)
+        self._callbacks.records(records)
 
     def step(self) -> None:
         """Commit at intervals, and at once when a silent host is heard again, for example by a command to stop.
@@ -204,8 +215,7 @@ class AtLeastOnce(Guarantee):
         if self._is_asking:
             self._is_asking = False
             self._link.pause_detector.end()
-        if self._tell_commit is not None:
-            self._tell_commit()
+        self._callbacks.commit()
 
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.context_request import ContextRequests
-from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import Delivery, PutFailed, SentPut, SentPuts
-from hearth.runtime.observer import TaskObserver
 from hearth.runtime.partition_flow import PartitionFlow
 from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.put_format import PutFormat
 from hearth.runtime.served_call import ServedCalls
-from hearth.staging.tolerance import Tolerance
+from hearth.runtime.task_services import TaskServices
 from hearth_api import PluginError
 from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.task_call import Put, PutDone, SkipPuts
@@ -36,8 +33,6 @@ class SinkState:
     positions: ConsumedPositions
     requests: ContextRequests
     flow: PartitionFlow
-    tolerance: Tolerance
-    observer: TaskObserver
 
 
 class PutLoop:
@@ -49,25 +44,22 @@ class PutLoop:
     def __init__(
         self,
         plan: TaskPlan,
+        services: TaskServices[Delivery],
         put_format: PutFormat,
         state: SinkState,
-        *,
         calls: ServedCalls,
-        conversion: Conversion[Delivery],
         pause_detector: PauseDetector,
-        clock: Callable[[], float],
     ) -> None:
-        self._plan, self._put_format, self._clock = plan, put_format, clock
+        self._plan, self._put_format, self._calls, self._pause_detector = plan, put_format, calls, pause_detector
         self._positions, self._requests, self._flow = state.positions, state.requests, state.flow
-        self._tolerance, self._observer = state.tolerance, state.observer
-        self._calls, self._conversion = calls, conversion
-        self._pause_detector = pause_detector
+        self._tolerance, self._observer = services.tolerance, services.observer
+        self._conversion, self._clock = services.conversion, services.clock
         self._sent = SentPuts(put_format.takes_next)
         self._times_skipped = 0
         self._retry_at = 0.0
         self._stuck_since: float | None = None
         self._retry_seconds = FIRST_RETRY_SECONDS
-        self._next_put = clock() + IDLE_SECONDS
+        self._next_put = self._clock() + IDLE_SECONDS
 
     def put(self) -> None:
         """Settle the previous put, then send the next.

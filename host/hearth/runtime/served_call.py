@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from hearth.isolation.stage import Stage
-from hearth.runtime.event_queue import EventQueue, Item
+from hearth.runtime.event_queue import Item
+from hearth.runtime.task_services import TaskServices
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_stage.call import Call, Notice
 
@@ -25,22 +25,10 @@ class ServedCalls:
     longer than ``task.shutdown.graceful.timeout.ms``.
     """
 
-    def __init__(
-        self,
-        stage: Stage,
-        event_queue: EventQueue,
-        take: Callable[[Item], None],
-        settings: TaskSettings,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, services: TaskServices[Any], take: Callable[[Item], None], settings: TaskSettings) -> None:
         """``take`` processes an event, and may raise what ends the task."""
-        self._stage, self._event_queue, self._take, self._settings, self._clock = (
-            stage,
-            event_queue,
-            take,
-            settings,
-            clock,
-        )
+        self._stage, self._event_queue, self._clock = services.stage, services.event_queue, services.clock
+        self._take, self._settings = take, settings
         self.end_by = math.inf
         """Deadline of the stop on the clock; infinite before it starts."""
 

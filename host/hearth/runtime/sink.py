@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
-from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
@@ -15,20 +13,17 @@ from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, R
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.consumption import Commits, ConsumedPositions
 from hearth.runtime.context_request import ContextRequests
-from hearth.runtime.conversion import Conversion
 from hearth.runtime.delivery import MOST_PUTS, Delivery, Offsets, bounds, delivered, deserializing
 from hearth.runtime.errant_record import report_errant
-from hearth.runtime.event_queue import Errant, EventQueue, Item, MadeRecord, StageEnded
-from hearth.runtime.observer import TaskObserver
+from hearth.runtime.event_queue import Errant, Item, MadeRecord, StageEnded
 from hearth.runtime.partition_flow import PartitionFlow
 from hearth.runtime.pause_detector import PauseDetector
-from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.put_format import PutFormat
 from hearth.runtime.put_loop import PutLoop, SinkState
 from hearth.runtime.served_call import ServedCalls
 from hearth.runtime.subscription import Subscription
-from hearth.staging.tolerance import Tolerance
+from hearth.runtime.task_services import TaskServices
 from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import RemoteError
 from hearth_stage.task_call import ClosePartitions, ContextRequest, OpenPartitions, PreCommit, StopSink
@@ -55,44 +50,33 @@ class SinkLoop:
     def __init__(
         self,
         plan: TaskPlan,
-        *,
-        is_paused: bool,
-        event_queue: EventQueue,
-        observer: TaskObserver,
-        tolerance: Tolerance,
-        stage: Stage,
-        pipeline: Pipeline,
-        conversion: Conversion[Delivery],
+        services: TaskServices[Delivery],
         consumer: Consumer,
         subscription: Subscription,
         put_format: PutFormat,
         pause_detector: PauseDetector,
-        clock: Callable[[], float] = time.monotonic,
+        *,
+        is_paused: bool,
     ) -> None:
-        self._settings, self._clock = plan.settings, clock
-        self._event_queue, self._observer, self._tolerance = event_queue, observer, tolerance
-        self._stage, self._pipeline, self._conversion = stage, pipeline, conversion
+        self._settings, self._clock = plan.settings, services.clock
+        self._event_queue, self._observer = services.event_queue, services.observer
+        self._tolerance, self._stage = services.tolerance, services.stage
+        self._pipeline, self._conversion = services.pipeline, services.conversion
         self._consumer, self._subscription, self._put_format = consumer, subscription, put_format
-        self._positions = ConsumedPositions()
-        self._commits = Commits(self._positions, consumer, observer, clock)
-        self._requests = ContextRequests()
         self._pause_detector = pause_detector
+        self._positions = ConsumedPositions()
+        self._commits = Commits(self._positions, consumer, services.observer, services.clock)
+        self._requests = ContextRequests()
         self._flow = PartitionFlow(consumer, self._positions, self._requests, is_paused=is_paused)
-        self._calls = ServedCalls(stage, event_queue, self._take, plan.settings, clock)
-        self._put_loop = PutLoop(
-            plan,
-            put_format,
-            SinkState(self._positions, self._requests, self._flow, tolerance, observer),
-            calls=self._calls,
-            conversion=conversion,
-            pause_detector=pause_detector,
-            clock=clock,
-        )
-        self._next_commit = clock() + plan.settings.flush_interval
+        self._calls = ServedCalls(services, self._take, plan.settings)
+        state = SinkState(self._positions, self._requests, self._flow)
+        self._put_loop = PutLoop(plan, services, put_format, state, self._calls, pause_detector)
+        self._next_commit = self._clock() + plan.settings.flush_interval
         self._next_poll = 0.0
         self._is_replaced = False
         # Transformations may read any column: columns are left out only if the task follows the converters directly.
-        consumer.wants_timestamps = bool(pipeline.hops) or tolerance.is_reporting or put_format.wants("timestamp")
+        pipeline, is_reporting = services.pipeline, services.tolerance.is_reporting
+        consumer.wants_timestamps = bool(pipeline.hops) or is_reporting or put_format.wants("timestamp")
         pipeline.wants_headers = bool(pipeline.hops) or put_format.wants("headers")
         consumer.listen(self)
 

@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import logging
 import math
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
-from hearth.runtime.conversion import Conversion
-from hearth.runtime.event_queue import EventQueue, Item, StageEnded
-from hearth.runtime.guarantee import AtLeastOnce, Guarantee
+from hearth.runtime.event_queue import Item, StageEnded
+from hearth.runtime.guarantee import AtLeastOnce, CommitCallbacks, Guarantee
 from hearth.runtime.link import HostLost, TaskLink
-from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import Pipeline, Prepared
+from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import TaskPlan
+from hearth.runtime.poll_queue import JOINED_ROWS, ConvertedPoll, PollQueue
 from hearth.runtime.polled_record import PolledRecord
 from hearth.runtime.send_buffer import SendBuffer
 from hearth.runtime.served_call import ServedCalls
+from hearth.runtime.task_services import TaskServices
 from hearth.staging.poll_watch import PollWatch
-from hearth.staging.source_stage import HandedOver
-from hearth.staging.tolerance import Tolerance, ToleranceExceeded
+from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.order import rows_before
 from hearth_stage.task_call import (
-    AddCredit,
-    CommitRecords,
-    CommitSource,
     EndTransaction,
     HoldPolling,
     Polled,
@@ -49,32 +41,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-JOINED_ROWS = 4000
-"""Rows that are processed together if they wait: the overhead of a batch equals a few hundred rows."""
-LARGER = 3
-"""Factor for quick rows: a batch costs 1 ms, in stages 2 ms, however few rows it has."""
-
 IDLE_SECONDS = 60.0
 """Longest wait in seconds without events: all events end the wait."""
 FULL_WAIT_SECONDS = 0.05
-
-EARLY_BYTES = 4 << 20
-"""While the batches being converted hold no more than this, the stage need not wait for them."""
-
-
-@dataclass
-class _End:
-    """Marks the end of one hand-over, and whether the stage got its credit."""
-
-    has_credit: bool = False
-
-
-@dataclass(frozen=True)
-class _Converted:
-    """A poll that is being or was converted; the first one matches the next result of the conversion."""
-
-    polled: Polled
-    memory: int
 
 
 class SourceLoop:
@@ -86,55 +55,38 @@ class SourceLoop:
     def __init__(
         self,
         plan: TaskPlan,
-        *,
-        is_paused: bool,
-        event_queue: EventQueue,
-        observer: TaskObserver,
+        services: TaskServices[Prepared],
         link: TaskLink,
-        tolerance: Tolerance,
-        stage: Stage,
-        pipeline: Pipeline,
-        conversion: Conversion[Prepared],
         producer: Producer,
         topics: TopicCreation | None,
         started: SourceStarted,
+        *,
+        is_paused: bool,
         joined_rows: int = JOINED_ROWS,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._joined_rows = joined_rows
-        self._plan, self._settings, self._clock = plan, plan.settings, clock
-        self._event_queue, self._observer, self._link, self._tolerance = event_queue, observer, link, tolerance
-        self._stage, self._pipeline, self._conversion, self._producer = stage, pipeline, conversion, producer
-        self._wants_commits = started.wants_commits
-        self._waiting: deque[Any] = deque()
-        """Messages of the stage in order."""
-        self._begun: deque[Any] = deque()
-        """Earlier messages, whose records are being converted."""
+        self._services, self._link, self._producer = services, link, producer
+        self._event_queue, self._observer = services.event_queue, services.observer
+        self._tolerance, self._stage, self._clock = services.tolerance, services.stage, services.clock
+        self._polls = PollQueue(services, joined_rows)
+        self._callbacks = CommitCallbacks(services.stage, started.wants_commits)
         tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
-        self._transaction = None if plan.source is None else plan.source.transaction
-        is_atomic = self._transaction is not None
-        self._send_buffer = SendBuffer(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
-        self._guarantee: Guarantee = self._guaranteed()
-        self._watch = PollWatch(stage, plan.settings.call_timeout, clock)
-        self._calls = ServedCalls(stage, event_queue, self._take, plan.settings, clock)
+        is_atomic = plan.source is not None and plan.source.transaction is not None
+        self._send_buffer = SendBuffer(producer, topics, self._observer, self._tolerance, tell, is_atomic=is_atomic)
+        self._guarantee: Guarantee = self._guaranteed(plan)
+        self._watch = PollWatch(services.stage, plan.settings.call_timeout, services.clock)
+        self._calls = ServedCalls(services, self._take, plan.settings)
         self._hold: Future[None] | None = None
         self._is_paused = is_paused
 
-    def _guaranteed(self) -> Guarantee:
-        if self._transaction is None:
-            return AtLeastOnce(
-                self._link, self._send_buffer, self._producer,
-                event_queue=self._event_queue, observer=self._observer, settings=self._settings,
-                tell=self._tell_done, tell_commit=self._tell_commit if self._wants_commits else None,
-                clock=self._clock,
-            )  # fmt: skip
+    def _guaranteed(self, plan: TaskPlan) -> Guarantee:
+        if plan.source is None or plan.source.transaction is None:
+            return AtLeastOnce(plan, self._services, self._send_buffer, self._producer, self._callbacks, self._link)
         from hearth.runtime.exactly_once import ExactlyOnce  # loads modules that only transactions need
 
+        producer = cast("TransactionalProducer", self._producer)
         return ExactlyOnce(
-            self._plan, self._transaction, self._send_buffer, cast("TransactionalProducer", self._producer),
-            observer=self._observer, tell=self._tell_done, tell_commit=self._tell_commit,
-            is_calm=lambda: self._has_heard_all and self._event_queue.is_empty, wake=self._event_queue.wake,
-            clock=self._clock,
+            plan, plan.source.transaction, self._services, self._send_buffer, producer, self._callbacks,
+            is_calm=lambda: self._polls.is_empty and self._event_queue.is_empty,
         )  # fmt: skip
 
     def execute(self) -> None:
@@ -188,14 +140,12 @@ class SourceLoop:
         A command and the loss of the host apply at once, even while records wait to be sent; messages of the stage
         keep their order.
         """
-        if isinstance(item, HandedOver):
-            self._waiting += [*item.polled, _End()]
-        elif isinstance(item, HostLost):
+        if isinstance(item, HostLost):
             raise item
-        elif isinstance(item, Command):
+        if isinstance(item, Command):
             self._command(item)
         else:
-            self._waiting.append(item)
+            self._polls.add(item)
 
     def _await_answers(self) -> None:
         """Process delivery reports; if there is nothing else to do, wait for one or for an event."""
@@ -206,7 +156,7 @@ class SourceLoop:
         """Return how many seconds the loop may wait for an event."""
         if self._send_buffer.is_blocked:
             return FULL_WAIT_SECONDS
-        if (self._is_next_due and self._guarantee.may_take) or self._is_drained():
+        if (self._polls.is_next_due and self._guarantee.may_take) or self._is_drained():
             return 0.0
         now = self._clock()
         return max(0.0, min(now + IDLE_SECONDS, self._guarantee.due, self._watch.due, self._calls.end_by) - now)
@@ -244,119 +194,23 @@ class SourceLoop:
         """
         if self._send_buffer.is_blocked or not self._guarantee.may_take:
             return
-        self._convert_ahead()
-        if self._is_next_due:
-            self._deal_with(self._begun.popleft())
+        self._polls.convert_ahead()
+        if self._polls.is_next_due:
+            self._process(self._polls.take())
         if not self._send_buffer.is_blocked:
-            self._give_credit()
+            self._polls.give_credit()
 
-    def _deal_with(self, item: Any) -> None:
-        if isinstance(item, _Converted):
-            self._hand_over(item.polled, self._conversion.take())
-            self._guarantee.taken(is_whole=bool(self._begun) and isinstance(self._begun[0], _End))
+    def _process(self, message: Any) -> None:
+        if isinstance(message, ConvertedPoll):
+            self._hand_over(message.polled, message.prepared)
+            self._guarantee.taken(is_whole=self._polls.is_at_end)
             self._send()
-        elif isinstance(item, EndTransaction):
-            self._guarantee.end_transaction(aborts=item.aborts)
-        elif isinstance(item, StageEnded):
-            raise item.stage.died()
-        elif isinstance(item, Exception):
-            raise item
-        else:
-            self._begun.appendleft(item)
-
-    def _convert_ahead(self) -> None:
-        """Start to convert waiting polls, as far as there is capacity; a full batch only, if another is in progress.
-
-        The stage gets credit first, because the conversion may block this thread.
-        """
-        while self._waiting and (not self._begun or self._pipeline.has_stages):
-            if not isinstance(self._waiting[0], Polled):
-                self._begun.append(self._waiting.popleft())
-                self._take_ends()
-            elif self._conversion.is_full or (self._conversion.is_busy and not self._is_much_waiting):
-                return
-            else:
-                polled = self._joined(self._waiting.popleft())
-                self._begun.append(_Converted(polled, polled.memory))
-                self._take_ends()
-                self._give_credit()
-                self._convert(polled)
-
-    def _take_ends(self) -> None:
-        while self._waiting and isinstance(self._waiting[0], _End):
-            self._begun.append(self._waiting.popleft())
-
-    def _convert(self, polled: Polled) -> None:
-        self._conversion.begin(
-            polled.num_rows, lambda: self._pipeline.preparing(polled.results), lambda prepared: prepared()
-        )
-
-    @property
-    def _is_much_waiting(self) -> bool:
-        return sum(item.num_rows for item in self._waiting if isinstance(item, Polled)) >= self._joined_rows
-
-    @property
-    def _most_rows(self) -> int:
-        """Return how many rows to process together: more while they are quick."""
-        return max(self._joined_rows, min(LARGER * self._joined_rows, self._conversion.quick_rows))
-
-    @property
-    def _has_heard_all(self) -> bool:
-        """Return whether all messages of the stage are processed."""
-        return not self._waiting and not self._begun
-
-    @property
-    def _is_next_due(self) -> bool:
-        """Return whether a message of the stage can be processed now."""
-        if not self._begun:
-            return bool(self._waiting)
-        return not isinstance(self._begun[0], _Converted) or self._conversion.is_next_done
-
-    def _give_credit(self) -> None:
-        """Give the stage credit for finished hand-overs, in one message, because each wakes it."""
-        due = [end for end in self._ends_not_waited_for() if not end.has_credit]
-        for end in due:
-            end.has_credit = True
-        if due and self._stage.is_alive:
-            self._stage.notify(AddCredit(len(due)))
-        while self._begun and isinstance(self._begun[0], _End):
-            self._begun.popleft()
-
-    def _ends_not_waited_for(self) -> Iterator[_End]:
-        """Yield the ends of hand-overs that are processed, or being converted while these are small.
-
-        A stage that waited for the conversion would poll only when the converters have little left to do.
-        """
-        held = 0
-        for item in self._begun:
-            held += item.memory if isinstance(item, _Converted) else 0
-            if held > EARLY_BYTES:
-                return
-            if isinstance(item, _End):
-                yield item
-
-    def _joined(self, polled: Polled) -> Polled:
-        """Join a poll with those that wait, as if a single poll had returned all.
-
-        A hand-over is joined whole or not at all, except the first: a transaction ends between two.
-        """
-        groups, end, count, rows, is_own = [polled.origins], 0, 1, polled.num_rows, True
-        most = self._most_rows
-        for place, item in enumerate(self._waiting, 1):
-            if isinstance(item, _End):
-                end, count, is_own = place, len(groups), False
-                continue
-            rows += item.num_rows if _may_join(polled, item) else most
-            if rows > most:
-                break
-            groups.append(item.origins)
-            if is_own:
-                end, count = place, len(groups)
-        if count == 1:
-            return polled
-        over = [self._waiting.popleft() for _ in range(end)]
-        self._waiting.extendleft(item for item in over if isinstance(item, _End))
-        return Polled.join(groups[:count])
+        elif isinstance(message, EndTransaction):
+            self._guarantee.end_transaction(aborts=message.aborts)
+        elif isinstance(message, StageEnded):
+            raise message.stage.died()
+        elif isinstance(message, Exception):
+            raise message
 
     def _hand_over(self, polled: Polled, prepared: Prepared) -> None:
         """Submit a converted poll; a record that is dropped or skipped counts as done.
@@ -371,7 +225,7 @@ class SourceLoop:
             self._send_buffer.submit(polled.origins, prepared)
             return
         self._send_buffer.submit(rows_before(polled.origins, end.failure.row), prepared)
-        self._begun.appendleft(end)
+        self._polls.put_first(end)
 
     def _judged(self, prepared: Prepared, origins: Sequence[Batch]) -> tuple[Prepared, ToleranceExceeded | None]:
         """Return what may be sent, and the failure of the first row that fails the task."""
@@ -389,14 +243,6 @@ class SourceLoop:
             prepared = prepared.before(end.failure.row)
         return prepared, end
 
-    def _tell_done(self, records: list[list[Any]]) -> None:
-        if self._stage.is_alive:
-            self._stage.notify(CommitRecords(records))
-
-    def _tell_commit(self) -> None:
-        if self._wants_commits and self._stage.is_alive:
-            self._stage.notify(CommitSource())
-
     # Stopping -------------------------------------------------------------------------------------------------
 
     def _is_drained(self) -> bool:
@@ -405,7 +251,7 @@ class SourceLoop:
             return False
         if self._clock() >= self._calls.end_by:
             return True
-        is_all_here = self._hold.done() and self._event_queue.is_empty and self._has_heard_all
+        is_all_here = self._hold.done() and self._event_queue.is_empty and self._polls.is_empty
         return is_all_here and self._send_buffer.is_empty and self._guarantee.is_settled
 
     def _stop_task(self) -> None:
@@ -418,8 +264,3 @@ class SourceLoop:
             self._stage.call(StopSource(), self._calls.seconds_left())
         except ConnectError as error:
             log.warning("the task stopped with an error: %s", error)
-
-
-def _may_join(polled: Polled, item: Any) -> bool:
-    """Return whether a message is a poll that may be joined with an earlier one."""
-    return isinstance(item, Polled) and item.form == polled.form is not None

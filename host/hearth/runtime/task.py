@@ -34,6 +34,7 @@ from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
+from hearth.runtime.task_services import TaskServices
 from hearth.staging.chain import split
 from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.sink_stage import start_sink
@@ -133,29 +134,20 @@ class TaskRun:
         pipeline = Pipeline(plan, places, between)
         conversion: Conversion[Prepared] = Conversion(pipeline, self._event_queue.wake)
         opened.enter_context(closing(conversion))
-        return SourceLoop(
-            plan,
-            is_paused=self._is_paused,
-            event_queue=self._event_queue,
-            observer=self._observer,
-            link=self._link,
-            tolerance=Tolerance(self._settings, self._observer),
-            stage=stage,
-            pipeline=pipeline,
-            conversion=conversion,
-            producer=producer,
-            topics=topics,
-            started=start_source(
-                stage,
-                plan,
-                inside,
-                is_paused=self._is_paused,
-                ends_transactions=is_bound,
-                joins_polls=True,
-                packs=pipeline.takes_packed,
-                drops_positions=not between,
-            ),
+        services = TaskServices(
+            self._event_queue, self._observer, Tolerance(self._settings, self._observer), stage, pipeline, conversion
         )
+        started = start_source(
+            stage,
+            plan,
+            inside,
+            is_paused=self._is_paused,
+            ends_transactions=is_bound,
+            joins_polls=True,
+            packs=pipeline.takes_packed,
+            drops_positions=not between,
+        )
+        return SourceLoop(plan, services, self._link, producer, topics, started, is_paused=self._is_paused)
 
     def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:
         plan = self._plan
@@ -168,20 +160,11 @@ class TaskRun:
         conversion: Conversion[Delivery] = Conversion(pipeline, self._event_queue.wake)
         opened.enter_context(closing(conversion))
         started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
-        return SinkLoop(
-            plan,
-            is_paused=self._is_paused,
-            event_queue=self._event_queue,
-            observer=self._observer,
-            tolerance=tolerance,
-            stage=stage,
-            pipeline=pipeline,
-            conversion=conversion,
-            consumer=consumer,
-            subscription=Subscription(sink),
-            put_format=put_format_of(started, sink.max_poll_records),
-            pause_detector=self._link.pause_detector,
-        )
+        services = TaskServices(self._event_queue, self._observer, tolerance, stage, pipeline, conversion)
+        put_format = put_format_of(started, sink.max_poll_records)
+        pause_detector = self._link.pause_detector
+        subscription = Subscription(sink)
+        return SinkLoop(plan, services, consumer, subscription, put_format, pause_detector, is_paused=self._is_paused)
 
     # What a loop needs ----------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
+from hearth.runtime.task_services import TaskServices
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
@@ -592,21 +593,10 @@ class World:
         tolerance = Tolerance(plan.settings, self.observer, self.reporter)
         self.answer = partial(answer_sink, self.event_queue, tolerance)
         started = start_sink(stage, plan, [], has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
-        self.loop = SinkLoop(
-            plan,
-            is_paused=paused,
-            event_queue=self.event_queue,
-            observer=self.observer,
-            tolerance=tolerance,
-            stage=stage,
-            pipeline=pipeline,
-            conversion=Conversion(pipeline, self.event_queue.wake, self.thread, self._quick),
-            consumer=consumer,
-            subscription=subscription,
-            put_format=put_format_of(started, self._most),
-            pause_detector=PauseDetector(self.clock),
-            clock=self.clock,
-        )
+        conversion: Conversion[Any] = Conversion(pipeline, self.event_queue.wake, self.thread, self._quick)
+        services = TaskServices(self.event_queue, self.observer, tolerance, stage, pipeline, conversion, self.clock)
+        put_format, pause_detector = put_format_of(started, self._most), PauseDetector(self.clock)
+        self.loop = SinkLoop(plan, services, consumer, subscription, put_format, pause_detector, is_paused=paused)
         self.is_over = False
         self._polls_until_told = None
 

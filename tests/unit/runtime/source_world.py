@@ -28,7 +28,9 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
-from hearth.runtime.source import JOINED_ROWS, SourceLoop
+from hearth.runtime.poll_queue import JOINED_ROWS
+from hearth.runtime.source import SourceLoop
+from hearth.runtime.task_services import TaskServices
 from hearth.staging.source_stage import answer_source, start_source
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
@@ -634,21 +636,14 @@ class Run:
         around = self.link, self.stage, self.producer, self.topics, WorldPipeline(world, self.link)
         link, stage, producer, topics, pipeline = map(cast_any, around)
         self.observer = TaskObserver("c-0", link, plan.settings)
+        conversion: Conversion[Any] = Conversion(
+            pipeline, self.event_queue.wake, self.thread, 0 if world.stages else math.inf
+        )
+        tolerance = Tolerance(plan.settings, self.observer)
+        services = TaskServices(self.event_queue, self.observer, tolerance, stage, pipeline, conversion, world.clock)
+        started = start_source(stage, plan, [], is_paused=is_paused)
         self.loop = SourceLoop(
-            plan,
-            is_paused=is_paused,
-            event_queue=self.event_queue,
-            observer=self.observer,
-            link=link,
-            tolerance=Tolerance(plan.settings, self.observer),
-            stage=stage,
-            pipeline=pipeline,
-            conversion=Conversion(pipeline, self.event_queue.wake, self.thread, 0 if world.stages else math.inf),
-            producer=producer,
-            topics=topics,
-            started=start_source(stage, plan, [], is_paused=is_paused),
-            joined_rows=world.joined_rows,
-            clock=world.clock,
+            plan, services, link, producer, topics, started, is_paused=is_paused, joined_rows=world.joined_rows
         )
 
     @property

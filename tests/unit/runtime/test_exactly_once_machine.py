@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from hearth.link.link_call import Stop
-from hearth.runtime.source import JOINED_ROWS
+from hearth.runtime.poll_queue import JOINED_ROWS
 from hearth_api import TransactionBoundary
 from hearth_stage.task_call import EndTransaction
 from tests.profile import machine_settings

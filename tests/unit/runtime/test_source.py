@@ -24,8 +24,9 @@ from hearth.runtime.conversion import Conversion
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.poll_queue import EARLY_BYTES
 from hearth.runtime.send_buffer import SendBuffer
-from hearth.runtime.source import EARLY_BYTES, IDLE_SECONDS
+from hearth.runtime.source import IDLE_SECONDS
 from hearth.staging.poll_watch import PING_EARLY, PING_SHARE
 from hearth.staging.source_stage import AHEAD
 from hearth.staging.tolerance import Tolerance, ToleranceExceeded
@@ -189,7 +190,7 @@ def test_a_stage_gets_credit_for_processed_hand_overs() -> None:
 def test_a_stage_gets_credit_before_the_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
     """It polls meanwhile."""
     run = Run(World())
-    pipeline: Any = run.loop._pipeline
+    pipeline: Any = run.loop._services.pipeline
     prepare, seen = pipeline.preparing, []
 
     def preparing(batches: Sequence[Batch]) -> Any:
@@ -392,7 +393,7 @@ def test_records_may_be_sent_again_repeatedly() -> None:
     run = Run(World())
     run.hand_over(("a", [("u", 0, CROWDED), ("t", 0, OK), ("t", 0, CROWDED)]))
     run.world.meanwhile = lambda: answer_all(run)
-    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._has_heard_all)
+    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._polls.is_empty)
     drain(run)
     assert (written(run.world), run.world.stored) == ([2, 3, 2, 3], {"a": 3})
 
@@ -427,7 +428,7 @@ def test_the_first_error_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     """Errors while a failed task waits for its last records are logged."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(FAILING)))
-    run.turn_until(lambda: any(isinstance(each, ToleranceExceeded) for each in run.loop._begun))
+    run.turn_until(lambda: any(isinstance(each, ToleranceExceeded) for each in run.loop._polls._begun))
     run.world.meanwhile = lambda: run.producer.expire(T0) if run.producer.lines.get(T0) else None
     run.turn_until(lambda: run.is_over)
     assert isinstance(run.error, ToleranceExceeded)
@@ -656,7 +657,7 @@ def test_rows_for_an_existing_topic_do_not_wait_for_a_missing_one() -> None:
     known.add("u")
     run.hand_over(("a", [("t", 0, OK), ("u", 0, OK)]))
     run.world.meanwhile = lambda: answer_all(run)
-    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._has_heard_all)
+    run.turn_until(lambda: run.loop._send_buffer.is_empty and run.loop._polls.is_empty)
     drain(run)
     numbers = {topic: [each.number for each in log] for (topic, _), log in run.world.log.items()}
     assert (numbers, run.world.stored) == ({"t": [1, 3, 4], "u": [2, 5]}, {"a": 5})
@@ -714,7 +715,7 @@ def test_polls_are_converted_in_parallel_in_stages(stages: str, joined_rows: int
     They are sent in the order of the polls, and the stage need not wait for that to poll again.
     """
     run = held_up(stages, 5, joined_rows)
-    assert sum(type(each) is Polled for each in run.loop._waiting) == 5 - most
+    assert sum(type(each) is Polled for each in run.loop._polls._waiting) == 5 - most
     assert run.stage.credits == [AHEAD, *[1] * most]
     assert run.producer.in_flight == 0
     del run.thread.go_on
@@ -741,11 +742,11 @@ def test_the_stage_waits_for_large_conversions(size: int, early: int, monkeypatc
 def test_quick_conversion_joins_more_rows(stages: str, rows_a_second: int, most: int) -> None:
     """A slow plugin gets no more rows per call: calls have a timeout."""
     run = Run(World(stages=stages, joined_rows=3))
-    run.loop._conversion._paces = (0.0, 1 / rows_a_second)
+    run.loop._services.conversion._paces = (0.0, 1 / rows_a_second)
     for _ in range(20):
         run.hand_over(("a", rows(OK)))
     run.turn()
-    begun = [each.polled.num_rows for each in run.loop._begun if hasattr(each, "polled")]
+    begun = [each.polled.num_rows for each in run.loop._polls._begun if hasattr(each, "polled")]
     assert [*begun, run.observer.counts.polled][0] == most
     drain(run)
     assert written(run.world) == [*range(1, 21)]
@@ -763,7 +764,7 @@ def test_a_stop_limits_the_wait_for_conversions() -> None:
 def test_a_conversion_failure_follows_earlier_polls() -> None:
     """A stage that died meanwhile fails the task after everything before is sent."""
     run = held_up(APART, polls=1)
-    pipeline: Any = run.loop._pipeline
+    pipeline: Any = run.loop._services.pipeline
     prepare = pipeline.preparing
 
     def preparing(batches: Sequence[Batch]) -> Any:
@@ -828,7 +829,7 @@ def test_records_before_a_fatal_one_are_sent(is_tolerant: bool) -> None:
             return prepared
 
     pipeline: Any = Pipeline(run.world)
-    run.loop._pipeline = pipeline
+    run.loop._polls._pipeline = pipeline
     run.hand_over(("a", rows(OK, OK, OK, FAILING)))
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)

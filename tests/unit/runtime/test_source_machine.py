@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hearth.link.link_call import Pause, Resume, Stop
-from hearth.runtime.source import JOINED_ROWS
+from hearth.runtime.poll_queue import JOINED_ROWS
 from tests.profile import machine_settings
 from tests.unit.runtime.source_world import APART, BAD, CROWDED, DROPPED, FAILING, HUGE, OK, TOGETHER, Run, World
 
@@ -229,7 +229,7 @@ class SourceMachine(RuleBasedStateMachine):
         self.world.meanwhile = self.answer_all
         for _ in range(100):
             if run.is_over or (
-                run.loop._send_buffer.is_empty and run.event_queue.is_empty and run.loop._has_heard_all
+                run.loop._send_buffer.is_empty and run.event_queue.is_empty and run.loop._polls.is_empty
             ):
                 break
             self.answer_all()
