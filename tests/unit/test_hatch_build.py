@@ -12,6 +12,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -26,6 +27,20 @@ CAN_COMPILE = (
 )
 NAMES = [".".join(path.relative_to(HOST).with_suffix("").parts) for path in sources(HOST)]
 LAID_OUT = [each for each in sources(HOST) if each.with_suffix(".pxd").exists()]
+MODULES = {f"hearth_api/{name}" for name in ("__init__.py", "other.py", "pair.py", "pair.pxd")}
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "pairs"
+version = "1"
+
+[tool.hatch.build.targets.wheel]
+packages = ["hearth_api"]
+[tool.hatch.build.targets.wheel.hooks.custom]
+"""
 SOURCE = '''
 class Pair:
     """Two values."""
@@ -72,6 +87,27 @@ def test_modules_are_compiled_in_place(root: Path) -> None:
     assert made == [compiled(root / "hearth_api" / "pair.py")]
     assert loaded(root) == [str(made[0]), "2"]
     assert sorted(each.name for each in root.iterdir()) == ["hearth_api"]
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
+def test_a_wheel_contains_compiled_modules(root: Path) -> None:
+    """It fits this platform alone, unless extensions are disabled."""
+    shutil.copy(HOST / "hatch_build.py", root)
+    root.joinpath("pyproject.toml").write_text(PROJECT)
+    module = f"hearth_api/{compiled(Path('pair.py'))}"
+    assert built(root) == (sysconfig.get_platform().replace("-", "_"), {*MODULES, module})
+    assert built(root, HEARTH_NO_EXTENSIONS="1") == ("any", MODULES)
+
+
+def built(root: Path, **variables: str) -> tuple[str, set[str]]:
+    """Build a wheel; return the platform that it fits, and its modules."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run(command, cwd=root, env={**os.environ, **variables}, check=True, capture_output=True)
+    (wheel,) = (root / "dist").glob("*.whl")
+    with ZipFile(wheel) as opened:
+        modules = {name for name in opened.namelist() if name.startswith("hearth_api/")}
+    wheel.unlink()
+    return wheel.stem.rpartition("-")[2], modules
 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no header of Python")
