@@ -8,7 +8,7 @@ QUICK, SUITE, LONG = "quick", "suite", "long"
 
 EXAMPLES = {QUICK: 8, SUITE: 40, LONG: 10_000}
 """Examples of a property in each profile."""
-MACHINE_EXAMPLES = {QUICK: 20, SUITE: 1_000, LONG: 200_000}
+MACHINE_EXAMPLES = {QUICK: 20, SUITE: 300, LONG: 200_000}
 """Runs of a state machine in each profile."""
 DECODER_EXAMPLES = {QUICK: 10, SUITE: 60, LONG: 100_000}
 """How many foreign bytes a decoder is given in each profile."""
