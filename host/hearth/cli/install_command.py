@@ -166,23 +166,21 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
 
     Signers are printed as the bundle names them, unchecked; `bundle verify --signature` checks a signature.
     """
-    from hearth.discovery.core_metadata import distributions
     from hearth.discovery.signature import signatures_of
 
     found = _named(bundle, folder)
     signers = [each["key"] for each in signatures_of(found)]
-    parts = [{"name": each.name, "version": each.version, "licence": each.licence} for each in distributions(found)]
+    parts = [{"name": each.name, "version": each.version, "licence": each.licence} for each in found.packages()]
     plugins = [
         {"class": each.class_name, "type": str(each.type), "version": each.version} for each in found.declarations
     ]
     if as_json:
-        facts = {**_row(found), "requires_python": found.requires_python, "plugins": plugins, "packages": parts}
+        facts = {**_row(found), f"requires_{found.kind}": found.requires, "plugins": plugins, "packages": parts}
         facts["signed_by"] = signers
         click.echo(json.dumps(facts, indent=1))
         return
-    click.echo(
-        printable(f"{found.name} {found.version}, {found.layout.value}, Python {found.requires_python or 'any'}")
-    )
+    needs = f"{found.kind.capitalize()} {found.requires or 'any'}"
+    click.echo(printable(f"{found.name} {found.version}, {found.form}, {needs}"))
     click.echo(printable(str(found.location)))
     for each in signers:
         click.echo(printable(f"signed by {each} (not checked)", keep=""))

@@ -17,6 +17,12 @@ MAX_PATH, MAX_PART = 1024, 255
 """Bytes of a path in a bundle and of one name in it, as file systems allow."""
 MAX_WHEELS = 2_000
 """Wheels in one bundle."""
+MAX_JARS = 2_000
+"""Java archives in one bundle."""
+MAX_CLASSES = 200_000
+"""Classes in one bundle; the largest real ones have a third of it."""
+MAX_CLASS = 16 << 20
+"""Bytes of one class file, packed or unpacked."""
 MAX_PLUGINS = 1_000
 """Plugins in one bundle; Kafka's largest has about sixty."""
 MAX_NAME = 200

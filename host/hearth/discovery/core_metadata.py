@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 
-from hearth.discovery.archive import ZipTree
-from hearth.discovery.bundle import Bundle, wheels_of
-from hearth.discovery.metadata import distribution_folders
 from hearth.discovery.tree import Tree
 
 _CLASSIFIER = "License ::"
@@ -33,20 +30,8 @@ class CoreMetadata:
     requires: tuple[Requirement, ...] = ()
 
 
-def distributions(bundle: Bundle) -> Iterator[CoreMetadata]:
-    """Yield the metadata of each distribution in a bundle, in path order."""
-    with bundle.opener() as tree:
-        if bundle.is_site:
-            for folder in distribution_folders(tree, bundle.top):
-                yield _read(tree, folder, folder)
-        else:
-            for wheel in sorted(wheels_of(tree, bundle.top)):
-                with ZipTree(tree.open_archive(wheel)) as inside:
-                    for folder in distribution_folders(inside):
-                        yield _read(inside, folder, wheel)
-
-
-def _read(tree: Tree, folder: str, path: str) -> CoreMetadata:
+def read_metadata(tree: Tree, folder: str, path: str) -> CoreMetadata:
+    """Read METADATA in a ``.dist-info`` folder of a tree; ``path`` is the distribution's path in the bundle."""
     found, _ = parse_email(tree.read_text(f"{folder}/METADATA"))
     expression = found.get("license_expression", "")
     return CoreMetadata(

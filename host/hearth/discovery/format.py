@@ -13,9 +13,9 @@ from pathlib import Path
 import pluggy
 
 from hearth.discovery.archive import TarTree, ZipTree
-from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.bundle import Bundle
+from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.metadata import distributions_here, parse_entry_points
-from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree, FilePart, open_file
 
 PROJECT = "hearth"
@@ -38,7 +38,7 @@ class BundleFormat:
 
 
 class DirectoryFormat:
-    """A directory: an unpacked bundle, wheels, or packages next to their ``.dist-info`` folders."""
+    """A directory: an unpacked bundle, wheels, packages next to their ``.dist-info`` folders, or Java archives."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -56,11 +56,11 @@ class WheelFormat:
         """Read a file with a wheel's extension."""
         if not _is_file(location, ".whl"):
             return None
-        return read_bundle(location, partial(SingleWheelTree, location))
+        return read_bundle(location, partial(SingleFileTree, location))
 
 
 class ZipFormat:
-    """A zip file of a bundle, of wheels, or of packages next to their ``.dist-info`` folders."""
+    """A zip file with the same content as a directory."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -71,7 +71,7 @@ class ZipFormat:
 
 
 class TarFormat:
-    """A compressed tar archive with the same content as a zip file."""
+    """A tar archive, compressed or not, with the same content as a directory."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
@@ -82,36 +82,34 @@ class TarFormat:
 
 
 class JavaArchiveFormat:
-    """A Java archive, rejected with a clear message for users who move a plugin.path from Java Connect."""
+    """A single Java archive."""
 
     @hookimpl
     def hearth_read_bundle(self, location: Path) -> Bundle | None:
-        """Refuse a file whose name ends in ``.jar``."""
+        """Read a file whose name ends in ``.jar``."""
         if not _is_file(location, ".jar"):
             return None
-        raise BundleError(
-            "it is a Java archive", hint="Hearth runs Python plugins; Java connectors stay with Java Connect"
-        )
+        return read_bundle(location, partial(SingleFileTree, location))
 
 
-class SingleWheelTree(DirectoryTree):
-    """The directory of a wheel, showing only that wheel."""
+class SingleFileTree(DirectoryTree):
+    """The directory of a file, such as a wheel, showing only that file."""
 
-    def __init__(self, wheel: Path) -> None:
-        super().__init__(wheel.parent)
-        self._wheel, self._name = wheel, wheel.name
+    def __init__(self, file: Path) -> None:
+        super().__init__(file.parent)
+        self._file, self._name = file, file.name
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """Return only the wheel."""
+        """Return only the file."""
         return [self._name], []
 
     def walk(self, folder: str = "") -> Iterator[str]:
-        """Yield only the wheel; links are not followed."""
+        """Yield only the file; links are not followed."""
         yield self._name
 
     def open_archive(self, path: str) -> FilePart:
-        """Open the wheel."""
-        return open_file(self._wheel)
+        """Open the file."""
+        return open_file(self._file)
 
 
 BUILT_IN = {

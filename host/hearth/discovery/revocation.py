@@ -13,7 +13,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.discovery.bundle import Bundle, stamp_of
-from hearth.discovery.core_metadata import distributions
 from hearth.discovery.refusal import BundleError
 from hearth.foundation.digest import sha256_of
 from hearth_api import ConfigError
@@ -80,7 +79,7 @@ def revoked_parts(bundle: Bundle, revocations: Sequence[Revocation]) -> Iterator
 @lru_cache(maxsize=256)
 def _things(bundle: Bundle, _stamp: int) -> tuple[tuple[str, str], ...]:
     """Return name and version of a bundle and its packages, cached until the bundle changes."""
-    parts = ((each.name, each.version) for each in distributions(bundle))
+    parts = ((each.name, each.version) for each in bundle.packages())
     return tuple(dict.fromkeys([(bundle.name, bundle.version), *parts]))
 
 

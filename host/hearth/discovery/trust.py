@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.config.plugin_key import ANY_BUNDLE, HASHED, REVOKED, SIGNED, TRUST, TRUST_KEYS
 from hearth.discovery.bundle import Bundle
+from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import TrustedSigner, signer, trusted_signers
 from hearth_api import ConfigError, ConfigType
@@ -45,7 +46,7 @@ class Trust:
         try:
             if self._level == SIGNED:
                 signer(bundle, self._trusted)
-            elif self._level == HASHED and bundle.hashes is None and not bundle.has_lock:
+            elif self._level == HASHED and not bundle.is_hashed:
                 raise BundleError(
                     "its files have no hashes", hint="pack it with `hearth bundle pack PROJECT`, or add a lock"
                 )
@@ -54,7 +55,7 @@ class Trust:
         if self._revoked is not None:
             self._revoked.check(bundle)
 
-    def admit_packages(self, bundle: Bundle, pins: Mapping[str, Sequence[str]]) -> None:
+    def admit_packages(self, bundle: PythonBundle, pins: Mapping[str, Sequence[str]]) -> None:
         """Raise ``BundleError`` if a bundle's environment would contain a revoked package or one without a hash.
 
         Such a package is a requirement that the bundle lacks for this platform or Python and that would come from

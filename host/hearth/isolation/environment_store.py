@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import importlib_metadata
 from filelock import FileLock, Timeout
@@ -31,6 +31,7 @@ from hearth.isolation.interpreter import Interpreter
 from hearth.isolation.lock import Lock
 
 PYLOCK = "pylock.toml"
+PYTHON_KIND = "python"
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
 LOOK_SECONDS = 1.0
@@ -41,12 +42,26 @@ class Installable(Protocol):
     """The source of an environment: a bundle that discovery has read."""
 
     @property
+    def kind(self) -> str:
+        """The language of its plugins."""
+
+    @property
     def location(self) -> Path:
         """Its path."""
 
     @property
     def name(self) -> str:
         """Its name for messages."""
+
+    def digest(self) -> str:
+        """Return a hash of its content."""
+
+    def unpack(self, target: Path) -> None:
+        """Copy what the environment is built from into a directory."""
+
+
+class PythonPackages(Installable, Protocol):
+    """A bundle of Python packages."""
 
     @property
     def requires_python(self) -> str:
@@ -67,12 +82,6 @@ class Installable(Protocol):
     @property
     def has_lock(self) -> bool:
         """Whether it has a ``pylock.toml`` next to its wheels, which pins what to install."""
-
-    def digest(self) -> str:
-        """Return a hash of its content."""
-
-    def unpack(self, target: Path) -> None:
-        """Copy its wheels, or its packages, into a directory."""
 
 
 class Admission(Protocol):
@@ -137,6 +146,15 @@ class EnvironmentStore:
         """
         if self._admission is not None:
             self._admission.admit(bundle)
+        if bundle.kind != PYTHON_KIND:
+            raise EnvironmentRefused(
+                f"the plugins of {bundle.name} ({bundle.location}) are in {bundle.kind.capitalize()}, which is listed "
+                "here and does not run yet",
+                hint="name another plugin, or run this one in Java Connect",
+            )
+        return self._python_environment(cast(PythonPackages, bundle))
+
+    def _python_environment(self, bundle: PythonPackages) -> Environment:
         python = interpreter.choose(bundle.requires_python, bundle.name)
         base = self._base_layer(python)
         if bundle.site is not None:
@@ -152,7 +170,7 @@ class EnvironmentStore:
         self.inventory.note(key, bundle.name, bundle.location)
         return python_environment(key, python, (str(site), *base), bundle.name)
 
-    def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
+    def _installed(self, bundle: PythonPackages, python: Interpreter) -> tuple[str, Path]:
         """Resolve and install a bundle of wheels; reads the stored lock of a known bundle."""
         remembered = self._root / "locks" / f"{key_of(bundle.digest(), *bundle.roots, python=python)}.txt"
         with contextlib.ExitStack() as stack:
@@ -245,7 +263,7 @@ class EnvironmentStore:
             raise
 
 
-def _lock_of(bundle: Installable, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:
+def _lock_of(bundle: PythonPackages, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:
     """Return the lock that a bundle of wheels contains, or else resolve its requirements.
 
     Raises ``EnvironmentRefused`` if no wheel has the name of a distribution that declares plugins: uv would install a
@@ -267,7 +285,7 @@ def _lock_of(bundle: Installable, wheels: Path, python: Interpreter, is_offline:
 
 
 def _installer(
-    bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None, is_offline: bool
+    bundle: PythonPackages, locked: Lock, python: Interpreter, wheels: Path | None, is_offline: bool
 ) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         with contextlib.ExitStack() as stack:
@@ -280,14 +298,14 @@ def _installer(
     return build
 
 
-def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> None:
+def _unpack_packages(bundle: PythonPackages, site: Path, python: Interpreter) -> None:
     """Copy and compile a bundle's packages; a stage would compile them with its own umask, writable for others."""
     bundle.unpack(site)
     _refuse_other_api(bundle, site)
     interpreter.compile_all(python, site)
 
 
-def _refuse_other_api(bundle: Installable, site: Path, names: Sequence[str | None] = (None,)) -> None:
+def _refuse_other_api(bundle: PythonPackages, site: Path, names: Sequence[str | None] = (None,)) -> None:
     """Raise if a package (one of ``names``, or any) requires an author API that this host does not provide."""
     for found in (each for name in names for each in importlib_metadata.distributions(name=name, path=[str(site)])):
         for wanted in lock.unmet_api(_requirements(found.requires or ())):
@@ -308,7 +326,7 @@ def _requirements(texts: Sequence[str]) -> Iterator[Requirement]:
 
 
 @contextlib.contextmanager
-def _instructive(bundle: Installable) -> Iterator[None]:
+def _instructive(bundle: PythonPackages) -> Iterator[None]:
     """Add the bundle's name and a hint to an error of uv."""
     try:
         yield
@@ -320,7 +338,7 @@ def _instructive(bundle: Installable) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _unpacked(bundle: Installable) -> Iterator[Path]:
+def _unpacked(bundle: PythonPackages) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hearth-wheels-") as folder:
         bundle.unpack(Path(folder))
         yield Path(folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from hearth.discovery import Bundle, BundleError, Rejected, read
-from hearth.discovery.core_metadata import CoreMetadata, distributions
+from hearth.discovery.core_metadata import CoreMetadata
 from hearth.discovery.location import candidates
 from hearth.discovery.revocation import Revocation, revoked_parts
 from hearth.discovery.signature import unlisted_files
@@ -39,7 +39,7 @@ def read_yanked(plugin_path: Sequence[Path]) -> list[Revocation]:
 def _readable(bundle: Bundle) -> list[CoreMetadata]:
     """Return the packages in a bundle; empty for a damaged one, which the audit reports separately."""
     try:
-        return list(distributions(bundle))
+        return list(bundle.packages())
     except BundleError:
         return []
 

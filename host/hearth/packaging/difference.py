@@ -9,7 +9,6 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from hearth.discovery import Bundle
-from hearth.discovery.core_metadata import distributions
 
 _TOLD = ("type", "default_value", "required", "importance")
 """The members of a key's definition that users depend on."""
@@ -29,7 +28,7 @@ def differences(old: Bundle, new: Bundle) -> list[Difference]:
     """Return the differences between an old and a new bundle."""
     pairs = (
         ("bundle", {old.name: old.version}, {new.name: new.version}),
-        ("python", {"Requires-Python": old.requires_python}, {"Requires-Python": new.requires_python}),
+        (new.kind, _requirement(old), _requirement(new)),
         ("package", _packages(old), _packages(new)),
         ("plugin", _plugins(old), _plugins(new)),
         ("key", _keys(old), _keys(new)),
@@ -43,8 +42,12 @@ def _compared(kind: str, before: Mapping[str, str], after: Mapping[str, str]) ->
             yield Difference(kind, name, before.get(name), after.get(name))
 
 
+def _requirement(bundle: Bundle) -> dict[str, str]:
+    return {f"Requires-{bundle.kind.capitalize()}": bundle.requires}
+
+
 def _packages(bundle: Bundle) -> dict[str, str]:
-    return {canonicalize_name(part.name): part.version for part in distributions(bundle)}
+    return {canonicalize_name(part.name): part.version for part in bundle.packages()}
 
 
 def _plugins(bundle: Bundle) -> dict[str, str]:

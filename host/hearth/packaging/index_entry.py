@@ -11,7 +11,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.core_metadata import distributions
 from hearth.isolation.lock import API, unmet_api
 
 
@@ -47,5 +46,5 @@ def entry_of(bundle: Bundle) -> IndexEntry:
 
 def api_needs(bundle: Bundle) -> Iterator[Requirement]:
     """Yield the requirements of a bundle's packages on the author API."""
-    for part in distributions(bundle):
+    for part in bundle.packages():
         yield from (each for each in part.requires if canonicalize_name(each.name) == API)

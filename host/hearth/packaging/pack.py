@@ -11,10 +11,11 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from hearth.discovery.bundle import Bundle, plain_name, read_bundle
-from hearth.discovery.core_metadata import distributions
+from hearth.discovery.bundle import plain_name
+from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
+from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree, open_file
 from hearth.foundation.digest import sha256_of
@@ -62,6 +63,7 @@ def pack(
             else:
                 wheel = build_wheel(project, wheels, find_links, offline)
         own = read_bundle(wheel, partial(DirectoryTree, wheels))
+        assert isinstance(own, PythonBundle), "a wheel is read"
         if own.faults:
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")
         with step("what it needs"):
@@ -79,7 +81,7 @@ def _is_bundle(out: Path) -> bool:
     return out.suffix == _SUFFIX and not out.is_dir()
 
 
-def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Manifest:
+def _described(folder: Path, own: PythonBundle, environments: EnvironmentStore) -> Manifest:
     """Return the manifest with each plugin's description, obtained in the environment it will run in."""
     bundle = replace(own, location=folder, opener=partial(DirectoryTree, folder))
     stage = Stage.start(environments.ensure(bundle), f"pack {own.name}")
@@ -89,7 +91,7 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
         stage.close()
     wheels = [_packed_file(folder, f"{_WHEELS}/{each.name}") for each in sorted((folder / _WHEELS).iterdir())]
     hashes = {each.path: each.sha256 for each in wheels}
-    bill = bill_of_materials(own.name, list(distributions(bundle)), hashes)
+    bill = bill_of_materials(own.name, list(bundle.packages()), hashes)
     (folder / BILL_OF_MATERIALS).write_text(bill, encoding="utf-8")
     files = (*wheels, _packed_file(folder, BILL_OF_MATERIALS))
     return Manifest(own.name, own.version, own.requires_python, files, plugins)

@@ -16,7 +16,7 @@ from hearth.config.plugin_key import SIGNED
 from hearth.discovery import PluginType, Rejected, alias
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read
-from hearth.discovery.core_metadata import CoreMetadata, distributions
+from hearth.discovery.core_metadata import CoreMetadata
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
@@ -78,7 +78,7 @@ def _structure(bundle: Bundle) -> Iterator[Check]:
     what = f"{bundle.name} {bundle.version}"
     plugins = f"{len(bundle.declarations)} plugin{'s' if len(bundle.declarations) != 1 else ''}"
     hint = "correct the entry points of the project and pack it again"
-    yield Check("structure", what, True, f"{bundle.layout.value}, {plugins}")
+    yield Check("structure", what, True, f"{bundle.form}, {plugins}")
     for fault in bundle.faults:
         yield Check("structure", what, False, fault, hint)
 
@@ -112,7 +112,7 @@ def _signature(bundle: Bundle, keys: Sequence[Path]) -> Iterator[Check]:
 
 def _contents(bundle: Bundle) -> Iterator[Check]:
     """Check the bundle's packages: none of the host's, a supported API version, and their licences."""
-    parts = list(distributions(bundle))
+    parts = list(bundle.packages())
     for part in parts:
         yield from _contract(part)
     unstated = [f"{part.name} {part.version}" for part in parts if not part.licence]

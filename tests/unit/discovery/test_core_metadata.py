@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import Bundle, read
-from hearth.discovery.core_metadata import CoreMetadata, distributions
+from hearth.discovery.core_metadata import CoreMetadata
 from tests.bundles import build
 
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
@@ -16,7 +16,7 @@ POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
 def _metadata(location: Path) -> CoreMetadata:
     bundle = read(location)
     assert isinstance(bundle, Bundle)
-    (found,) = distributions(bundle)
+    (found,) = bundle.packages()
     return found
 
 

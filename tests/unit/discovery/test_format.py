@@ -16,7 +16,7 @@ from tests.bundles import build
 
 FORMAT = """
 from functools import partial
-from hearth.discovery.bundle import read_bundle
+from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.format import hookimpl
 from hearth.discovery.archive import ZipTree
 

@@ -22,10 +22,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.discovery import Bundle, BundleError, tree
-from hearth.discovery import bundle as bundle_module
+from hearth.discovery import Bundle, BundleError, python_bundle, tree
 from hearth.discovery.archive import TarTree, ZipTree
-from hearth.discovery.bundle import read_bundle
+from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.bundle_limits import bundle_limits
 from hearth.discovery.catalogue import read
 from hearth.discovery.tree import DirectoryTree, Opener
@@ -180,7 +179,7 @@ def test_a_directory_of_too_many_files_is_no_bundle(tmp_path: Path, monkeypatch:
 
 def test_many_wheels_together_declare_no_more_than_one_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is the bundle's, not that of each of its distributions."""
-    monkeypatch.setattr(bundle_module, "MAX_PLUGINS", 5)
+    monkeypatch.setattr(python_bundle, "MAX_PLUGINS", 5)
     for number in range(3):
         points = {f"a.B{number}{each}": "a:B" for each in range(2)}
         build.plain_wheel(tmp_path, f"demo{number}", groups={"hearth.converters": points})

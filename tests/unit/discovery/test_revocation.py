@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Bundle, BundleError, PluginScanner, read
+from hearth.discovery import BundleError, PluginScanner, read
+from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.revocation import read_revocations
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore
@@ -35,10 +36,10 @@ def place(tmp_path: Path) -> Path:
     return folder
 
 
-def bundle_at(location: Path) -> Bundle:
+def bundle_at(location: Path) -> PythonBundle:
     """Return the bundle there."""
     found = read(location)
-    assert isinstance(found, Bundle)
+    assert isinstance(found, PythonBundle)
     return found
 
 

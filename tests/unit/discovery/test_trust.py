@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hearth.config.plugin_key import ANY_BUNDLE, HASHED, SIGNED
-from hearth.discovery import Bundle, BundleError, discover, read
+from hearth.discovery import BundleError, discover, read
+from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.sign import new_key, sign
@@ -17,9 +18,9 @@ from hearth_api import ConfigError
 from tests.bundles import build
 
 
-def _at(location: Path) -> Bundle:
+def _at(location: Path) -> PythonBundle:
     found = read(location)
-    assert isinstance(found, Bundle)
+    assert isinstance(found, PythonBundle)
     return found
 
 

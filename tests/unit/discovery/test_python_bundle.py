@@ -14,6 +14,7 @@ import pytest
 from hearth.discovery import Bundle, BundleError, Rejected, discover
 from hearth.discovery.catalogue import read
 from hearth.discovery.metadata import declared
+from hearth.discovery.python_bundle import PythonBundle
 from tests.bundles import build
 
 SOURCE = {"hearth.source_connectors": {"org.example.DemoSourceConnector": "demo:DemoSource"}}
@@ -102,7 +103,7 @@ GOOD = {
 def test_every_form_of_a_bundle_declares_the_same(form: str, tmp_path: Path) -> None:
     """What a bundle is stored in makes no difference to what it declares."""
     bundle = read(GOOD[form](tmp_path))
-    assert isinstance(bundle, Bundle), bundle
+    assert isinstance(bundle, PythonBundle), bundle
     assert (bundle.name, bundle.version, bundle.requires_python) == ("demo", "1.0", ">=3.10")
     assert bundle.roots == ("demo==1.0",)
     (declaration,) = bundle.declarations
@@ -114,7 +115,7 @@ def test_every_form_of_a_bundle_declares_the_same(form: str, tmp_path: Path) -> 
 def test_unpacking_yields_wheels_or_packages(form: str, tmp_path: Path) -> None:
     """Whatever the form, unpacking leaves wheels or a site directory that holds the plugin's module."""
     bundle = read(GOOD[form](tmp_path))
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     target = tmp_path / "unpacked"
     bundle.unpack(target)
     expected = "demo.py" if bundle.is_site else "demo-1.0-py3-none-any.whl"
@@ -139,7 +140,7 @@ def test_directory_that_links_to_itself_is_read_once(tmp_path: Path) -> None:
     inside = _wheels(tmp_path)
     (inside / "again").symlink_to(inside)
     bundle = read(inside)
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert len(bundle.declarations) == 1
 
 
@@ -173,7 +174,7 @@ def test_virtual_environment_is_a_bundle_for_its_python(make: Callable[[Path], P
     """What pip installed into it can be used where it lies; another Python could not load what is compiled."""
     location = make(tmp_path)
     bundle = read(location)
-    assert isinstance(bundle, Bundle), bundle
+    assert isinstance(bundle, PythonBundle), bundle
     assert [each.class_name for each in bundle.declarations] == ["org.example.DemoSourceConnector"]
     assert bundle.requires_python == ">=3.10,==3.11.*"
     assert bundle.site == location / "lib" / "python3.11" / "site-packages"
@@ -184,7 +185,7 @@ def test_a_package_installed_into_a_virtual_environment_later_is_detected(tmp_pa
     """Its own directory stays as it is meanwhile."""
     location = _venv(tmp_path)
     bundle = read(location)
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert bundle.is_current
     build.site(location / "lib" / "python3.11" / "site-packages", "more")
     assert not bundle.is_current
@@ -199,7 +200,7 @@ def test_a_host_in_a_virtual_environment_is_no_part_of_the_bundle(tmp_path: Path
     folder.mkdir()
     (folder / "METADATA").write_text("Name: hearth-connect\nVersion: 0.1.0\nRequires-Dist: hearth-json==0.1.0\n")
     bundle = read(location)
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert [each.class_name for each in bundle.declarations] == ["org.example.DemoSourceConnector"]
 
 
@@ -265,8 +266,8 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
         "correct the entry points",
     ),
     "empty directory": (lambda f: _directory(f), "it is empty", "bundle"),
-    "directory of jars": (lambda f: _directory(f, "lib/a.jar"), "Java archives", "Java Connect"),
-    "jar": (lambda f: _named(f / "a.jar"), "Java archive", "Java Connect"),
+    "directory of jars": (lambda f: _directory(f, "lib/a.jar"), "a.jar is truncated or not a Java archive", "again"),
+    "jar": (lambda f: _named(f / "a.jar"), "a.jar is truncated or not a Java archive", "again"),
     "project": (
         lambda f: _directory(f, "pyproject.toml", "src/a.py"),
         "source of a project",
@@ -310,7 +311,7 @@ def test_candidate_that_is_no_bundle_is_rejected_with_reason_and_hint(case: str,
 def test_good_entry_points_survive_a_bad_one(tmp_path: Path) -> None:
     """One malformed entry point costs its own plugin, not the bundle."""
     bundle = read(build.wheel("bad_entry_points"))
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert [each.class_name for each in bundle.declarations] == ["org.example.GoodConverter"]
     assert bundle.faults == (
         "entry point 'org.example.BadConverter' of hearth.converters is 'bad_entry_points', not module:Class "
@@ -347,7 +348,7 @@ def test_two_versions_of_a_distribution_in_one_bundle_count_once(tmp_path: Path)
     build.plain_wheel(tmp_path, "demo", "1.9", SOURCE)
     build.plain_wheel(tmp_path, "demo", "1.10", SOURCE)
     bundle = read(tmp_path)
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert bundle.roots == ("demo==1.10",)
     assert "declared by demo 1.9 and by demo 1.10; the latter is used" in bundle.faults[0]
 
@@ -355,7 +356,7 @@ def test_two_versions_of_a_distribution_in_one_bundle_count_once(tmp_path: Path)
 def test_packed_bundle_is_read_from_its_manifest(tmp_path: Path) -> None:
     """A packed bundle carries versions and configuration definitions of its plugins."""
     bundle = read(build.packed("greeting_source"))
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     assert (bundle.name, bundle.version) == ("greeting-source", "1.1")
     (declaration,) = bundle.declarations
     assert declaration.definitions is not None
@@ -378,7 +379,7 @@ def test_file_that_changed_after_packing_is_refused(tmp_path: Path) -> None:
     wheel = next((tmp_path / "unzipped" / "wheels").glob("greeting-*"))
     wheel.write_bytes(build.wheel("greeting_2").read_bytes())
     bundle = read(tmp_path / "unzipped")
-    assert isinstance(bundle, Bundle)
+    assert isinstance(bundle, PythonBundle)
     with pytest.raises(BundleError, match="is not the file that was packed"):
         bundle.unpack(tmp_path / "out")
 

@@ -1,0 +1,138 @@
+"""Bundles of Java plugins, in the forms that Java Connect reads.
+
+``read_java`` recognises archives at any depth, a single archive, and a directory of class files. The archive of a
+Confluent Hub component has a ``manifest.json`` as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.discovery.bundle import Bundle, file_name, join, stamp_of
+from hearth.discovery.bundle_limits import MAX_NAME
+from hearth.discovery.declaration import Declaration, PluginType
+from hearth.discovery.java.class_path import archives_of
+from hearth.discovery.java.described_version import versions_of
+from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, read_hub_manifest
+from hearth.discovery.java.java_archive import CLASS, roots_of
+from hearth.discovery.java.java_content import JavaContent, read_content, remember, remembered
+from hearth.discovery.refusal import BundleError
+from hearth.discovery.tree import Opener, Tree
+from hearth_api import UNDEFINED_VERSION
+
+if TYPE_CHECKING:
+    from hearth.discovery.core_metadata import CoreMetadata
+
+_ENDINGS = (".jar", ".zip", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JavaBundle(Bundle):
+    """A bundle of Java plugins."""
+
+    kind = "java"
+
+    release: int
+    """The Java release that it needs, such as 17."""
+    class_path: tuple[str, ...] = field(repr=False)
+    """Its archives in the order of the class path, relative to where it is unpacked; empty for a class hierarchy."""
+    key: str = field(repr=False)
+    """Hash of its files, under which what is known about them is kept."""
+    clashes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Sentences on classes that are there in two versions."""
+    hub: HubManifest | None = field(default=None, compare=False, repr=False)
+    """What a Confluent Hub archive says about itself."""
+
+    @property
+    def form(self) -> str:
+        """Return how the classes are packed."""
+        count = len(self.class_path)
+        return "class files" if not count else "a jar" if count == 1 else f"{count} jars"
+
+    @property
+    def requires(self) -> str:
+        """Return the Java release."""
+        return str(self.release)
+
+    def files(self, tree: Tree) -> list[str]:
+        """Return the archives of the class path, or all files of a class hierarchy."""
+        return [join(self.top, path) for path in self.class_path] or sorted(tree.walk(self.top))
+
+    def packages(self) -> Iterator[CoreMetadata]:
+        """Yield the coordinates of each jar."""
+        from hearth.discovery.java.java_package import package_of  # not needed to list bundles
+
+        with self.opener() as tree:
+            for open_root in roots_of(tree, self.top, self.files(tree) if self.class_path else ()):
+                with contextlib.closing(open_root()) as root:
+                    yield package_of(root)
+
+
+def read_java(location: Path, opener: Opener, tree: Tree, top: str) -> JavaBundle | None:
+    """Read a bundle of Java plugins; return ``None`` for a tree without jars and class files."""
+    if not any(path.lower().endswith((".jar", CLASS)) for path in tree.walk(top)):
+        return None
+    if location.is_dir():
+        top = ""  # a single folder may be the first part of a package's name
+    archives = archives_of(location, tree, top)
+    hub = _hub_manifest(tree, top)
+    found = JavaBundle(
+        location=location,
+        name=hub.name if hub else _name(location, top),
+        version=hub.version if hub else UNDEFINED_VERSION,
+        declarations=(),
+        top=top,
+        opener=opener,
+        stamp=stamp_of(location, top),  # before reading, so that a change during the read causes another one
+        release=0,
+        class_path=tuple(path[len(top) :].lstrip("/") for path in archives),
+        key="",
+        hub=hub,
+    )
+    key = found.digest()
+    content = remembered(key)
+    if content is None:
+        content = read_content(roots_of(tree, top, archives))
+        remember(key, content)
+    return _with_content(found, key, content)
+
+
+def _with_content(bundle: JavaBundle, key: str, content: JavaContent) -> JavaBundle:
+    if not content.plugins:
+        hint = "name a bundle with a connector, converter, transformation, predicate or config provider"
+        raise BundleError(
+            "; ".join(content.faults) or "none of its Java classes is a plugin of Kafka Connect", hint=hint
+        )
+    versions = versions_of(key)
+    declarations = (
+        Declaration(name, PluginType(type_), versions.get(name, UNDEFINED_VERSION), name)
+        for name, type_ in content.plugins
+    )
+    return replace(
+        bundle,
+        declarations=tuple(declarations),
+        faults=content.faults,
+        release=content.release,
+        key=key,
+        clashes=content.clashes,
+    )
+
+
+def _hub_manifest(tree: Tree, top: str) -> HubManifest | None:
+    path = join(top, HUB_MANIFEST)
+    return read_hub_manifest(tree.read_text(path)) if path in tree.children(top)[0] else None
+
+
+def _name(location: Path, top: str) -> str:
+    """Return the name of a bundle that does not name itself: its folder's, else its file's without the ending."""
+    if location.is_dir() or not top:
+        name = location.name
+        ending = "" if location.is_dir() else next((each for each in _ENDINGS if name.lower().endswith(each)), "")
+        name = name[: len(name) - len(ending)]
+    else:
+        name = file_name(top)
+    return name[:MAX_NAME]

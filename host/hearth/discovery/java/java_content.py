@@ -1,0 +1,169 @@
+"""The content of a Java bundle: its plugins and the Java it needs, read once and kept by a hash of the files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from hearth.discovery.bundle_limits import MAX_CLASSES, MAX_NAME, MAX_PLUGINS, MAX_TEXT
+from hearth.discovery.declaration import PluginType, is_name
+from hearth.discovery.java.class_file import ClassHeader, has_public_constructor, read_header
+from hearth.discovery.java.class_path import refuse_outside
+from hearth.discovery.java.connect_class import LISTED_ONLY, connect_classes, is_own
+from hearth.discovery.java.java_archive import CLASS, MANIFEST_FILE, SERVICES, ClassRoot, Root
+from hearth.discovery.java.plugin_class import Service, services_in, types_of
+from hearth.discovery.metadata import too_many_plugins
+from hearth.discovery.refusal import BundleError, quoted
+from hearth.foundation.user_file import cache_directory, replace_text
+
+_FORMAT = 1
+_OTHER_RELEASES = "META-INF/versions/"
+_SHOWN = 3
+"""Classes in two versions that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class JavaContent:
+    """What the class files and service manifests of a bundle say."""
+
+    plugins: tuple[tuple[str, str], ...]
+    """Class name and type of each plugin."""
+    release: int
+    """The Java release that its newest class needs, 0 without classes."""
+    faults: tuple[str, ...] = ()
+    clashes: tuple[str, ...] = field(default=())
+    """Sentences on classes that are there in two versions."""
+
+
+def read_content(roots: Sequence[Root]) -> JavaContent:
+    """Read the elements of a class path in their order; of a class that is there twice, the first counts."""
+    reading = _ClassPathReader()
+    for number, open_root in enumerate(roots):
+        with contextlib.closing(open_root()) as root:
+            reading.read(number, root)
+    return reading.content(roots)
+
+
+class _ClassPathReader:
+    """Reads the elements of a class path and collects what they hold."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, ClassHeader] = {}
+        self._places: dict[str, tuple[int, str, int | None]] = {}
+        """Number of the element, its path and the checksum of each class file, by class name."""
+        self._clashes: dict[str, str] = {}
+        self._services: dict[Service, str] = {}
+        self._faults: list[str] = []
+
+    def read(self, number: int, root: ClassRoot) -> None:
+        """Read all classes and service manifests of one element."""
+        for name in root.names:
+            if name.endswith(CLASS) and not name.startswith(_OTHER_RELEASES):
+                self._read_class(number, root, name)
+            elif name.startswith(SERVICES):
+                text = root.read(name, MAX_TEXT).decode("utf-8", "replace")
+                for each in services_in(name, text):
+                    if isinstance(each, Service):
+                        self._services.setdefault(each, root.where(name))
+                    else:
+                        self._faults.append(f"{root.path}: {each}" if root.path else each)
+            elif name == MANIFEST_FILE:
+                refuse_outside(root.path, root.read(name, MAX_TEXT).decode("utf-8", "replace"))
+
+    def _read_class(self, number: int, root: ClassRoot, name: str) -> None:
+        class_name = name[: -len(CLASS)]
+        if class_name.endswith(("module-info", "package-info")):
+            return
+        if class_name in self._classes:
+            _, path, checksum = self._places[class_name]
+            if checksum != root.checksum(name):
+                self._clashes.setdefault(class_name, f"in {path} and {root.path}")
+            return
+        if len(self._classes) >= MAX_CLASSES:
+            raise BundleError(f"it holds more than {MAX_CLASSES} classes", hint="split it into several bundles")
+        try:
+            header = read_header(root.read(name))
+        except BundleError as error:
+            where = root.where(name)
+            raise error if where in str(error) else BundleError(f"{where}: {error}", hint=error.hint) from error
+        if header.name == class_name:  # Java cannot load it from another path
+            self._classes[class_name] = header
+            self._places[class_name] = number, root.path, root.checksum(name)
+
+    def content(self, roots: Sequence[Root]) -> JavaContent:
+        """Return what was found, after a second look at the classes that may be plugins."""
+        wanted = self._candidates()
+        if len(wanted) > MAX_PLUGINS:
+            raise too_many_plugins()
+        usable = self._constructible(wanted, roots)
+        plugins = sorted((name, type_.value) for name in usable for type_ in wanted[name])
+        release = max((each.release for each in self._classes.values()), default=0)
+        return JavaContent(tuple(plugins), release, (*self._faults, *self._absent()), tuple(self._clashing(usable)))
+
+    def _candidates(self) -> dict[str, set[PluginType]]:
+        """Return the types of each own concrete class, by dotted name."""
+        listed = {(each.class_name, each.type) for each in self._services}
+        listed |= {(name, type_) for name, types in connect_classes().items() for type_ in types}
+        found = {}
+        for path, types in types_of(self._classes, connect_classes()).items():
+            name = path.replace("/", ".")
+            kept = {each for each in types if each not in LISTED_ONLY or (name, each) in listed}
+            if kept and self._classes[path].is_concrete and is_own(name):
+                found[name] = kept
+        return found
+
+    def _constructible(self, names: Iterable[str], roots: Sequence[Root]) -> list[str]:
+        """Return the classes with a public constructor without parameters; a name that cannot be shown is a fault."""
+        by_root: dict[int, list[str]] = {}
+        for name in names:
+            if is_name(name) and len(name.encode("utf-8", "replace")) <= MAX_NAME:
+                by_root.setdefault(self._places[name.replace(".", "/")][0], []).append(name)
+            else:
+                self._faults.append(f"the class {quoted(name)} has no printable name of up to {MAX_NAME} bytes")
+        found = []
+        for number, those in by_root.items():
+            with contextlib.closing(roots[number]()) as root:
+                found += [each for each in those if has_public_constructor(root.read(each.replace(".", "/") + CLASS))]
+        return found
+
+    def _absent(self) -> Iterator[str]:
+        """Yield a message for each class that a service manifest names and that is nowhere."""
+        known = connect_classes()
+        for service, where in self._services.items():
+            if service.class_name.replace(".", "/") not in self._classes and service.class_name not in known:
+                yield f"{where} names {quoted(service.class_name)}, which is not in the bundle"
+
+    def _clashing(self, plugins: Iterable[str]) -> Iterator[str]:
+        """Yield a sentence on each of the first classes in two versions, plugins first."""
+        first = {each.replace(".", "/") for each in plugins}
+        names = sorted(self._clashes, key=lambda each: (each not in first, each))
+        for name in names[:_SHOWN]:
+            yield f"{name.replace('/', '.')} is {self._clashes[name]} with different content; Java uses the first"
+        if len(names) > _SHOWN:
+            yield f"so are {len(names) - _SHOWN} other classes"
+
+
+def remembered(key: str) -> JavaContent | None:
+    """Return the content that was kept under a hash, if it was."""
+    try:
+        found = json.loads(_place(key).read_text(encoding="utf-8"))
+        if found.pop("format") != _FORMAT:
+            return None
+        plugins = tuple((str(name), PluginType(type_).value) for name, type_ in found["plugins"])
+        texts = (tuple(map(str, found[each])) for each in ("faults", "clashes"))
+        return JavaContent(plugins, int(found["release"]), *texts)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def remember(key: str, content: JavaContent) -> None:
+    """Keep the content under a hash; a full disk or a directory without access costs only time."""
+    with contextlib.suppress(OSError):
+        replace_text(_place(key), json.dumps({"format": _FORMAT, **asdict(content)}))
+
+
+def _place(key: str) -> Path:
+    return cache_directory("java-bundles", f"{key}.json")
