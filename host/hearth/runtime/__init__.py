@@ -21,7 +21,7 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 ``hearth.staging.tolerance``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``event_queue``, in this order.
 
 Below these are the carriers, which do not look into records. Between loops and plugins: ``conversion``,
-``hearth.staging.chain``, ``hearth.staging.place``, ``served_call``, ``hearth.staging.source_stage`` and
+``poll_queue``, ``hearth.staging.chain``, ``hearth.staging.place``, ``served_call``, ``hearth.staging.source_stage`` and
 ``hearth.staging.poll_watch``. Between processes: ``hearth.isolation.stage``, ``hearth.isolation.stage_connection``,
 ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
 ``hearth.link.encryption``, with the messages of ``hearth_stage.call``, ``hearth_stage.conversion_call`` and

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Schema
-from hearth_api.batch import ColumnRun, arrow_type
+from hearth_api import DataError, Schema, needs_records
+from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, values_to_column
 from hearth_registry.registry_reader import RegistryReader
 from hearth_registry.registry_writer import RegistryWriter
-from hearth_registry.wire_format import PrefixError, SchemaId
+from hearth_registry.schema_format import PayloadReader
+from hearth_registry.wire_format import GUID_MAGIC, GUID_PREFIX, ID_MAGIC, ID_PREFIX, PrefixError, SchemaId
 
 _LONGEST = 2**31 - 1
 """Upper bound of a value's length; without an end Arrow fails to slice columns of more than a few rows."""
@@ -47,46 +48,80 @@ class MixedColumnReader:
         self._reader = reader
 
     def runs(self, topic: str, data: Any) -> Any:
-        """Return the values as runs of one schema; `NotImplemented` if rows must be read one by one.
+        """Return the values as runs of one schema, and the errors of failed rows.
 
-        The latter applies if the format requires it, if rows do not start with a schema id, and for too many schemas.
+        Returns `NotImplemented` if all rows have to be read one by one, or if there are too many schemas.
         """
         if not len(data):
             return []
-        runs = []
-        for schema_id, rows, payloads in self._by_schema(data.cast(pa.binary())):
+        data, errors, runs = data.cast(pa.binary()), LateErrors(), []
+        for schema_id, rows, payloads in self._by_schema(topic, data, errors):
             if schema_id is None:
                 return NotImplemented
             reader, column = self._reader.read_column(topic, schema_id, payloads)
-            if column is NotImplemented:
+            if column is NotImplemented and (len(rows) == len(data) or needs_records(reader.schema)):
                 return NotImplemented
+            if column is NotImplemented or column is None:
+                column, rows = self._readable(topic, schema_id, reader, rows, payloads, errors)
             runs.append(ColumnRun(reader.schema, column, rows=rows))
-        if data.null_count:
-            nulls = np.flatnonzero(data.is_null().to_numpy(zero_copy_only=False))
-            runs.append(ColumnRun(None, pa.nulls(len(nulls), arrow_type(None)), rows=nulls))
-        return runs
+        empty = data.is_null().to_numpy(zero_copy_only=False)
+        empty[list(errors)] = True
+        if empty.any():
+            rows = np.flatnonzero(empty)
+            runs.append(ColumnRun(None, pa.nulls(len(rows), arrow_type(None)), rows=rows))
+        return PartlyFailed(runs, errors) if errors else runs
 
-    def _by_schema(self, data: Any) -> Iterator[tuple[SchemaId | None, Any, Any]]:
-        """Yield each schema with its row numbers and payloads; None if that fails.
+    def _by_schema(self, topic: str, data: Any, errors: LateErrors) -> Iterator[tuple[SchemaId | None, Any, Any]]:
+        """Yield each schema with its row numbers and payloads; None if that fails. Adds rows without schema to errors.
 
         All rows of a schema start with the same bytes, which are taken from its first row.
         """
         left = data.is_valid().to_numpy(zero_copy_only=False)
+        if self._reader.has_prefixes:
+            lost = left & ~_has_prefix(data)
+            errors.add(np.flatnonzero(lost), lambda row: self._reader.prefix_error(topic, data[row].as_py()))
+            left = left & ~lost
         for _ in range(MOST_KINDS):
             if not left.any():
                 return
-            first = data[int(np.argmax(left))].as_py()
+            row = int(np.argmax(left))
+            first = data[row].as_py()
             try:
                 schema_id, end = self._reader.prefix(first)
             except PrefixError:
-                yield None, None, None
-                return
+                errors[row] = self._reader.prefix_error(topic, first)
+                left[row] = False
+                continue
             rows = _beginning(data, first[:end], left)
             left[rows] = False
             mine = data if len(rows) == len(data) else data.take(pa.array(rows))
             yield schema_id, rows, pc.binary_slice(mine, end, _LONGEST) if end else mine
         if left.any():
             yield None, None, None
+
+    def _readable(
+        self, topic: str, schema_id: SchemaId, reader: PayloadReader, rows: Any, payloads: Any, errors: LateErrors
+    ) -> tuple[Any, Any]:
+        """Read the values of a schema one by one; return the readable ones with their row numbers, add the errors."""
+        values, places = [], []
+        for place, payload in enumerate(payloads.to_pylist()):
+            value = self._reader.value_or_error(topic, schema_id, reader, payload)
+            if isinstance(value, DataError):
+                errors[int(rows[place])] = value
+            else:
+                values.append(value)
+                places.append(place)
+        return values_to_column(reader.schema, values), rows[places]
+
+
+def _has_prefix(data: Any) -> Any:
+    """Return for each row, as a numpy array, whether it starts with a schema's id or GUID."""
+    size = pc.binary_length(data)
+    is_there = [
+        pc.and_(pc.starts_with(data, pattern=bytes([magic])), pc.greater_equal(size, length))
+        for magic, length in ((ID_MAGIC, ID_PREFIX), (GUID_MAGIC, GUID_PREFIX))
+    ]
+    return pc.fill_null(pc.or_(*is_there), False).to_numpy(zero_copy_only=False)
 
 
 def _beginning(data: Any, prefix: bytes, left: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
-from hearth_api import ConfigError, Headers, SchemaAndValue
+from hearth_api import ConfigError, DataError, Headers, SchemaAndValue
+from hearth_api.batch import frameless
 from hearth_registry.failure_wording import SerializationError, asking
 from hearth_registry.known_schema import parsed
 from hearth_registry.recent import Recent
@@ -19,7 +20,7 @@ from hearth_registry.subject import SubjectStrategy
 from hearth_registry.wire_format import ID_PREFIX, KEY_HEADER, VALUE_HEADER, PrefixError, SchemaId, read_prefix
 
 _VERSION = "confluent:version"
-_ERRORS_OF_PAYLOADS = (PayloadError, RecursionError)
+_PAYLOAD_ERRORS = (PayloadError, RecursionError)
 
 
 class RegistryReader(RegistrySide):
@@ -56,7 +57,7 @@ class RegistryReader(RegistrySide):
         if reader is not None:
             try:
                 return SchemaAndValue(reader.schema, reader.value(data[usual:]))
-            except _ERRORS_OF_PAYLOADS:
+            except _PAYLOAD_ERRORS:
                 pass  # the error is raised below
         with self._wording.reading_from(topic):
             schema_id, start = self._schema_id(data, headers)
@@ -65,7 +66,7 @@ class RegistryReader(RegistrySide):
                 self._by_prefix.put((topic, data[:usual]), reader)
             try:
                 value = reader.value(data[start:])
-            except _ERRORS_OF_PAYLOADS as error:
+            except _PAYLOAD_ERRORS as error:
                 raise self._unreadable(schema_id, error) from error
             return SchemaAndValue(reader.schema, value)
 
@@ -75,14 +76,47 @@ class RegistryReader(RegistrySide):
             return self._fixed, 0
         return read_prefix(self._form.schema_type, data, self._has_indexes)
 
+    @property
+    def has_prefixes(self) -> bool:
+        """Return whether each payload follows its schema's id."""
+        return self._fixed is None
+
     def read_column(self, topic: str, schema_id: SchemaId, payloads: Any) -> tuple[PayloadReader, Any]:
-        """Return the reader of a schema's payloads, and their values as a column or `NotImplemented`."""
+        """Return the reader of a schema's payloads, and their values as a column.
+
+        It is `NotImplemented` if the format reads them one by one, and None if one of them is unreadable.
+        """
         with self._wording.reading_from(topic):
             reader = self._reader(topic, schema_id)
             try:
                 return reader, reader.values(payloads)
-            except _ERRORS_OF_PAYLOADS as error:
+            except (*_PAYLOAD_ERRORS, DataError):
+                return reader, None
+
+    def prefix_error(self, topic: str, data: bytes) -> Exception:
+        """Return the error of bytes without a valid prefix."""
+        error = self._tried(topic, lambda: self._schema_id(data, None))
+        assert isinstance(error, DataError)
+        return error
+
+    def value_or_error(self, topic: str, schema_id: SchemaId, reader: PayloadReader, payload: bytes) -> Any:
+        """Return the value of a payload, or a converter's error."""
+
+        def value() -> Any:
+            try:
+                return reader.value(payload)
+            except _PAYLOAD_ERRORS as error:
                 raise self._unreadable(schema_id, error) from error
+
+        return self._tried(topic, value)
+
+    def _tried(self, topic: str, call: Callable[[], Any]) -> Any:
+        """Return the result of a call, or the data error that it raises."""
+        try:
+            with self._wording.reading_from(topic):
+                return call()
+        except DataError as error:
+            return frameless(error)
 
     def _unreadable(self, schema_id: SchemaId, error: Exception) -> SerializationError:
         headline = getattr(error, "headline", None)
@@ -124,7 +158,7 @@ class RegistryReader(RegistrySide):
         wanted = self._wanted(subject, schema_id) if self._wants_latest else None
         try:
             return self._form.reader(form_schema, schema_id.message_indexes or (), wanted, version)
-        except _ERRORS_OF_PAYLOADS as error:
+        except _PAYLOAD_ERRORS as error:
             raise self._unreadable(schema_id, error) from error
 
     def _find(self, topic: str, schema_id: SchemaId) -> tuple[str, FormatSchema, RegisteredSchema]:
@@ -148,7 +182,7 @@ class RegistryReader(RegistrySide):
     def _parsed(self, schema_id: SchemaId, found: RegisteredSchema) -> FormatSchema:
         try:
             return parsed(self._form, self._registry, found)
-        except _ERRORS_OF_PAYLOADS as error:
+        except _PAYLOAD_ERRORS as error:
             raise self._unreadable(schema_id, error) from error
 
     def _version(self, schema_id: SchemaId, subject: str, found: RegisteredSchema) -> int | None:

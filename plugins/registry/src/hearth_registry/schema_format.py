@@ -90,8 +90,7 @@ class PayloadReader(ABC):
     def values(self, payloads: Any) -> Any:
         """Return the values of a pyarrow binary array without nulls as a column of `arrow_type(self.schema)`.
 
-        After `NotImplemented`, the default, `value` is called for each payload; after an error the host searches for
-        the failing rows.
+        After `NotImplemented`, the default, or a `PayloadError`, `value` is called for each payload.
         """
         return NotImplemented
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hearth_api import ConfigError, DataError, Headers, RetriableError
 from hearth_execution.failure import summary_of
@@ -17,6 +19,7 @@ from hearth_registry.memory_registry import MemoryRegistry, guid_of
 from hearth_registry.schema_text import AVRO, JSON, SchemaText
 from tests.registry_server import RegistryServer, serving
 from tests.timeouts import TIMEOUT
+from tests.unit.plugins.registry.both_forms import in_columns, in_records
 from tests.unit.plugins.registry.toy import TEXT, ToyConverter, schema
 from tests.unit.run_order import values_in_order
 
@@ -257,11 +260,26 @@ def test_a_column_of_several_schemas_is_read_schema_by_schema(server: RegistrySe
     assert values_in_order(runs) == [(each.schema, each.value) for each in single]
     assert [[*run.rows] for run in runs] == [[0, 1, 4], [3], [2]]
     assert len(server.requests) == 5
-    assert toy.to_connect_batch("t", pa.array([*cells, b"\7"], pa.binary())) is NotImplemented
     many = pa.array([b"\0\0\0" + number.to_bytes(2, "big") + b"S=x" for number in range(100)], pa.binary())
     server.fault = lambda _method, path: (200, b'{"schema":"S","version":1}') if "associations" not in path else None
     assert converter(server).to_connect_batch("t", many) is NotImplemented
     assert toy.to_connect_batch("t", pa.array([], pa.binary())) == []
+
+
+_CELLS = (
+    b"\0\0\0\0\1A=1", b"\0\0\0\0\2B=2", None, b"", b"\0\0\0\0", b"{}", b"\7\0\0\0\1A=1", b"\1\0\0\0\1A=1",
+    b"\0\0\0\0\1 broken", b"\0\0\0\0\2",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_CELLS), max_size=30))
+def test_a_column_fails_in_the_rows_in_which_single_values_fail(cells: list[bytes | None]) -> None:
+    """Each failed row has the error of the record form, the others have their values."""
+    with serving() as server:
+        for name in ("A", "B"):
+            server.registry.register("t-value", SchemaText(AVRO, name))
+        toy = converter(server)
+        assert in_columns(toy, cells) == [in_records(toy, cell) for cell in cells]
 
 
 def test_a_header_identifies_the_schema(server: RegistryServer) -> None:
