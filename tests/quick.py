@@ -19,7 +19,7 @@ STARTS_PROGRAMS = tuple(
         "unit/cli/": "test_bundle_command test_distributed_command test_host test_install_command test_main "
         "test_plugin_command test_run_command test_signal_end test_standalone_command",
         "unit/datasource/": "test_batch_read test_executor_process test_planning test_spark_column test_stream_read",
-        "unit/discovery/": "test_bundle test_catalogue test_hostile",
+        "unit/discovery/": "java/ test_catalogue test_hostile test_python_bundle",
         "unit/foundation/": "test_child test_properties test_lasting_thread",
         "unit/hearth_api/testing/": "test_acceptance",
         "unit/hearth_execution/": "test_stack",
