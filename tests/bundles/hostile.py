@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bundles.build import dist_info, plain_wheel, site
+from tests.bundles.java import SINK, TRANSFORMATION, jar_bytes, java_class
 
 GIB = 1 << 30
 POINTS = {"hearth.source_connectors": {"org.example.Evil": "evil:Evil"}}
@@ -527,11 +528,141 @@ def _name_of_a_bell(folder: Path) -> None:
     made.rename(folder / "bell\x07\x1b[31m\n.whl")
 
 
+def _jar(*classes: bytes, **files: bytes) -> bytes:
+    """Return a jar that has a usable plugin, and what is given."""
+    good = java_class("org/example/Evil", SINK)
+    return jar_bytes(
+        {
+            "org/example/Evil.class": good,
+            **{f"org/example/N{n}.class": each for n, each in enumerate(classes)},
+            **files,
+        }
+    )
+
+
+def _jar_of(changes: dict[str, bytes]) -> Make:
+    return file("evil.jar", lambda: _jar(**changes))
+
+
+def _class_of_interfaces(number: int, count: int) -> bytes:
+    return java_class(f"org/example/N{number}", interfaces=[TRANSFORMATION] * count)
+
+
+def _jar_in_zip(content: Callable[[], bytes]) -> Make:
+    return file("evil.zip", lambda: zip_of(("evil/lib/evil.jar", content())))
+
+
+def _nested_jars(folder: Path) -> None:
+    home = folder.joinpath("evil", *["d"] * 70)
+    home.mkdir(parents=True)
+    (home / "evil.jar").write_bytes(_jar())
+
+
+SINKS = f"META-INF/services/{SINK.replace('/', '.')}"
+HOSTILE |= {
+    "empty.jar": (file("empty.jar", lambda: b""), "empty.jar is truncated or not a Java archive"),
+    "cut.jar": (file("cut.jar", lambda: _jar()[:-30]), "cut.jar is truncated or not a Java archive"),
+    "class cut short.jar": (_jar_of({"A.class": java_class("A")[:40]}), "A.class: it is no class file"),
+    "no class.jar": (_jar_of({"A.class": b"MZ"}), "A.class: it is no class file"),
+    "lying size.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", java_class("A")), size=9)),
+        "does not match the archive's index",
+    ),
+    "lying large size.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", java_class("A")), size=1 << 40)),
+        "more than the limit",
+    ),
+    "bomb.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", deflated(GIB)), method=8, size=GIB)),
+        "more than the limit",
+    ),
+    "lying bomb.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", deflated(GIB)), method=8, size=1000)),
+        "does not match the archive's index",
+    ),
+    "bomb in a zip": (
+        _jar_in_zip(lambda: zip_of(("A.class", deflated(GIB)), method=8, size=GIB)),
+        "more than the limit",
+    ),
+    "encrypted.jar": (file("evil.jar", lambda: zip_of(("A.class", java_class("A")), flags=1)), "is encrypted"),
+    "odd method.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", java_class("A")), method=93)),
+        "is encrypted or compressed",
+    ),
+    "class twice.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", java_class("A")), ("A.class", java_class("A", release=21)))),
+        "evil.jar holds 'A.class' twice",
+    ),
+    "120000 classes.jar": (file("evil.jar", _names(120_000)), "it holds more than 100000 files"),
+    "400000 classes.jar": (file("evil.jar", _names(400_000)), "evil.jar"),
+    "1001 plugins.jar": (
+        _jar_of({f"org/example/P{n}.class": java_class(f"org/example/P{n}", SINK) for n in range(1001)}),
+        "it declares more than 1000 plugins",
+    ),
+    "million interfaces.jar": (
+        file("evil.jar", lambda: _jar(*(_class_of_interfaces(number, 60_000) for number in range(20)))),
+        "its classes extend more than 1000000 others",
+    ),
+    "cycle.jar": (
+        file(
+            "evil.jar",
+            lambda: jar_bytes({"A.class": java_class("A", "B"), "B.class": java_class("B", "A", ["A", "B"])}),
+        ),
+        "none of its Java classes is a plugin",
+    ),
+    "long class name.jar": (_jar_of({"A.class": java_class("a" * 60_000)}), "it has a name of 60000 bytes"),
+    "names nothing.jar": (
+        file("evil.jar", lambda: jar_bytes({SINKS: b"org.example.Gone"})),
+        "names 'org.example.Gone', which is not in",
+    ),
+    "names no class.jar": (file("evil.jar", lambda: jar_bytes({SINKS: b"\x1b[31m;rm -rf"})), "which is no class"),
+    "names a million.jar": (_jar_of({SINKS: b"a b\n" * 1_000_000}), "it declares more than 1000 plugins"),
+    "endless service.jar": (_jar_of({SINKS: b"#" * (5 << 20)}), "more than the limit of 4194304"),
+    "class path out.jar": (
+        _jar_of({"META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\nClass-Path: lib/a.jar ../\r\n ../other.jar\r\n"}),
+        "names '../../other.jar', which is outside the bundle",
+    ),
+    "class path to the root.jar": (
+        _jar_of({"META-INF/MANIFEST.MF": b"Class-Path: /etc/evil.jar"}),
+        "outside the bundle",
+    ),
+    "class path to the web.jar": (
+        _jar_of({"META-INF/MANIFEST.MF": b"Class-Path: https://x.org/a.jar"}),
+        "outside the bundle",
+    ),
+    "jar at the bottom": (_nested_jars, "folders more than 64 deep"),
+    "hub without end": (
+        file("evil.zip", lambda: zip_of(("evil/manifest.json", b"[" * 100_000), ("evil/a.jar", _jar()))),
+        "manifest.json is not JSON",
+    ),
+}
+
 ODD: dict[str, tuple[Make, str]] = {
     "dots.zip": (_zip_with_dots, "a.Dots"),
     "linked.zip": (_zip_with_links_inside, "a.Linked"),
     "pipes": (_folder_with_pipes, "a.Pipes"),
     "bell": (_name_of_a_bell, "a.Bell"),
+    "cyclic.jar": (
+        file(
+            "cyclic.jar",
+            lambda: jar_bytes(
+                {
+                    "a/Cycle.class": java_class("a/Cycle", "a/B", [TRANSFORMATION]),
+                    "a/B.class": java_class("a/B", "a/Cycle", flags=0),
+                }
+            ),
+        ),
+        "a.Cycle",
+    ),
+    "native.jar": (
+        file(
+            "native.jar",
+            lambda: jar_bytes(
+                {"a/Native.class": java_class("a/Native", SINK), "../../evil.so": b"", "x": b"", "X": b""}
+            ),
+        ),
+        "a.Native",
+    ),
 }
 
 

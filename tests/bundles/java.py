@@ -25,16 +25,16 @@ def java_class(
     release: int = 17,
 ) -> bytes:
     """Return a class file with one constructor, which has no code."""
-    constants: list[bytes] = []
+    constants: dict[bytes, int] = {}
+
+    def constant(data: bytes) -> int:
+        return constants.setdefault(data, len(constants) + 1)
 
     def text(value: str) -> int:
-        data = value.encode()
-        constants.append(struct.pack(">BH", 1, len(data)) + data)
-        return len(constants)
+        return constant(struct.pack(">BH", 1, len(value)) + value.encode())
 
     def class_(value: str) -> int:
-        constants.append(struct.pack(">BH", 7, text(value)))
-        return len(constants)
+        return constant(struct.pack(">BH", 7, text(value)))
 
     own, above, implemented = class_(name), class_(parent), [class_(each) for each in interfaces]
     method = struct.pack(">4H", constructor_flags, text("<init>"), text(constructor), 0)

@@ -38,6 +38,8 @@ class Bundle(ABC):
     declarations: tuple[Declaration, ...] = field(compare=False)
     faults: tuple[str, ...] = field(default=(), compare=False)
     """Errors in single plugins; the other plugins are usable."""
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """What users should know of a usable bundle before they run it."""
     top: str = field(default="", compare=False, repr=False)
     """The top-level folder in the tree that contains everything, ``""`` for none."""
     hashes: dict[str, str] | None = field(default=None, compare=False, repr=False)

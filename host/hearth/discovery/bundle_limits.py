@@ -19,8 +19,12 @@ MAX_WHEELS = 2_000
 """Wheels in one bundle."""
 MAX_JARS = 2_000
 """Java archives in one bundle."""
+MAX_ENTRIES = 400_000
+"""Entries of all Java archives in one bundle."""
 MAX_CLASSES = 200_000
 """Classes in one bundle; the largest real ones have a third of it."""
+MAX_PARENTS = 1_000_000
+"""Superclasses and interfaces that all classes of a bundle name together."""
 MAX_CLASS = 16 << 20
 """Bytes of one class file, packed or unpacked."""
 MAX_PLUGINS = 1_000

@@ -79,6 +79,8 @@ def _structure(bundle: Bundle) -> Iterator[Check]:
     plugins = f"{len(bundle.declarations)} plugin{'s' if len(bundle.declarations) != 1 else ''}"
     hint = "correct the entry points of the project and pack it again"
     yield Check("structure", what, True, f"{bundle.form}, {plugins}")
+    for note in bundle.notes:
+        yield Check("structure", what, True, note)
     for fault in bundle.faults:
         yield Check("structure", what, False, fault, hint)
 

@@ -21,14 +21,14 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 ``hearth.staging.tolerance``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``event_queue``, in this order.
 
 Below these are the carriers, which do not look into records. Between loops and plugins: ``conversion``,
-``poll_queue``, ``hearth.staging.chain``, ``hearth.staging.place``, ``served_call``, ``hearth.staging.source_stage`` and
-``hearth.staging.poll_watch``. Between processes: ``hearth.isolation.stage``, ``hearth.isolation.stage_connection``,
-``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
-``hearth.link.encryption``, with the messages of ``hearth_stage.call``, ``hearth_stage.conversion_call`` and
-``hearth_stage.task_call``, and the record headers of ``hearth_execution.raw_header``. Between the two clients and
-librdkafka: ``hearth.kafka.outgoing``, ``hearth.kafka.fetched``, ``hearth.kafka.linger``,
-``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and
-``hearth.kafka.kafka_error``.
+``poll_queue``, ``hearth.staging.chain``, ``hearth.staging.place``, ``served_call``, ``hearth.staging.source_stage``
+and ``hearth.staging.poll_watch``. Between processes: ``hearth.isolation.stage``,
+``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
+``hearth_stage.form`` and ``hearth.link.encryption``, with the messages of ``hearth_stage.call``,
+``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the record headers of
+``hearth_execution.raw_header``. Between the two clients and librdkafka: ``hearth.kafka.outgoing``,
+``hearth.kafka.fetched``, ``hearth.kafka.linger``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
+``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``.
 In addition, each round asks ``subscription`` whether topics appeared or disappeared, ``context_request`` what a sink's
 task requested, ``partition_flow`` which partitions are paused, ``guarantee`` whether a commit is due, and
 ``pause_detector`` whether the run must be confirmed first; the ``observer`` receives what happens to records.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import sys
 from typing import NamedTuple
 
+from hearth.discovery.bundle_limits import MAX_PATH
 from hearth.discovery.refusal import BundleError
 
 PUBLIC, INTERFACE, ABSTRACT = 0x0001, 0x0200, 0x0400
@@ -87,7 +89,10 @@ def _class_name(data: bytes, places: list[int], number: int) -> str:
     place = places[number]
     if not place or data[place] != _CLASS:
         raise ValueError("it names a class that is none")
-    return _text(data, places[data[place + 1] << 8 | data[place + 2]]).decode("utf-8", "replace")
+    found = _text(data, places[data[place + 1] << 8 | data[place + 2]])
+    if len(found) > MAX_PATH:
+        raise ValueError(f"it has a name of {len(found)} bytes")
+    return sys.intern(found.decode("utf-8", "replace"))  # many classes name the same ones
 
 
 def _text(data: bytes, place: int) -> bytes:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from hearth.discovery.bundle_limits import MAX_CLASS, MAX_FILES, bundle_limits
+from hearth.discovery.bundle_limits import MAX_CLASS, MAX_FILES
 from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
 from hearth.discovery.tree import FilePart, Reading, Tree, blocks, bounded, too_many_files
 
@@ -22,10 +22,14 @@ _STORED, _DEFLATED, _ENCRYPTED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 0x1
 class ClassRoot(ABC):
     """One element of a class path: named files, of which classes and service manifests are read."""
 
-    def __init__(self, path: str, names: Iterable[str]) -> None:
-        """``path`` is the element's path in the bundle, ``""`` for the bundle itself."""
+    def __init__(self, path: str, names: Iterable[str], packed: int = 0, unpacked: int = 0) -> None:
+        """``path`` is the element's path in the bundle, ``""`` for the bundle itself.
+
+        ``packed`` is the size of an archive in bytes, ``unpacked`` that of its classes and service manifests.
+        """
         self.path = path
         self.names = tuple(names)
+        self.packed, self.unpacked = packed, unpacked
 
     @abstractmethod
     def read(self, name: str, limit: int = MAX_CLASS) -> bytes:
@@ -61,9 +65,7 @@ class JavaArchive(ClassRoot):
                     raise BundleError(f"{path} holds {quoted(each.filename)} twice", hint="remove one of them")
                 total += each.file_size
             self._members[each.filename] = each
-        if total > bundle_limits(file.size):
-            raise BundleError(f"the classes of {path} unpack from {file.size} bytes to {total}, more than the limit")
-        super().__init__(path, self._members)
+        super().__init__(path, self._members, file.size, total)
 
     def read(self, name: str, limit: int = MAX_CLASS) -> bytes:
         """Unpack one entry and compare it with the index."""
@@ -130,8 +132,10 @@ def _opened(tree: Tree, path: str, relative: str) -> JavaArchive:
         file = tree.open_archive(path)
     try:
         return JavaArchive(relative, file)
-    except BaseException:
+    except BaseException as error:
         file.close()
+        if isinstance(error, BundleError) and relative not in str(error):
+            raise BundleError(f"{relative}: {error}", hint=error.hint) from error
         raise
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from hearth.discovery.core_metadata import CoreMetadata
 
 _ENDINGS = (".jar", ".zip", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
+_SHOWN = 3
+"""Faults that a refusal names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,6 @@ class JavaBundle(Bundle):
     """Its archives in the order of the class path, relative to where it is unpacked; empty for a class hierarchy."""
     key: str = field(repr=False)
     """Hash of its files, under which what is known about them is kept."""
-    clashes: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Sentences on classes that are there in two versions."""
     hub: HubManifest | None = field(default=None, compare=False, repr=False)
     """What a Confluent Hub archive says about itself."""
 
@@ -104,9 +104,8 @@ def read_java(location: Path, opener: Opener, tree: Tree, top: str) -> JavaBundl
 def _with_content(bundle: JavaBundle, key: str, content: JavaContent) -> JavaBundle:
     if not content.plugins:
         hint = "name a bundle with a connector, converter, transformation, predicate or config provider"
-        raise BundleError(
-            "; ".join(content.faults) or "none of its Java classes is a plugin of Kafka Connect", hint=hint
-        )
+        faults = [*content.faults[:_SHOWN], *(["…"] if len(content.faults) > _SHOWN else [])]
+        raise BundleError("; ".join(faults) or "none of its Java classes is a plugin of Kafka Connect", hint=hint)
     versions = versions_of(key)
     declarations = (
         Declaration(name, PluginType(type_), versions.get(name, UNDEFINED_VERSION), name)
@@ -118,7 +117,7 @@ def _with_content(bundle: JavaBundle, key: str, content: JavaContent) -> JavaBun
         faults=content.faults,
         release=content.release,
         key=key,
-        clashes=content.clashes,
+        notes=content.notes,
     )
 
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hearth.discovery.bundle_limits import MAX_CLASSES, MAX_NAME, MAX_PLUGINS, MAX_TEXT
+from hearth.discovery.bundle_limits import (
+    MAX_CLASSES,
+    MAX_ENTRIES,
+    MAX_NAME,
+    MAX_PARENTS,
+    MAX_PLUGINS,
+    MAX_TEXT,
+    bundle_limits,
+)
 from hearth.discovery.declaration import PluginType, is_name
 from hearth.discovery.java.class_file import ClassHeader, has_public_constructor, read_header
 from hearth.discovery.java.class_path import refuse_outside
@@ -21,6 +29,7 @@ from hearth.foundation.user_file import cache_directory, replace_text
 
 _FORMAT = 1
 _OTHER_RELEASES = "META-INF/versions/"
+_NATIVE = (".so", ".dll", ".dylib", ".jnilib")
 _SHOWN = 3
 """Classes in two versions that are named; the others are counted."""
 
@@ -34,8 +43,8 @@ class JavaContent:
     release: int
     """The Java release that its newest class needs, 0 without classes."""
     faults: tuple[str, ...] = ()
-    clashes: tuple[str, ...] = field(default=())
-    """Sentences on classes that are there in two versions."""
+    notes: tuple[str, ...] = ()
+    """Sentences on classes that are there in two versions, and on native libraries."""
 
 
 def read_content(roots: Sequence[Root]) -> JavaContent:
@@ -54,12 +63,23 @@ class _ClassPathReader:
         self._classes: dict[str, ClassHeader] = {}
         self._places: dict[str, tuple[int, str, int | None]] = {}
         """Number of the element, its path and the checksum of each class file, by class name."""
+        self._entries = self._packed = self._unpacked = self._parents = 0
         self._clashes: dict[str, str] = {}
+        self._native: list[str] = []
         self._services: dict[Service, str] = {}
         self._faults: list[str] = []
 
     def read(self, number: int, root: ClassRoot) -> None:
         """Read all classes and service manifests of one element."""
+        self._entries += len(root.names)
+        self._packed += root.packed
+        self._unpacked += root.unpacked
+        if self._entries > MAX_ENTRIES:
+            raise BundleError(
+                f"its archives hold more than {MAX_ENTRIES} entries", hint="split it into several bundles"
+            )
+        if self._unpacked > bundle_limits(self._packed):
+            raise BundleError(f"its classes unpack from {self._packed} bytes to {self._unpacked}, more than the limit")
         for name in root.names:
             if name.endswith(CLASS) and not name.startswith(_OTHER_RELEASES):
                 self._read_class(number, root, name)
@@ -70,8 +90,12 @@ class _ClassPathReader:
                         self._services.setdefault(each, root.where(name))
                     else:
                         self._faults.append(f"{root.path}: {each}" if root.path else each)
+                    if len(self._services) + len(self._faults) > MAX_PLUGINS:
+                        raise too_many_plugins()
             elif name == MANIFEST_FILE:
                 refuse_outside(root.path, root.read(name, MAX_TEXT).decode("utf-8", "replace"))
+            elif name.lower().endswith(_NATIVE):
+                self._native.append(root.where(name))
 
     def _read_class(self, number: int, root: ClassRoot, name: str) -> None:
         class_name = name[: -len(CLASS)]
@@ -89,6 +113,9 @@ class _ClassPathReader:
         except BundleError as error:
             where = root.where(name)
             raise error if where in str(error) else BundleError(f"{where}: {error}", hint=error.hint) from error
+        self._parents += len(header.parents)
+        if self._parents > MAX_PARENTS:
+            raise BundleError(f"its classes extend more than {MAX_PARENTS} others", hint="do not install it")
         if header.name == class_name:  # Java cannot load it from another path
             self._classes[class_name] = header
             self._places[class_name] = number, root.path, root.checksum(name)
@@ -101,7 +128,9 @@ class _ClassPathReader:
         usable = self._constructible(wanted, roots)
         plugins = sorted((name, type_.value) for name in usable for type_ in wanted[name])
         release = max((each.release for each in self._classes.values()), default=0)
-        return JavaContent(tuple(plugins), release, (*self._faults, *self._absent()), tuple(self._clashing(usable)))
+        return JavaContent(
+            tuple(plugins), release, (*self._faults, *self._absent()), (*self._clashing(usable), *self._natives())
+        )
 
     def _candidates(self) -> dict[str, set[PluginType]]:
         """Return the types of each own concrete class, by dotted name."""
@@ -145,6 +174,11 @@ class _ClassPathReader:
         if len(names) > _SHOWN:
             yield f"so are {len(names) - _SHOWN} other classes"
 
+    def _natives(self) -> Iterator[str]:
+        if self._native:
+            where = quoted(self._native[0])
+            yield f"native libraries: {len(self._native)}, such as {where}; Java does not check what they do"
+
 
 def remembered(key: str) -> JavaContent | None:
     """Return the content that was kept under a hash, if it was."""
@@ -153,7 +187,7 @@ def remembered(key: str) -> JavaContent | None:
         if found.pop("format") != _FORMAT:
             return None
         plugins = tuple((str(name), PluginType(type_).value) for name, type_ in found["plugins"])
-        texts = (tuple(map(str, found[each])) for each in ("faults", "clashes"))
+        texts = (tuple(map(str, found[each])) for each in ("faults", "notes"))
         return JavaContent(plugins, int(found["release"]), *texts)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None

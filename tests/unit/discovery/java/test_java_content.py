@@ -100,7 +100,7 @@ def test_class_in_two_versions_is_named(tmp_path: Path) -> None:
     one = jar(tmp_path / "a.jar", sink, java_class("org/example/Same"))
     other = jar(tmp_path / "b.jar", java_class("org/example/A", release=21), java_class("org/example/Same"))
     found = content(one, other)
-    assert found.clashes == ("org.example.A is in a.jar and b.jar with different content; Java uses the first",)
+    assert found.notes == ("org.example.A is in a.jar and b.jar with different content; Java uses the first",)
     assert found.plugins == (("org.example.A", "sink"),)
 
 
@@ -131,6 +131,13 @@ def test_more_classes_than_the_limit_are_refused(tmp_path: Path, monkeypatch: py
         content(*jars)
 
 
+def test_native_libraries_are_named(tmp_path: Path) -> None:
+    """They are listed and not loaded."""
+    files = {"linux/a.so": b"", "win/a.DLL": b""}
+    found = content(jar(tmp_path / "a.jar", java_class("org/example/A", SINK), **files))
+    assert found.notes == ("native libraries: 2, such as 'a.jar: linux/a.so'; Java does not check what they do",)
+
+
 def test_content_is_kept_by_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept in another form, or damaged, is read again."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
@@ -142,3 +149,22 @@ def test_content_is_kept_by_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert remembered("k") is None
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "java-bundles" / "k.json"))
     remember("k", found)
+
+
+def test_archives_share_the_limit_of_what_they_unpack_to(tmp_path: Path) -> None:
+    """Many small archives cost no more than one."""
+    jars = [
+        jar(tmp_path / f"{number}.jar", **{f"A{number}.class": java_class(f"A{number}") + bytes(15 << 20)})
+        for number in range(5)
+    ]
+    assert len(content(*jars[:4]).plugins) == 0
+    with pytest.raises(BundleError, match=r"its classes unpack from .* more than the limit"):
+        content(*jars)
+
+
+def test_archives_share_the_limit_of_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries that are no classes count too: each costs memory."""
+    monkeypatch.setattr(java_content, "MAX_ENTRIES", 5)
+    jars = [jar(tmp_path / f"{number}.jar", a=b"", b=b"", c=b"") for number in range(2)]
+    with pytest.raises(BundleError, match="its archives hold more than 5 entries"):
+        content(*jars)
