@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hearth.isolation.environment_store import host_environment
 from hearth.isolation.stage import Stage
+from hearth.isolation.stage_connection import TASKS
 from tests.bench.bench import Bench, running, settle
 from tests.bench.meter import private
 from tests.bench.plugin_list import MANY, many_bundles
@@ -113,7 +114,7 @@ def _stages() -> dict[str, float]:
     try:
         for number in range(STAGES):
             started = time.monotonic()
-            stages.append(Stage.start(host_environment(), f"n-{number}", has_columns=True))
+            stages.append(Stage.start(host_environment(), f"n-{number}", kind=TASKS))
             seconds.append(time.monotonic() - started)
         memory = statistics.median(private(stage.pid) for stage in stages[_STARTED:]) / 1e6
     finally:

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from hearth.foundation.future import fulfil
 from hearth.isolation.environment import Environment
-from hearth.isolation.stage import FRAME_BYTES, Stage, StageTimeout
+from hearth.isolation.stage import Stage, StageTimeout
+from hearth.isolation.stage_connection import PLAIN, StageKind
 from hearth_api import ConnectError, PluginError
 from hearth_stage.channel import Request
 from hearth_stage.plugin_call import EndTenant, Ping
@@ -62,8 +63,7 @@ class SharedStage:
         environment: Environment,
         name: str,
         idle_seconds: float | None = None,
-        frame_limit: int = FRAME_BYTES,
-        has_columns: bool = False,
+        kind: StageKind = PLAIN,
     ) -> None:
         """``idle_seconds`` is how long a shared process waits for tenants; without it, the process has one tenant."""
         self.environment = environment
@@ -78,9 +78,7 @@ class SharedStage:
         self.was_at_work = False
         """Whether a caller waited for an answer when the process ended."""
         with _starting:
-            self.stage = Stage.start(
-                environment, name, self._answer, self._on_death, frame_limit, has_columns=has_columns
-            )
+            self.stage = Stage.start(environment, name, self._answer, self._on_death, kind)
         self.is_shared = idle_seconds is not None and self.stage.takes_tenants
 
     @property

@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeVar
 
 from hearth.isolation.environment import Environment
-from hearth.isolation.stage_connection import StageConnection
+from hearth.isolation.stage_connection import PLAIN, StageConnection, StageKind
 from hearth.isolation.stage_error import StageBroken, StageDied, StageNotStarted, StageOverLimit, StageTimeout
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
@@ -22,8 +22,6 @@ from hearth_stage.plugin_call import AskStacks
 START_SECONDS = 30
 END_SECONDS = 5
 STACKS_SECONDS = 2
-FRAME_BYTES = 1 << 30
-"""Longest frame accepted from the stage of a task."""
 
 E = TypeVar("E", "StageDied", "StageBroken", "StageTimeout")
 R = TypeVar("R")
@@ -55,11 +53,9 @@ class Stage:
         on_request: Callable[[Request], None] | None = None,
         on_death: Callable[[Stage], None] | None = None,
         limit: float | None = None,
-        frame_limit: int = FRAME_BYTES,
         label: str | None = None,
         plugins: Sequence[str] = (),
-        has_columns: bool = False,
-        more_follow: bool = False,
+        kind: StageKind = PLAIN,
     ) -> Stage:
         """Return a stage with its own process, which may not have sent its hello yet.
 
@@ -73,9 +69,7 @@ class Stage:
             if on_death is not None:
                 opened.add_done_callback(lambda future: on_death(future.result()))
 
-        connection = StageConnection(
-            environment, name, on_request or _refuse, end, frame_limit, label, has_columns, more_follow
-        )
+        connection = StageConnection(environment, name, on_request or _refuse, end, label, kind)
         stage = cls(connection, name, limit, named(plugins, environment))
         opened.set_result(stage)
         return stage
@@ -87,11 +81,10 @@ class Stage:
         name: str,
         on_request: Callable[[Request], None] | None = None,
         on_death: Callable[[Stage], None] | None = None,
-        frame_limit: int = FRAME_BYTES,
-        has_columns: bool = False,
+        kind: StageKind = PLAIN,
     ) -> Stage:
         """Start a stage process in an environment and wait for its hello."""
-        stage = cls.open(environment, name, on_request, on_death, frame_limit=frame_limit, has_columns=has_columns)
+        stage = cls.open(environment, name, on_request, on_death, kind=kind)
         stage.await_hello()
         return stage
 

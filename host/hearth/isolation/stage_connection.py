@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from hearth.foundation.log_context import hand_on
@@ -43,9 +44,31 @@ They keep 8 MiB, so that the batches of a running task need not be mapped and cl
 ARROW = ("hearth_stage.first_array",)
 """Modules that a stage with columns loads."""
 
+FRAME_BYTES = 1 << 30
+"""Longest frame accepted from the stage of a task."""
+
 P = TypeVar("P", bound=StageProcess)
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StageKind:
+    """How to start a stage process, and how much it may send at once.
+
+    A stage that ``has_columns`` is forked from a process that has loaded Arrow. With ``more_follow`` even the first
+    stage of an environment is forked, and ``close`` does not wait for the process to end.
+    """
+
+    has_columns: bool = False
+    more_follow: bool = False
+    frame_limit: int = FRAME_BYTES
+
+
+PLAIN = StageKind()
+TASKS = StageKind(has_columns=True)
+BRIEF_TASKS = StageKind(has_columns=True, more_follow=True)
+"""Short tasks followed by others: the next stages of an environment start at once."""
 
 
 class StageConnection:
@@ -58,9 +81,7 @@ class StageConnection:
 
     The process leads its own session and group: a signal that a plugin sends to its group, or a terminal to its own,
     does not reach other stages, and what a plugin started ends with it. Its messages are not trusted: no frame may be
-    longer than ``frame_limit``, columns are checked, texts are cut. A stage that ``has_columns`` is forked from a
-    process that has loaded Arrow; with ``more_follow`` even the first stage of an environment is forked, and ``close``
-    does not wait for the process to end.
+    longer than its kind allows, columns are checked, texts are cut.
     """
 
     def __init__(
@@ -69,10 +90,8 @@ class StageConnection:
         name: str,
         on_request: Callable[[Request], None],
         on_end: Callable[[], None],
-        frame_limit: int,
         label: str | None = None,
-        has_columns: bool = False,
-        more_follow: bool = False,
+        kind: StageKind = PLAIN,
     ) -> None:
         self.label = label
         self.labels: dict[int, str | None] = {}
@@ -83,18 +102,18 @@ class StageConnection:
         self._enforcement = Enforcement(environment.confinement.limits)
         try:
             limited = environment.limited(self._enforcement.limits)
-            modules = _loaded(limited) if has_columns else ()
-            ours, self.process = _open_process(limited, name, modules, more_follow=more_follow)
+            modules = _loaded(limited) if kind.has_columns else ()
+            ours, self.process = _open_process(limited, name, modules, more_follow=kind.more_follow)
         except BaseException:
             self._enforcement.end()
             raise
         note(self.process.lineage, name)
         self._enforcement.begin(self.process)
-        self._is_brief = more_follow
+        self._is_brief = kind.more_follow
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
         self.channel = Channel(
-            ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
+            ours, FROM_STAGE, self._receive, self._end, name=name, limit=kind.frame_limit, is_trusted=False
         )
         self.channel.start()
         levels.tell(self)

@@ -8,6 +8,7 @@ from hearth.foundation.log_context import about
 from hearth.isolation.environment import Environment
 from hearth.isolation.shared_stage import ProcessFull, SharedStage, SharedStages
 from hearth.isolation.stage import Stage, named
+from hearth.isolation.stage_connection import TASKS
 from hearth.isolation.stage_error import StageBroken
 from hearth_api import PluginError
 from hearth_execution.failure import cut
@@ -148,4 +149,4 @@ class TenantStages:
 
 
 def _started(environment: Environment, name: str) -> SharedStage:
-    return SharedStage(environment, name, IDLE_SECONDS, has_columns=True)
+    return SharedStage(environment, name, IDLE_SECONDS, TASKS)

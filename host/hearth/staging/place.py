@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from hearth.foundation.log_context import label_of
 from hearth.isolation.stage import Stage
+from hearth.isolation.stage_connection import BRIEF_TASKS, TASKS
 from hearth.staging.plugin_plan import PluginPlan
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import Retry
@@ -24,10 +25,9 @@ R = TypeVar("R")
 
 OpenStage = Callable[..., Stage]
 """Opens a stage, with the arguments of ``TenantStages.open``."""
-OWN_STAGES: OpenStage = partial(Stage.open, has_columns=True)
+OWN_STAGES: OpenStage = partial(Stage.open, kind=TASKS)
 """Each stage has its own process."""
-BRIEF_STAGES: OpenStage = partial(Stage.open, has_columns=True, more_follow=True)
-"""As ``OWN_STAGES``, for short tasks followed by others: the next stages of an environment start at once."""
+BRIEF_STAGES: OpenStage = partial(Stage.open, kind=BRIEF_TASKS)
 
 
 class Place(Protocol):

@@ -13,7 +13,7 @@ import pytest
 import hearth_stage
 from hearth.herder import task_link
 from hearth.herder.plugin.stage import FRAME_BYTES
-from hearth.isolation import output, stage
+from hearth.isolation import output, stage_connection
 from hearth.isolation.shared_stage import MUTE_SECONDS
 from hearth.link import link_call
 from hearth.link.link_call import TO_HOST, TO_TASK
@@ -198,7 +198,7 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     limits = f"{log_budget.BURST_BYTES >> 20} MiB at once and {log_budget.BYTES_A_SECOND >> 10} KiB"
     assert limits in prose("1. Connection")
     assert f"last {output.KEPT_LINES} lines" in prose("1. Connection")
-    assert f"less than {stage.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")
+    assert f"less than {stage_connection.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")
     assert f"less than {FRAME_BYTES >> 20} MiB where" in prose("2. Frames")
     assert f"`message` is cut to {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
     assert f"`trace` to {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")

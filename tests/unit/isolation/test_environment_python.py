@@ -24,6 +24,7 @@ from hearth.isolation.environment_python import own_python
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
+from hearth.isolation.stage_connection import StageKind
 from hearth_stage.plugin_call import Describe
 from tests.unit.isolation.test_stage import wait_for_end
 
@@ -72,7 +73,7 @@ def done(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Done]:
         environment = python_environment("test", host(), (str(tmp_path),))
         if confinement is not None:
             environment = environment.confined(confinement)
-        stages.append(Stage.open(environment, "test", limit=90, more_follow=request.param == "forked"))
+        stages.append(Stage.open(environment, "test", limit=90, kind=StageKind(more_follow=request.param == "forked")))
         stages[-1].await_hello()
         return json.loads(str(stages[-1].call(Describe("kid:Plugin")).version))
 

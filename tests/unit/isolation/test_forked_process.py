@@ -26,6 +26,7 @@ from hearth.isolation.environment_store import python_environment
 from hearth.isolation.forked_process import ForkPlan, NotForked, fork_server_directory
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage, StageDied, StageTimeout
+from hearth.isolation.stage_connection import TASKS, StageKind
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import Process, await_end, defunct, find, tree
@@ -102,7 +103,7 @@ def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
     first, second = begun(), begun()
     assert server_of(first) == server_of(second)
     assert [find(each.pid).title for each in (first, second)] == ["fork-0", "fork-1"]
-    with_columns = begun(has_columns=True)
+    with_columns = begun(kind=TASKS)
     assert server_of(with_columns) != server_of(first)
 
 
@@ -151,8 +152,8 @@ def test_a_stage_has_its_own_descriptors_and_no_others(begun: Begun) -> None:
 
 def test_forked_stages_draw_different_random_numbers(begun: Begun) -> None:
     """Two forks of one process would draw the same ones."""
-    begun("import numpy\nreturn [random.random(), numpy.random.random()]", has_columns=True)
-    one, other = do(first := begun(has_columns=True)), do(second := begun(has_columns=True))
+    begun("import numpy\nreturn [random.random(), numpy.random.random()]", kind=TASKS)
+    one, other = do(first := begun(kind=TASKS)), do(second := begun(kind=TASKS))
     assert server_of(first) == server_of(second)
     assert one[0] != other[0]
     assert one[1] != other[1]
@@ -181,13 +182,13 @@ def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tm
     (tmp_path / "own-1.0.dist-info").mkdir()
     (tmp_path / "own-1.0.dist-info" / "entry_points.txt").write_text("[a]\nb = c\n[hearth.preloads]\nall = own\n")
     (tmp_path / "own.py").write_text("import os\nWHOSE = os.getpid()\n")
-    connector, task = begun("import own\nreturn own.WHOSE", tmp_path), begun(folder=tmp_path, has_columns=True)
+    connector, task = begun("import own\nreturn own.WHOSE", tmp_path), begun(folder=tmp_path, kind=TASKS)
     assert do(connector) == connector.pid
     assert do(task) == server_of(task).pid
-    limited = begun(folder=tmp_path, confinement=Confinement(limits=Limits(has_network=False)), has_columns=True)
+    limited = begun(folder=tmp_path, confinement=Confinement(limits=Limits(has_network=False)), kind=TASKS)
     assert do(limited) == limited.pid  # preloaded modules have no limits
     (tmp_path / "own.py").write_text("WHOSE = 'changed'\n")
-    changed, other = (begun(folder=tmp_path, has_columns=True) for _ in range(2))
+    changed, other = (begun(folder=tmp_path, kind=TASKS) for _ in range(2))
     assert do(changed) == do(other) == "changed"
     assert server_of(changed) == server_of(other) != server_of(task)
     task.call(Ping())
@@ -319,7 +320,7 @@ def test_first_stage_is_forked_if_more_follow(tmp_path: Path) -> None:
     with closing(Stage.open(environment, "only")) as only:
         only.await_hello()
         assert find(only.pid).parent == os.getpid()
-    with closing(Stage.open(environment, "first", more_follow=True)) as first:
+    with closing(Stage.open(environment, "first", kind=StageKind(more_follow=True))) as first:
         first.await_hello()
         server_of(first)
 
@@ -327,7 +328,7 @@ def test_first_stage_is_forked_if_more_follow(tmp_path: Path) -> None:
 def test_close_does_not_wait_for_a_brief_stage(tmp_path: Path) -> None:
     """A thread waits for it."""
     environment = python_environment("test", host(), (str(tmp_path),))
-    stage = Stage.open(environment, "first", more_follow=True)
+    stage = Stage.open(environment, "first", kind=StageKind(more_follow=True))
     stage.await_hello()
     os.kill(stage.pid, signal.SIGSTOP)
     stage.close(grace=TIMEOUT)
@@ -358,12 +359,12 @@ def test_hanging_or_failing_preload_delays_no_stage(
 ) -> None:
     """One that raises is left to the stage that needs it; if one hangs, the stage is started."""
     (tmp_path / "pyarrow.py").write_text("raise RuntimeError('not today')\n")
-    assert find(find(begun(folder=tmp_path, has_columns=True).pid).parent).title == "fork-server"
+    assert find(find(begun(folder=tmp_path, kind=TASKS).pid).parent).title == "fork-server"
     assert "not today" in caplog.text
     monkeypatch.setattr(module, "FORK_SECONDS", 0.3)
     (tmp_path / "pyarrow.py").write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setenv("LC_ANOTHER", "server")
-    begun(folder=tmp_path, has_columns=True).call(Ping())
+    begun(folder=tmp_path, kind=TASKS).call(Ping())
     assert "starting it without shared memory: its fork server did not answer within 0.3 s" in caplog.text
 
 

@@ -20,6 +20,7 @@ import pytest
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage, StageDied
+from hearth.isolation.stage_connection import TASKS
 from hearth.staging.place import StagePlace
 from hearth_api import STRING_SCHEMA
 from hearth_api.batch import Batch
@@ -43,7 +44,7 @@ def large() -> Batch:
 
 def begun() -> Stage:
     """Return a stage with a transformation."""
-    stage = Stage.start(python_environment("samples", host(), (SAMPLES,)), "dies", has_columns=True)
+    stage = Stage.start(python_environment("samples", host(), (SAMPLES,)), "dies", kind=TASKS)
     stage.call(Configure("sink", 0, 0))
     stage.call(Load([WantedPlugin(UPPER, "sample.UpperBatch", "sample_plugins:UpperBatch", {})]))
     return stage

@@ -16,6 +16,7 @@ from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.shared_stage import SharedStage
 from hearth.isolation.stage import Stage, StageBroken, StageDied, StageTimeout
+from hearth.isolation.stage_connection import StageKind
 from hearth_api import ConfigError, ConnectError, PluginError
 from hearth_stage.call import Call, Message
 from hearth_stage.channel import ChannelClosed, Request
@@ -68,7 +69,7 @@ class PluginProcess(SharedStage):
     """A child process in which one or several tenants call plugins."""
 
     def __init__(self, environment: Environment, name: str, idle_seconds: float | None = None) -> None:
-        super().__init__(environment, name, idle_seconds, FRAME_BYTES)
+        super().__init__(environment, name, idle_seconds, StageKind(frame_limit=FRAME_BYTES))
 
 
 class PluginStage:
