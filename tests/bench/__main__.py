@@ -138,7 +138,8 @@ def main(
     leading host, whose tasks run elsewhere; (w) a source as a DataFrame, (x) as a stream that ends, (y) the latency
     of a stream; (z) a DataFrame written to a file, compared with Spark's own writer; (through) w through Kafka.
     (dirty) real-world data: optional members, failures, alternating topics, headers, the worst row first; dirty:bad-1
-    is one row of it, dirty:bad a group: shapes, schemas, bad, dead, cast, source, filter, topics, headers.
+    is one row of it, dirty:bad a group: shapes, schemas, formats, bad, dead, cast, source, filter,
+    topics, headers, sizes.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own server settings: the broker is not measured, and both sides use it.
