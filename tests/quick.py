@@ -14,8 +14,7 @@ STARTS_SERVERS = frozenset({"broker", "own_broker"})
 STARTS_PROGRAMS = tuple(
     f"tests/{place}"
     for folder, names in {
-        "contract/": "staging/ storage/ test_stores",
-        "unit/broker/": "test_ivy test_jar",
+        "contract/": "stage/ staging/ storage/ test_stores",
         "unit/cli/": "test_bundle_command test_distributed_command test_host test_install_command test_main "
         "test_plugin_command test_run_command test_signal_end test_standalone_command",
         "unit/datasource/": "test_batch_read test_executor_process test_planning test_spark_column test_stream_read",
@@ -28,11 +27,12 @@ STARTS_PROGRAMS = tuple(
         "test_interruption test_task test_task_link test_variables test_worker_choice "
         "validation/test_connector_validator validation/test_plugin_validator",
         "unit/isolation/": "test_daemon test_environment test_forked_process test_interpreter test_own_processes "
-        "test_pylock test_stage",
+        "test_java_stage test_pylock test_stage",
         "unit/kafka/": "client/test_tls test_access_attempt test_admin test_consumer test_fence test_fetched "
         "test_group_offset test_membership test_producer test_refusal test_token test_topic_reader test_topic_writer "
         "test_transactional_producer",
         "unit/link/": "test_heartbeat",
+        "unit/maven/": "test_ivy test_jar",
         "unit/packaging/": "test_audit test_bundle_index test_bundle_source test_description test_index_file "
         "test_installed test_keyless test_pack test_sign test_verify test_yanked",
         "unit/plugins/": "json/test_depth test_golden",

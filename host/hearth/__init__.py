@@ -6,9 +6,10 @@ Spark as one long-running job; inside it the task runtime (`runtime`) drives the
 transform, convert, produce, or consume, convert, transform, put. Plugins found on plugin.path
 (`discovery`) are never imported here: they run in stage processes of their own environments
 (`isolation`). `packaging` makes and checks bundles, `broker` runs a real Kafka broker for the quickstart
-and the tests, `link` is how a task and its host speak. Below all of them, `kafka` holds the clients of Kafka,
-`config` the keys of workers and connectors, and `foundation` what knows no word of the domain. Imports point
-one way, from the command line down; pyproject.toml lists the layers and import-linter holds them.
+and the tests, `link` is how a task and its host speak. Below all of them, `kafka` holds the clients of
+Kafka, `maven` fetches jars, `config` the keys of workers and connectors, and `foundation` what knows no
+word of the domain. Imports point one way, from the command line down; pyproject.toml lists the layers
+and import-linter holds them.
 """
 
 __version__ = "0.1.0"

@@ -6,7 +6,7 @@ from typing import Any
 
 from py4j.java_gateway import get_field
 
-from hearth.broker.jar import fetch_jars
+from hearth.broker.broker import broker_jars
 from hearth.kafka.client.client_definition import client_definition
 from hearth.kafka.client.translate import Role
 from hearth_api.java import config_key_to_json
@@ -23,7 +23,7 @@ CLASSES = {
 
 def test_the_definitions_equal_javas() -> None:
     """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows its additions."""
-    with java(fetch_jars()) as jvm:
+    with java(broker_jars()) as jvm:
         for role in ROLES:
             keys = getattr(jvm, CLASSES[role]).configDef().configKeys()
             definitions = {str(name): _definition(jvm, keys.get(name)) for name in keys.keySet()}

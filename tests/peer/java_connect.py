@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from hearth.broker.ivy import Progress
-from hearth.broker.jar import fetch_jars
 from hearth.broker.process import QUICK_START, JavaProcess, JavaProgram
 from hearth.foundation.java import find_java
+from hearth.maven.ivy import Progress
+from hearth.maven.jar import fetch_jars
 from tests.peer.worker import GRACE, Worker
 
 LOCK = Path(__file__).with_name("jars.txt")

@@ -9,10 +9,10 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hearth.broker.ivy import Progress
-from hearth.broker.jar import fetch_jars, missing, read_lock
 from hearth.foundation.java import find_java
 from hearth.foundation.user_file import cache_directory
+from hearth.maven.ivy import Progress
+from hearth.maven.jar import fetch_jars, missing, read_lock
 from tests.peer.kept import GOLDEN
 
 LOCK = Path(__file__).with_name("plugins.txt")

@@ -7,17 +7,23 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hearth.broker.jar import fetch_jars
 from hearth.broker.java_server import JavaServer
 from hearth.broker.probe import serving_cluster
 from hearth.broker.process import QUICK_START, BrokerUnavailable, JavaProcess, JavaProgram, run_to_end
 from hearth.broker.server_properties import broker_settings
 from hearth.foundation.port import LOOPBACK, is_free, next_free
 from hearth.foundation.properties import render
+from hearth.maven.jar import fetch_jars
 
+BROKER_LOCK = Path(__file__).with_name("jars.txt")
 DEFAULT_PORT = 9092
 _START_TIMEOUT = 90.0
 _ATTEMPTS = 3
+
+
+def broker_jars() -> list[Path]:
+    """Return the paths of Kafka's jars, after downloading the missing ones."""
+    return fetch_jars(BROKER_LOCK)
 
 
 class KafkaBroker(JavaServer):
@@ -56,7 +62,7 @@ class KafkaBroker(JavaServer):
         return self.bootstrap_servers
 
     def _fetch(self) -> Sequence[Path]:
-        return fetch_jars()
+        return broker_jars()
 
     def _run(self, java: Path, class_path: Sequence[Path]) -> None:
         """Start the process; if another program has taken one of its ports in the meantime, choose other ports."""

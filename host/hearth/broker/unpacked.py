@@ -8,9 +8,9 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hearth.broker.ivy import Progress
-from hearth.broker.jar import fetch_jars, only_one_process, read_lock
 from hearth.foundation.user_file import cache_directory
+from hearth.maven.ivy import Progress
+from hearth.maven.jar import fetch_jars, only_one_process, read_lock
 
 _UNPACK_PREFIX = ".unpack-"
 

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 import hearth
 from hearth.broker import KafkaBroker
 from hearth.broker.apicurio import REGISTRY_LOCK, REGISTRY_TITLE, ApicurioRegistry
-from hearth.broker.jar import fetch_jars
+from hearth.broker.broker import broker_jars
 from hearth.broker.unpacked import fetch_unpacked
 from hearth.cli.example import AVRO, LINES, Example
 from hearth.cli.local import LocalHost
@@ -115,7 +115,7 @@ def _start(
     with _named("Java"):
         find_java()
     with _named("Kafka's program"):
-        fetch_jars()  # shows its own progress
+        broker_jars()  # shows its own progress
     broker = KafkaBroker(folder / "broker")
     with _part(terminal, "the Kafka broker") as done:
         running.callback(broker.stop)

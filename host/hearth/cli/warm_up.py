@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hearth.broker import KafkaBroker
-from hearth.broker.jar import fetch_jars
+from hearth.broker.broker import broker_jars
 from hearth.foundation.class_archive import TIMEOUT_SECONDS, ClassArchive
 from hearth.foundation.java import find_java
 from hearth.spark.driver import driver_archive
@@ -21,7 +21,7 @@ from hearth.spark.spark_launcher import SparkLauncher
 
 def make_archives() -> list[Path]:
     """Make the missing class archives of Spark's driver and of the broker, in parallel."""
-    archives = {start_spark: driver_archive(), start_kafka: ClassArchive(find_java().executable, fetch_jars())}
+    archives = {start_spark: driver_archive(), start_kafka: ClassArchive(find_java().executable, broker_jars())}
     with ThreadPoolExecutor() as threads:
         return list(threads.map(lambda start: archives[start].make(_command(start)), archives))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shutil
 import sys
@@ -13,10 +14,11 @@ import hearth_api
 import hearth_execution
 import hearth_stage
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
+from hearth.foundation.java import java_executable
 from hearth.isolation.environment_python import own_python
 from hearth_stage.limit import Limits
 
-PYTHON, STAGE = "{python}", "{stage}"
+PYTHON, STAGE, JAVA = "{python}", "{stage}", "{java}"
 """Placeholders of a command, which differ on each machine."""
 _PATH = re.compile(r"\{(\d+)\}")
 
@@ -27,8 +29,9 @@ class Environment:
 
     The command starts any program that takes its standard input as the connection to the runtime. A placeholder in
     braces stands for what differs on another machine: ``{0}`` is the first of ``paths``, ``{1}`` the second, also
-    within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage, and ``{stage}`` the
-    program of its Python stage. Everything else, such as the path of a program, has to be the same on every machine.
+    within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage, ``{stage}`` the program
+    of its Python stage, and ``{java}`` the machine's Java. Everything else, such as the path of a program, has to be
+    the same on every machine.
     """
 
     key: str
@@ -40,7 +43,7 @@ class Environment:
     """What its stages may see of their machine."""
 
     def command_line(self) -> list[str]:
-        """Return the command with the paths of this machine."""
+        """Return the command with the paths of this machine; raises ``JavaMissing`` if it needs one and has none."""
         return [self._found(word) for word in self.command]
 
     def start_line(self) -> list[str]:
@@ -57,6 +60,8 @@ class Environment:
     def _found(self, word: str) -> str:
         if word in (PYTHON, STAGE):
             return sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)
+        if word == JAVA:
+            return str(java_executable(os.environ))
         return _PATH.sub(lambda match: self.paths[int(match[1])], word)
 
     @property

@@ -15,12 +15,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import importlib_metadata
 from filelock import FileLock, Timeout
 from packaging.requirements import InvalidRequirement, Requirement
 
+from hearth.foundation.java import MINIMUM_VERSION, JavaMissing, find_java
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
 from hearth.isolation import interpreter, lock
 from hearth.isolation.environment import PYTHON, STAGE, Environment
@@ -28,10 +29,12 @@ from hearth.isolation.environment_inventory import EnvironmentInventory
 from hearth.isolation.environment_refused import EnvironmentRefused, UvFailed
 from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
 from hearth.isolation.interpreter import Interpreter
+from hearth.isolation.java_environment import java_environment
+from hearth.isolation.java_stage import stage_directory
 from hearth.isolation.lock import Lock
+from hearth.maven.ivy import JarsUnavailable
 
 PYLOCK = "pylock.toml"
-PYTHON_KIND = "python"
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
 LOOK_SECONDS = 1.0
@@ -82,6 +85,14 @@ class PythonPackages(Installable, Protocol):
     @property
     def has_lock(self) -> bool:
         """Whether it has a ``pylock.toml`` next to its wheels, which pins what to install."""
+
+
+class JavaArchives(Installable, Protocol):
+    """A bundle of Java plugins."""
+
+    @property
+    def release(self) -> int:
+        """The Java release that it needs, such as 17."""
 
 
 class Admission(Protocol):
@@ -138,6 +149,11 @@ class EnvironmentStore:
         self._look_seconds, self._clock = look_seconds, clock
         self._looked: dict[str, float] = {}
         """When an environment was last found intact, by key."""
+        self._kinds: Mapping[str, Callable[[Any], Environment]] = {
+            "python": self._python_environment,
+            "java": self._java_environment,
+        }
+        """What builds the environment of a bundle, by its kind."""
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle; builds it if it is missing or damaged.
@@ -146,13 +162,18 @@ class EnvironmentStore:
         """
         if self._admission is not None:
             self._admission.admit(bundle)
-        if bundle.kind != PYTHON_KIND:
-            raise EnvironmentRefused(
-                f"the plugins of {bundle.name} ({bundle.location}) are in {bundle.kind.capitalize()}, which is listed "
-                "here and does not run yet",
-                hint="name another plugin, or run this one in Java Connect",
-            )
-        return self._python_environment(cast(PythonPackages, bundle))
+        return self._kinds[bundle.kind](bundle)
+
+    def _java_environment(self, bundle: JavaArchives) -> Environment:
+        _refuse_older_java(bundle)
+        try:
+            stage = stage_directory()
+        except JarsUnavailable as error:
+            raise EnvironmentRefused(f"the Java stage cannot be built: {error}", hint=error.hint) from error
+        key = key_of("java", bundle.digest(), stage.name, python=interpreter.host())
+        site = self._whole(key, bundle.name, lambda folder: bundle.unpack(folder / SITE))
+        self.inventory.note(key, bundle.name, bundle.location)
+        return java_environment(key, site, stage, bundle.name)
 
     def _python_environment(self, bundle: PythonPackages) -> Environment:
         python = interpreter.choose(bundle.requires_python, bundle.name)
@@ -261,6 +282,14 @@ class EnvironmentStore:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _refuse_older_java(bundle: JavaArchives) -> None:
+    """Raise ``EnvironmentRefused`` if this machine has no Java for the classes of a bundle."""
+    try:
+        find_java(minimum=max(MINIMUM_VERSION, bundle.release))
+    except JavaMissing as error:
+        raise EnvironmentRefused(f"the plugins of {bundle.name} do not run here: {error}", hint=error.hint) from error
 
 
 def _lock_of(bundle: PythonPackages, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:

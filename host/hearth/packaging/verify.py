@@ -203,7 +203,10 @@ def _check_rules(stage: Stage, declaration: Declaration, config: dict[str, str] 
     for each in broken:
         yield Check("rules", name, False, f"{each.rule}: {each.fault}", f"{each.says} {_KIT} tries it in your tests")
     if not broken:
-        yield Check("rules", name, True, f"{len(result.outcomes)} of contract {result.contract}")
+        detail = (
+            f"{len(result.outcomes)} of contract {result.contract}" if result.contract else "there are none for Java"
+        )
+        yield Check("rules", name, True, detail)
 
 
 def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
@@ -225,6 +228,9 @@ def _fact(error: PluginError) -> str:
 
 
 def _last_line(error: ConnectError) -> str:
-    """Return the line of a traceback that names the exception."""
+    """Return the line of a trace that names the exception: Python's last one, and Java's last cause."""
     trace = getattr(error, "trace", None) or str(error)
-    return (str(trace).strip().splitlines() or [type(error).__name__])[-1]
+    lines = str(trace).strip().splitlines() or [type(error).__name__]
+    if lines[-1].startswith("\t"):
+        lines = [line for line in lines if not line.startswith("\t")]
+    return lines[-1].removeprefix("Caused by: ")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.jar import fetch_jars
+from hearth.broker.broker import broker_jars
 from hearth.broker.process import BrokerUnavailable
 from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import find_java
@@ -73,7 +73,7 @@ def test_start_of_a_running_broker_does_nothing(broker: KafkaBroker) -> None:
 
 def test_a_broker_uses_its_class_data_archive(broker: KafkaBroker) -> None:
     """A JVM ignores an archive made for another class path without a message."""
-    archive = ClassArchive(find_java().executable, fetch_jars()).path  # made by the set-up
+    archive = ClassArchive(find_java().executable, broker_jars()).path  # made by the set-up
     assert str(archive) in Path(f"/proc/{broker.pid}/maps").read_text()
 
 

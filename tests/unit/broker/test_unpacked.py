@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker import jar
-from hearth.broker.ivy import Coordinates, Progress
 from hearth.broker.unpacked import fetch_unpacked
+from hearth.maven import jar
+from hearth.maven.ivy import Coordinates, Progress
 
 NAME = "org.example:program:1.0:all@tar.gz"
 

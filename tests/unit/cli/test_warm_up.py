@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hearth.broker.jar import fetch_jars
+from hearth.broker.broker import broker_jars
 from hearth.cli import warm_up
 from hearth.foundation.class_archive import MAKING, ClassArchive
 from hearth.foundation.java import find_java
@@ -18,9 +18,9 @@ from hearth.spark.driver import driver_archive
 
 def test_missing_archives_are_made_in_separate_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By this Python, which calls what the module has; the archives are those that drivers and brokers look for."""
-    jars = fetch_jars()
+    jars = broker_jars()
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
-    monkeypatch.setattr(warm_up, "fetch_jars", lambda: jars)
+    monkeypatch.setattr(warm_up, "broker_jars", lambda: jars)
     calls: list[str] = []
 
     def run(command: list[str], env: dict[str, str], **_: Any) -> None:

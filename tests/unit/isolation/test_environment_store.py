@@ -15,11 +15,13 @@ import pytest
 
 from hearth.discovery import Bundle, BundleError
 from hearth.discovery.catalogue import read
+from hearth.foundation.java import find_java
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused, InterpreterMissing
 from hearth.isolation.environment_store import EnvironmentStore, host_environment, python_environment
 from hearth.isolation.interpreter import host
 from tests.bundles import build
+from tests.bundles.java import TRANSFORMATION, jar, java_class
 
 POINT = {"hearth.sink_connectors": {"a.Demo": "demo:Demo"}}
 
@@ -341,3 +343,21 @@ def test_host_interpreter_is_the_runtimes_on_another_machine(monkeypatch: pytest
     monkeypatch.setattr(sys, "executable", "/opt/executor/python")
     assert own.command_line()[0] == "/opt/executor/python"
     assert other.command_line()[0] == "/usr/bin/python3.99"
+
+
+def test_java_bundle_has_a_jvm_and_a_directory_of_its_jars(store: EnvironmentStore, tmp_path: Path) -> None:
+    """It is unpacked once; a stage runs on the Java of its machine."""
+    location = jar(tmp_path / "transform.jar", java_class("org/example/A", interfaces=[TRANSFORMATION]))
+    found = store.ensure(_bundle(location))
+    assert Path(found.paths[0], "transform.jar").is_file()
+    assert found.command_line()[0] == str(find_java().executable)
+    assert not found.is_forkable
+    assert store.ensure(_bundle(location)) == found
+
+
+def test_java_bundle_for_a_newer_java_is_refused(store: EnvironmentStore, tmp_path: Path) -> None:
+    """The refusal names the release that its classes need, and the Java that is there."""
+    newer = java_class("org/example/A", interfaces=[TRANSFORMATION], release=99)
+    with pytest.raises(EnvironmentRefused, match="Java 99 or newer is required") as caught:
+        store.ensure(_bundle(jar(tmp_path / "transform.jar", newer)))
+    assert "JAVA_HOME" in str(caught.value.hint)

@@ -15,6 +15,7 @@ from hearth.packaging import description
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
 from hearth.packaging.verify import Check, verify
 from tests.bundles import build
+from tests.peer.plugin_list import place
 
 
 @pytest.fixture(autouse=True)
@@ -213,3 +214,19 @@ def test_unknown_connector_licences_and_size_are_reported(tmp_path: Path) -> Non
     assert (found["rules"].is_ok, found["rules"].detail) == (False, "it has no connector 'Other'")
     assert (found["licences"].is_ok, found["licences"].detail) == (True, "not stated by demo 1.0")
     assert found["size"].detail == f"1 package, {wheel.stat().st_size} B"
+
+
+def test_good_java_bundle_passes_every_check(tmp_path: Path) -> None:
+    """Each plugin is described in a JVM; the rules are those of Python's API."""
+    checks = verify(place("connect-file", tmp_path))
+    assert [check for check in checks if not check.is_ok] == []
+    assert {check.detail for check in checks if check.name == "rules"} == {"there are none for Java"}
+    assert {check.detail for check in checks if check.name == "configuration"} == {"1 keys", "3 keys"}
+
+
+def test_java_bundle_without_its_libraries_names_the_missing_class(tmp_path: Path) -> None:
+    """It is what Java says, without its frames."""
+    checks = verify(place("kafka-connect-transform-common", tmp_path))
+    missing = {check.detail for check in checks if not check.is_ok}
+    assert missing >= {"java.lang.ClassNotFoundException: com.google.common.base.CaseFormat"}
+    assert all(detail.startswith("java.lang.ClassNotFoundException: com.") for detail in missing)

@@ -18,8 +18,8 @@ from typing import Any
 
 import pyspark
 
-from hearth.broker.ivy import Coordinates, Progress, download
 from hearth.foundation.java import find_java
+from hearth.maven.ivy import Coordinates, Progress, download
 from tests.peer.java_connect import connect_jars
 from tests.unit.plugins.sample import cases
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker.ivy import MIRROR_VARIABLE, Coordinates, JarsUnavailable, Progress, download, ivy_jar, proxy_options
+from hearth.maven.ivy import MIRROR_VARIABLE, Coordinates, JarsUnavailable, Progress, download, ivy_jar, proxy_options
 
 _KAFKA = Coordinates("org.apache.kafka", "kafka-clients", "4.3.1")
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker import jar
-from hearth.broker.ivy import Coordinates, JarsUnavailable, Progress
+from hearth.broker.broker import BROKER_LOCK
+from hearth.maven import jar
+from hearth.maven.ivy import Coordinates, JarsUnavailable, Progress
 
 _CONTENTS = {"one": b"first jar", "two": b"second jar"}
 
@@ -110,6 +111,6 @@ def test_cache_that_cannot_be_written_is_named(lock: Path, tmp_path: Path, repos
 
 def test_committed_lock_names_the_broker_and_its_version() -> None:
     """The lock in the package is readable and pins Kafka 4.3.1."""
-    jars = jar.read_lock(jar.BROKER_LOCK)
+    jars = jar.read_lock(BROKER_LOCK)
     assert Coordinates("org.apache.kafka", "kafka_2.13", "4.3.1") in [locked.coordinates for locked in jars]
     assert len({locked.file_name for locked in jars}) == len(jars)

@@ -1,4 +1,4 @@
-"""Caches the jars of Kafka for this user, so that they are downloaded once.
+"""Caches jars of Maven's repositories for this user, so that they are downloaded once.
 
 A lock file lists every jar by coordinates, size and SHA-256. The cache is one directory of jars that several locks
 share. A jar is renamed into it after its hash was checked, so every jar in the cache is complete, an interrupted
@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hearth.broker.ivy import Coordinates, JarsUnavailable, Progress, download
 from hearth.foundation.user_file import cache_directory
+from hearth.maven.ivy import Coordinates, JarsUnavailable, Progress, download
 
-BROKER_LOCK = Path(__file__).with_name("jars.txt")
 _FETCH_PREFIX = ".fetch-"
 
 
@@ -48,7 +47,7 @@ def read_lock(path: Path) -> list[LockedJar]:
     return [LockedJar(Coordinates.parse(name), int(size), sha256) for sha256, size, name in rows]
 
 
-def fetch_jars(lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None) -> list[Path]:
+def fetch_jars(lock: Path, cache: Path | None = None, progress: Progress | None = None) -> list[Path]:
     """Return the paths of all jars of a lock, after downloading the missing ones.
 
     Safe to call from several processes at once: one downloads, the others wait and then find the jars.

@@ -1,0 +1,34 @@
+package hearth.stage.data;
+
+import java.nio.ByteBuffer;
+import org.apache.kafka.connect.data.ConnectSchema;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.DataException;
+
+/** Checks of single values. */
+final class Values {
+    private Values() {
+    }
+
+    /** Raises Kafka Connect's {@code DataException} unless a value other than null fits its schema; parts may be unchecked. */
+    static void check(Schema schema, Object value) {
+        if (schema.type() == Schema.Type.STRUCT && value instanceof Struct struct) {
+            if (struct.schema() != schema && !struct.schema().equals(schema)) {
+                throw new DataException("Mismatching schema.");
+            }
+            return;
+        }
+        ConnectSchema.validateValue(schema, value);
+    }
+
+    static byte[] bytes(Object value) {
+        if (value instanceof ByteBuffer buffer) {
+            ByteBuffer copy = buffer.duplicate();
+            byte[] bytes = new byte[copy.remaining()];
+            copy.get(bytes);
+            return bytes;
+        }
+        return (byte[]) value;
+    }
+}

@@ -1,0 +1,76 @@
+package sample;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.source.SourceConnector;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+
+/** Polls three records at once, as long as there is no committed offset. */
+public final class CountingSource extends SourceConnector {
+    @Override
+    public String version() {
+        return "1.2";
+    }
+
+    @Override
+    public ConfigDef config() {
+        return new ConfigDef();
+    }
+
+    @Override
+    public void start(Map<String, String> config) {
+    }
+
+    @Override
+    public void stop() {
+    }
+
+    @Override
+    public Class<? extends Task> taskClass() {
+        return CountingTask.class;
+    }
+
+    @Override
+    public List<Map<String, String>> taskConfigs(int most) {
+        return List.of(Map.of("topic", "t"));
+    }
+
+    /** Fails after its records. */
+    public static final class CountingTask extends SourceTask {
+        private long first;
+        private int polls;
+
+        @Override
+        public String version() {
+            return "1.2";
+        }
+
+        @Override
+        public void start(Map<String, String> config) {
+            Map<String, Object> found = context.offsetStorageReader().offset(Map.of("name", "n"));
+            first = found == null ? 0 : (Long) found.get("position");
+        }
+
+        @Override
+        public List<SourceRecord> poll() {
+            if (++polls > 1) {
+                throw new IllegalStateException("no more");
+            }
+            List<SourceRecord> records = new ArrayList<>();
+            for (long each = 0; each < 3; each++) {
+                records.add(new SourceRecord(
+                    Map.of("name", "n"), Map.of("position", first + each), "t", Schema.STRING_SCHEMA, "v" + each));
+            }
+            return records;
+        }
+
+        @Override
+        public void stop() {
+        }
+    }
+}

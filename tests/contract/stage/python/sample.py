@@ -1,0 +1,154 @@
+"""Plugins of the contract of a stage; ``java/sample`` has the same in Java."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+from hearth_api import (
+    STRING_SCHEMA,
+    ConfigDef,
+    ConfigType,
+    ConnectRecord,
+    DataError,
+    Importance,
+    RetriableError,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    Transformation,
+)
+
+R = TypeVar("R", bound=ConnectRecord)
+
+
+class Fickle(Transformation):
+    """Drops ``drop``, fails on ``bad``, and fails twice on ``later`` before it succeeds."""
+
+    tries = 0
+
+    def config(self) -> ConfigDef:
+        """Return one required key."""
+        return ConfigDef().define("count", ConfigType.INT, importance=Importance.HIGH, doc="how many")
+
+    def configure(self, configs: Any) -> None:
+        """Need nothing."""
+
+    def apply(self, record: R) -> R | None:
+        """Judge the record by its value."""
+        if record.value == "drop":
+            return None
+        if record.value == "bad":
+            raise DataError("a bad record")
+        if record.value == "later":
+            self.tries += 1
+            if self.tries < 3:
+                raise RetriableError("not yet")
+        return record
+
+
+class CountingSource(SourceConnector):
+    """Polls three records at once, as long as there is no committed offset."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.2"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, config: Any) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    def task_class(self) -> type[SourceTask]:
+        """Return the task."""
+        return CountingTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one task."""
+        return [{"topic": "t"}]
+
+
+class CountingTask(SourceTask):
+    """Fails after its records."""
+
+    polls = 0
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.2"
+
+    def start(self, config: Any) -> None:
+        """Read the committed offset."""
+        found = self.context.offset_storage_reader().offset({"name": "n"})
+        self.first = 0 if found is None else found["position"]
+
+    def poll(self) -> list[SourceRecord] | None:
+        """Return records, then fail."""
+        self.polls += 1
+        if self.polls > 1:
+            raise ValueError("no more")
+        return [
+            SourceRecord(
+                {"name": "n"}, {"position": self.first + each}, "t", None, None, None, STRING_SCHEMA, f"v{each}"
+            )
+            for each in range(3)
+        ]
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+class ChoosySink(SinkConnector):
+    """Creates tasks that refuse some values."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "3"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, config: Any) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    def task_class(self) -> type[SinkTask]:
+        """Return the task."""
+        return ChoosyTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one task."""
+        return [{}]
+
+
+class ChoosyTask(SinkTask):
+    """Refuses ``again`` with a retriable error, and asks for a commit on ``commit``."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "3"
+
+    def start(self, config: Any) -> None:
+        """Need nothing."""
+
+    def put(self, records: Collection[SinkRecord]) -> None:
+        """Judge the records by their values."""
+        for record in records:
+            if record.value == "again":
+                raise RetriableError("again")
+            if record.value == "commit":
+                self.context.request_commit()
+
+    def stop(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,314 @@
+"""The contract of a stage: the same requests have the same results, whatever language its plugins are written in."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal as PythonDecimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.isolation.environment import Environment
+from hearth.isolation.environment_store import python_environment
+from hearth.isolation.interpreter import host
+from hearth.isolation.java_environment import java_environment
+from hearth.isolation.java_stage import stage_directory
+from hearth.isolation.stage import Stage
+from hearth_api import (
+    INT64_SCHEMA,
+    OPTIONAL_BYTES_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Decimal,
+    Headers,
+    SchemaBuilder,
+    SinkRecord,
+    SourceRecord,
+    Struct,
+    TopicPartition,
+)
+from hearth_api.batch import Batch, batch_to_sink_records, records_by_kind, records_to_batches
+from hearth_execution.failure import RemoteError
+from hearth_execution.order import number_rows
+from hearth_execution.transformation import Step
+from hearth_stage.call import Call
+from hearth_stage.channel import Request
+from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.conversion_call import Cells, Deserialize, Serialize
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.plugin_call import AskStacks, Configure, Describe, EndTenant, Load, Ping, Validate, WantedPlugin
+from hearth_stage.task_call import (
+    AddCredit,
+    ContextRequest,
+    HandOver,
+    OpenPartitions,
+    PollFailed,
+    PreCommit,
+    Put,
+    StartSink,
+    StartSource,
+    StopSink,
+    StopSource,
+)
+from hearth_stage.transformation_call import Apply
+
+HERE = Path(__file__).parent
+SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Nonsense(Call[None], op="nonsense"):
+    """An operation that no stage knows."""
+
+
+class Runner:
+    """A stage of one language, the messages that it sent, and its names of the sample's plugins."""
+
+    def __init__(self, environment: Environment, prefix: str, json: str) -> None:
+        self.said: queue.Queue[Any] = queue.Queue()
+        self.prefix, self.json = prefix, json
+        self.offset: dict[str, Any] | None = None
+        self.environment = environment
+        self.stage = Stage.start(environment, prefix, self._receive)
+
+    def _receive(self, request: Request) -> None:
+        message = request.message
+        if isinstance(message, ReadOffsets):
+            request.reply(StoredOffsets([self.offset for _ in message.partitions]))
+        else:
+            self.said.put(message)
+
+    def named(self, name: str) -> str:
+        """Return the reference of a plugin of the sample."""
+        return f"{self.prefix}{name}"
+
+    def call(self, call: Call[Any]) -> Any:
+        """Return the answer of the stage."""
+        return self.stage.call(call, SECONDS)
+
+    def next(self) -> Any:
+        """Return the next message of the stage."""
+        return self.said.get(timeout=SECONDS)
+
+    def load(self, role: str, reference: str, config: dict[str, str] | None = None, **limits: Any) -> None:
+        """Configure the stage for one plugin."""
+        self.call(Configure("sink", limits.pop("timeout", 0), 1, **limits))
+        self.call(Load([WantedPlugin(role, "as.Configured", reference, config or {})]))
+
+
+@pytest.fixture(scope="module", params=["python", "java"])
+def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """Start one stage of each language for all tests: each configures it again."""
+    if request.param == "python":
+        paths = (str(HERE / "python"), str(HERE.parents[2] / "plugins" / "json" / "src"))
+        started = Runner(python_environment("sample", host(), paths), "sample:", "hearth_json:JsonConverter")
+    else:
+        javac = shutil.which("javac")
+        if javac is None:
+            pytest.skip("there is no javac to compile the sample's plugins")
+        jars, stage = tmp_path_factory.mktemp("jars"), stage_directory()
+        sources = [str(each) for each in (HERE / "java").rglob("*.java")]
+        subprocess.run([javac, "--release", "17", "-cp", f"{stage}/*", "-d", jars, *sources], check=True)
+        environment = java_environment("sample", jars, stage, "sample")
+        started = Runner(environment, "sample.", "org.apache.kafka.connect.json.JsonConverter")
+    yield started
+    started.stage.close()
+    assert started.stage.connection.await_end(0) == 0  # it ended by itself
+
+
+def batch_of(*values: Any, schema: Any = OPTIONAL_STRING_SCHEMA) -> Batch:
+    """Return sink records of these values as one numbered batch."""
+    records = [SinkRecord("t", 0, None, None, schema, value, kafka_offset=row) for row, value in enumerate(values)]
+    (batch,) = records_to_batches(records)
+    return number_rows(batch)
+
+
+def test_unknown_operation_is_answered_with_its_name(runner: Runner) -> None:
+    """An error names what the caller asked for, and the stage goes on."""
+    with pytest.raises(RemoteError, match="no operation 'nonsense'"):
+        runner.call(Nonsense())
+    runner.call(Ping())
+
+
+def test_plugin_is_described_with_its_type(runner: Runner) -> None:
+    """A plugin of another type than declared is refused."""
+    found = runner.call(Describe(runner.named("Fickle"), "transformation"))
+    assert [(key["name"], key["type"], key["required"]) for key in found.config] == [("count", "INT", True)]
+    assert runner.call(Describe(runner.named("CountingSource"), "source")).version == "1.2"
+    with pytest.raises(RemoteError, match="is declared as predicate but is not a Predicate"):
+        runner.call(Describe(runner.named("Fickle"), "predicate"))
+
+
+def test_validation_has_kafkas_messages(runner: Runner) -> None:
+    """The names of values start with the prefix, those of definitions do not."""
+    found = runner.call(Validate(runner.named("Fickle"), {"p.count": "x"}, "transformation", "p."))
+    assert found.definitions[0]["name"] == "count"
+    (value,) = found.values
+    assert value["name"] == "p.count"
+    assert value["errors"] == ["Invalid value x for configuration p.count: Not a number of type INT"]
+
+
+def test_steps_name_the_records_that_fail(runner: Runner) -> None:
+    """A record that is neither a result nor a failure was dropped; a failure has Kafka Connect's class."""
+    runner.load("transforms.a", runner.named("Fickle"))
+    found = runner.call(Apply([Step("transforms.a")], [batch_of("a", "bad", "drop", None, "b")]))
+    (batch,) = found.batches
+    assert batch.rows.tolist() == [0, 3, 4]
+    (failure,) = found.failures
+    assert (failure.row, failure.phase, failure.class_name) == (1, "TRANSFORMATION", "as.Configured")
+    assert (failure.error.kind, failure.error.message) == ("data", "a bad record")
+    assert failure.error.class_name == "org.apache.kafka.connect.errors.DataException"
+    assert failure.error.trace.startswith("org.apache.kafka.connect.errors.DataException: a bad record")
+
+
+def test_retriable_errors_of_a_record_are_retried(runner: Runner) -> None:
+    """Without time for retries the record fails; with it, it succeeds the third time."""
+    runner.load("transforms.a", runner.named("Fickle"))
+    (failure,) = runner.call(Apply([Step("transforms.a")], [batch_of("later")])).failures
+    assert failure.error.kind == "retriable"
+    runner.load("transforms.a", runner.named("Fickle"), timeout=60_000)
+    assert runner.call(Apply([Step("transforms.a")], [batch_of("later")])).failures == []
+
+
+def everything() -> Any:
+    """Return a struct with every type, nulls among them."""
+    inner = SchemaBuilder.struct().name("inner").field("n", OPTIONAL_INT64_SCHEMA).optional().build()
+    schema = (
+        SchemaBuilder.struct().name("all").version(2)
+        .field("id", INT64_SCHEMA)
+        .field("text", OPTIONAL_STRING_SCHEMA)
+        .field("data", OPTIONAL_BYTES_SCHEMA)
+        .field("price", Decimal.builder(2).optional().build())
+        .field("list", SchemaBuilder.array(OPTIONAL_STRING_SCHEMA).optional().build())
+        .field("map", SchemaBuilder.map(STRING_SCHEMA, OPTIONAL_INT64_SCHEMA).optional().build())
+        .field("inner", inner)
+        .build()
+    )  # fmt: skip
+    full = {
+        "id": 1 << 62, "text": "ü\U0001f600", "data": b"\x00\xff", "price": PythonDecimal("-12.50"),
+        "list": ["a", None], "map": {"k": None, "l": 7}, "inner": Struct(inner).put("n", None),
+    }  # fmt: skip
+    one, other = Struct(schema), Struct(schema).put("id", 2)
+    for name, value in full.items():
+        one.put(name, value)
+    return schema, [one, other]
+
+
+def test_converter_reads_what_it_writes(runner: Runner) -> None:
+    """Values of every type survive the converter, and so do nulls."""
+    schema, values = everything()
+    runner.load("value.converter", runner.json, {"schemas.enable": "true"})
+    cells = Cells.of(batch_of(*values, schema=schema).select(["value", "row"]))
+    written = runner.call(Serialize(["value.converter"], "t", cells))
+    assert written.failures == []
+    data = Batch(None, None, OPTIONAL_BYTES_SCHEMA, batch_of(None, None).data.select(["row"])).with_columns(
+        value=written.columns["value"]
+    )
+    read = runner.call(Deserialize(["value.converter"], "t", Cells.of(data)))
+    (run,) = read.runs
+    assert run.schema == schema
+    found = batch_to_sink_records(Batch("t", None, run.schema, _column(run.column)))
+    assert [record.value for record in found] == values
+
+
+def _column(column: Any) -> Any:
+    from hearth_api.batch import arrow as pa
+
+    return pa.RecordBatch.from_arrays([column, pa.array(range(len(column)), pa.int64())], names=["value", "offset"])
+
+
+def test_bytes_that_are_not_json_fail_alone(runner: Runner) -> None:
+    """The other rows are converted."""
+    runner.load("value.converter", runner.json, {"schemas.enable": "false"})
+    cells = Cells.of(batch_of(b"1", b"{", b"2", schema=OPTIONAL_BYTES_SCHEMA).select(["value", "row"]))
+    read = runner.call(Deserialize(["value.converter"], "t", cells))
+    (failure,) = read.failures
+    assert (failure.row, failure.phase, failure.error.kind) == (1, "VALUE_CONVERTER", "data")
+
+
+def test_headers_and_positions_survive_steps(runner: Runner) -> None:
+    """Source records keep source partition, offset and headers in order."""
+    runner.call(Configure("source", 0, 1))
+    runner.call(Load([WantedPlugin("transforms.a", "a", runner.named("Fickle"))]))
+    headers = Headers().add("b", INT64_SCHEMA, 1).add("a", STRING_SCHEMA, "text").add("b", None, {"x": [1, None]})
+    partition: dict[str, Any] = {"z": 1, "a": "p"}
+    sent = SourceRecord(partition, {"o": 1.5}, "t", 3, STRING_SCHEMA, "k", None, {"v": True}, 99, headers)
+    (batch,) = runner.call(Apply([Step("transforms.a")], [number_rows(records_by_kind([sent])[0])])).batches
+    assert list(batch.source_partition) == ["z", "a"]
+    (batch_again,) = records_by_kind([sent])
+    for name in ("source_offset", "partition", "key", "value", "timestamp", "headers"):
+        assert batch.column(name).to_pylist() == batch_again.column(name).to_pylist(), name
+
+
+def test_source_task_polls_only_with_credit(runner: Runner) -> None:
+    """Its records come before the error that ends it, with offsets that follow the committed one."""
+    runner.offset = {"position": 1 << 40}
+    runner.call(Configure("source", 0, 1))
+    started = runner.call(StartSource(runner.named("CountingSource"), {}))
+    assert (started.version, started.wants_records, started.wants_commits) == ("1.2", False, False)
+    runner.call(Ping())
+    assert runner.said.empty()
+    runner.stage.notify(AddCredit(2))
+    handed = runner.next()
+    assert isinstance(handed, HandOver)
+    (batch,) = handed.batches
+    assert batch.column("value").to_pylist() == ["v0", "v1", "v2"]
+    assert batch.source_partition == {"name": "n"}
+    assert batch.column("source_offset").to_pylist()[0] == f'{{"position":{1 << 40}}}'
+    failed = runner.next()
+    assert isinstance(failed, PollFailed)
+    assert failed.error.message == "no more"
+    runner.call(StopSource())
+
+
+def test_sink_task_accepts_puts_in_advance(runner: Runner) -> None:
+    """A put that was sent before an earlier one failed, or before a request was read, has no effect."""
+    runner.call(Configure("sink", 0, 1))
+    started = runner.call(StartSink(runner.named("ChoosySink"), {}))
+    assert (started.version, started.is_batch, started.takes_next) == ("3", False, True)
+    runner.call(OpenPartitions([TopicPartition("t", 0)]))
+    assert runner.call(Put([batch_of("a")])).taken == 1
+    assert runner.call(Put([batch_of("b", "commit", "c")], heard=0, ends=[1, 2, 3])).taken == 2
+    assert runner.next() == ContextRequest(commit=True)
+    assert runner.call(Put([batch_of("d")], heard=1)).taken == 0
+    with pytest.raises(RemoteError) as raised:
+        runner.call(Put([batch_of("again")]))
+    assert raised.value.is_retriable
+    partition = TopicPartition("t", 0)
+    assert runner.call(PreCommit({partition: 4})).offsets == {partition: 4}
+    runner.call(StopSink())
+
+
+def test_connector_can_start_again(runner: Runner) -> None:
+    """Its task configurations come with the name of the task's class."""
+    assert runner.call(LoadConnector(runner.named("CountingSource"))).version == "1.2"
+    for _ in range(2):
+        runner.call(StartConnector({"name": "c"}))
+        found = runner.call(AskTaskConfigs(4))
+        assert found.configs == [{"topic": "t"}]
+        assert found.task_class.endswith("CountingTask")
+        runner.call(StopConnector())
+
+
+def test_tenant_has_its_own_thread(runner: Runner) -> None:
+    """Its number is that of its messages, and its end is answered."""
+    channel = runner.stage.connection.channel
+    tenant = channel.of(7)
+    tenant.call(LoadConnector(runner.named("CountingSource")), SECONDS)
+    assert "stage-7" in runner.call(AskStacks()).stacks
+    tenant.call(EndTenant(), SECONDS)
+
+
+def test_malformed_frame_ends_the_stage(runner: Runner) -> None:
+    """A stage does not guess where the next frame begins."""
+    other = Stage.start(runner.environment, "other")
+    sock: socket.socket = other.connection.channel._socket
+    sock.sendall(b"\x00\x00\x00\x00\xff\xff\xff\xff")
+    assert other.connection.await_end(10) == 0

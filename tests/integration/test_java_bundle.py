@@ -1,0 +1,84 @@
+"""A jar of Kafka Connect runs: in a JVM stage of its own, with Python converters and transformations around it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.peer.hearth_connect import HearthConnect
+from tests.peer.plugin_list import place
+from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
+
+SOURCE_CLASS = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+SINK_CLASS = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+_STRINGS = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.flush.interval.ms": "500",
+}
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HearthConnect]:
+    """Run a worker whose plugin.path has the file connectors of Kafka's own jar alone."""
+    folder = tmp_path_factory.mktemp("java")
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    place("connect-file", plugins)
+    started = HearthConnect(folder, broker.bootstrap_servers, {**_STRINGS, "plugin.path": str(plugins)}, [])
+    started.start()
+    yield started
+    started.stop()
+
+
+def test_plugins_of_a_jar_are_listed_and_described(worker: HearthConnect) -> None:
+    """Their settings are those that the class defines."""
+    listed = {each["class"]: each["type"] for each in json.loads(worker.rest.call("GET", "/connector-plugins").text)}
+    assert listed == {SOURCE_CLASS: "source", SINK_CLASS: "sink"}
+    keys = json.loads(worker.rest.call("GET", "/connector-plugins/FileStreamSource/config").text)
+    assert {"file", "topic", "batch.size"} <= {key["name"] for key in keys}
+
+
+def test_a_mistake_is_told_in_the_words_of_the_class(worker: HearthConnect) -> None:
+    """The connector validates its configuration itself."""
+    answer = worker.rest.create({"name": "bad", "connector.class": SOURCE_CLASS, "batch.size": "none"})
+    assert answer.status == 400
+    message = json.loads(answer.text)["message"]
+    assert 'Missing required configuration "topic" which has no default value.' in message
+    assert "Invalid value none for configuration batch.size: Not a number of type INT" in message
+
+
+def test_lines_pass_from_java_to_java(worker: HearthConnect, broker: KafkaBroker, tmp_path: Path) -> None:
+    """Transformations of Python stand between them; the offset that is stored is the one of Java's connector."""
+    topic, lines, copy = "java-lines", tmp_path / "lines.txt", tmp_path / "copy.txt"
+    Topics(broker.bootstrap_servers).create(topic)
+    lines.write_text("".join(f"line {number}\n" for number in range(5_000)))
+    mark = {
+        "transforms": "hoist,extract",
+        "transforms.hoist.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+        "transforms.hoist.field": "line",
+        "transforms.extract.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+        "transforms.extract.field": "line",
+    }
+    source = {"name": "java-source", "connector.class": SOURCE_CLASS, "file": str(lines), "topic": topic, **mark}
+    sink = {"name": "java-sink", "connector.class": SINK_CLASS, "file": str(copy), "topics": topic}
+    for config in (source, sink):
+        assert worker.rest.create(config).status == 201
+    assert eventually(lambda: copy.exists() and copy.read_text() == lines.read_text(), TIMEOUT), worker.last_words()
+    status = json.loads(worker.rest.call("GET", "/connectors/java-source/status").text)
+    assert status["connector"]["version"] == status["tasks"][0]["version"] == "4.3.1"
+    offset = {"partition": {"filename": str(lines)}, "offset": {"position": lines.stat().st_size}}
+
+    def stored() -> bool:
+        return bool(
+            json.loads(worker.rest.call("GET", "/connectors/java-source/offsets").text) == {"offsets": [offset]}
+        )
+
+    assert eventually(stored, TIMEOUT)
+    for config in (source, sink):
+        worker.delete(config["name"])

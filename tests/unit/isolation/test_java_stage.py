@@ -1,0 +1,54 @@
+"""The Java stage is compiled once, by whichever compiler is there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hearth.foundation.java import find_java
+from hearth.isolation import java_stage
+from hearth.isolation.java_stage import SOURCES, compile_stage, spark_jars, stage_directory
+from hearth.maven.ivy import JarsUnavailable
+from hearth.maven.jar import fetch_jars
+
+MAIN = "hearth/stage/Main.class"
+
+
+def test_stage_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its directory has the classes and the jars that they need; a second call finds it."""
+    found = stage_directory(root=tmp_path)
+    assert (found / "classes" / MAIN).is_file()
+    assert any(each.name.endswith("connect-api-4.3.1.jar") for each in found.glob("*.jar"))
+    monkeypatch.setattr(java_stage, "compile_stage", pytest.fail)
+    assert stage_directory(root=tmp_path) == found
+    assert [*tmp_path.iterdir()] == [found]
+
+
+def test_other_sources_are_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new version of Hearth does not run an old stage."""
+    shutil.copytree(SOURCES, tmp_path / "sources")
+    monkeypatch.setattr(java_stage, "compile_stage", lambda _sources, _jars, classes: classes.mkdir(parents=True))
+    before = stage_directory(tmp_path / "sources", tmp_path / "root")
+    with (tmp_path / "sources" / "hearth" / "stage" / "Main.java").open("a") as main:
+        main.write("// changed\n")
+    assert stage_directory(tmp_path / "sources", tmp_path / "root") != before
+
+
+def test_a_jre_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eclipse's compiler replaces the one of a JDK."""
+    java = tmp_path / "jre" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f'#!/bin/sh\nexec "{find_java().executable}" "$@"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
+    compile_stage(SOURCES, [*fetch_jars(java_stage.STAGE_LOCK), *spark_jars()], tmp_path / "classes")
+    assert (tmp_path / "classes" / MAIN).is_file()
+
+
+def test_sources_that_do_not_compile_are_named(tmp_path: Path) -> None:
+    """The error ends with the compiler's words."""
+    (tmp_path / "Bad.java").write_text("class Bad { int x = nothing; }")
+    with pytest.raises(JarsUnavailable, match=r"(?s)cannot be compiled:.*nothing"):
+        compile_stage(tmp_path, [], tmp_path / "classes")
