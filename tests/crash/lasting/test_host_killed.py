@@ -9,8 +9,8 @@ import pytest
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.profile import crashes
 
-MOST_SECONDS_TO_FLOW = 30.0
-"""The benchmark (case h) measures it; here a host only must not wait until a session expires."""
+MOST_SECONDS_TO_FLOW = 42.0
+"""The benchmark (case h) measures it; here a host only must not wait until a session of 45 s expires."""
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal as PythonDecimal
 from functools import cache, lru_cache
 from typing import Any
@@ -220,6 +220,11 @@ def records_of(batch: Batch) -> list[ConnectRecord]:
     return [*batch_to_sink_records(batch)] if is_sink else [*batch_to_source_records(batch)]
 
 
+def _texts(records: Mapping[int, object]) -> dict[int, str]:
+    """Return the text of each record: NaN equals no other NaN."""
+    return {row: repr(record) for row, record in records.items()}
+
+
 def check_forms(transformation: BatchTransformation, batch: Batch) -> None:
     """Check that both forms give the same records for the same rows and refuse the same rows in the same words.
 
@@ -241,7 +246,7 @@ def check_forms(transformation: BatchTransformation, batch: Batch) -> None:
     numbers = [row for part in outcome.batches for row in part.column("row").to_pylist()]
     made = dict(zip(numbers, (record for part in outcome.batches for record in records_of(part)), strict=True))
     assert sorted(made) == sorted(numbers)
-    assert made == kept
+    assert made == kept or _texts(made) == _texts(kept)
     if batch.column("offset") is not None:
         assert numbers == list(kept)
     for part in outcome.batches:
