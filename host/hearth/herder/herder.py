@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RESTART_SECONDS = 1.0
-"""How long the answer to a restart request waits for the restart itself."""
+_RESTART_SECONDS = 5.0
+"""How long the answer to a restart request waits for the restart itself: as Java's waits for tasks that stop."""
 _NOT_FOUND, _UNKNOWN = "Connector {} not found", "Unknown connector: {}"
 """Java's messages for an unknown connector; the second is for a restart, which only a cluster rejects with it."""
 
@@ -134,7 +134,7 @@ class Herder:
         return self._queues.submit(name, lambda: self._restart_task(name, task))
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
-        """Carry out a restart request; the answer shows its targets as RESTARTING, and waits a second at most."""
+        """Carry out a restart request; the answer shows its targets as RESTARTING."""
         return self._queues.submit(object(), lambda: self._restart(request))
 
     def want(self, name: str, target: TargetState) -> Future[None]:
