@@ -19,6 +19,7 @@ from hearth_api.batch.packed_records import MOST_ROWS, PackedRecords, RecordKind
 from hearth_api.batch.record_parts import (
     Parts,
     common_parts,
+    kinds_of,
     parts_of,
     sink_records,
     source_offsets,
@@ -58,9 +59,17 @@ def records_by_kind(
 
 def packed_by_kind(records: Sequence[ConnectRecord]) -> Sequence[Batch]:
     """Return what `records_by_kind` does; with many kinds and few records of each, packed (`PackedRecords`)."""
-    varying = _varying(records)
-    packed = _packed(records, varying) if varying else None
-    return _by_kind(records, varying, names_only=False, drops_positions=False) if packed is None else packed
+    if not records or (found := kinds_of(records)) is None:
+        return records_by_kind(records)
+    codes, firsts = found
+    if len(firsts) == 1:
+        return [_batch(records)]
+    if len(records) <= MOST_ROWS * len(firsts) and (packed := _packed(records, codes, firsts)) is not None:
+        return packed
+    places: list[list[int]] = [[] for _ in firsts]
+    for place, code in enumerate(codes):
+        places[code].append(place)
+    return _batches(records, places, names_only=False, drops_positions=False)
 
 
 def _by_kind(
@@ -190,21 +199,14 @@ def _shared(
     return [None] * len(records)
 
 
-def _packed(records: Sequence[ConnectRecord], varying: Sequence[list[Any]]) -> PackedRecords | None:
-    """Return source records packed if they are of many kinds and all parts can be packed, else None."""
-    told = [own if set(map(type, own)) <= {str, int} else _codes(own) for own in varying]
-    numbers: dict[tuple[Any, ...], int] = {}
-    codes = [numbers.setdefault(each, len(numbers)) for each in zip(*told)]
-    if len(records) > MOST_ROWS * len(numbers) or list(map(type, records)).count(SourceRecord) < len(records):
-        return None
+def _packed(
+    records: Sequence[ConnectRecord], codes: list[int], firsts: Sequence[SourceRecord]
+) -> PackedRecords | None:
+    """Return source records packed, or None if a part of one cannot be; ``firsts`` has the first of each kind."""
     parts = parts_of(records)
     if any(parts.headers):
         return None
-    firsts = cast("dict[int, SourceRecord]", dict(zip(reversed(codes), reversed(records))))
-    kinds = [
-        RecordKind(first.topic, first.key_schema, first.value_schema, first.source_partition)
-        for first in map(firsts.__getitem__, range(len(numbers)))
-    ]
+    kinds = [RecordKind(first.topic, first.key_schema, first.value_schema, first.source_partition) for first in firsts]
     return pack(kinds, codes, parts.keys, parts.values, _other_columns(records, parts, None, drops_positions=False))
 
 
