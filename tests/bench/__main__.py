@@ -20,6 +20,7 @@ from tests.bench import (
     frame,
     frame_kafka,
     frame_write,
+    header_sink,
     idle,
     installation,
     isolation,
@@ -65,11 +66,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "through": frame_kafka.measure,
     **dirty.CASES,
     "dirty:own": failing_plugin.measure,
+    "dirty:read": header_sink.measure,
     "dirty:latency": bad_record.measure,
 }
 
 _OTHERS = (
-    "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:latency",
+    "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:read", "dirty:latency",
 )  # fmt: skip
 USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no

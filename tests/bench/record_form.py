@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import Producer
 
 from tests.bench.bench import Bench, running
+from tests.bench.dirty_data import headed
 from tests.bench.meter import Meter
 from tests.bench.result import Metric, Result
 from tests.bench.throughput import follow
@@ -56,6 +57,8 @@ class Row:
     """The share of a topic's records that the sink reads."""
     turns: int = 0
     """Topics to which a source writes its records in turn; such a row has no sink."""
+    header: str = ""
+    """The kind of the header that each record has (`dirty_data.HEADERS`), in the shape `any`."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -125,8 +128,8 @@ class World:
     def __init__(self, bench: Bench, sinks: Sequence[Row] = (), share: int = SHARE) -> None:
         self.bench = bench
         self.count = bench.records // share
-        shapes = dict.fromkeys(row.shape for row in sinks if "sink" in row.kinds)
-        self._topics = {shape: self._filled(shape) for shape in shapes}
+        read = dict.fromkeys((row.shape, row.header) for row in sinks if "sink" in row.kinds)
+        self._topics = {(shape, header): self._filled(shape, header) for shape, header in read}
         self._plugins: dict[str, Path] = {}
 
     def plugins(self, side: str) -> Path:
@@ -164,7 +167,7 @@ class World:
         name = self.bench.fresh("sink")
         file = self.bench.folder / f"{name}.txt"
         class_name = row.connector(worker.side, "sink")
-        config = {"connector.class": class_name, "topics": self._topics[row.shape], "file": str(file)}
+        config = {"connector.class": class_name, "topics": self._topics[row.shape, row.header], "file": str(file)}
         try:
             return self.follow_to_end(worker, meter, row, {"name": name, **config}, lambda: _number_in(file))
         finally:
@@ -190,15 +193,17 @@ class World:
         name = f"{'sink' if 'topics' in config else 'source'} {row.name}"
         return {f"{name} rate": progress.rate, f"{name} cpu": cpu}
 
-    def _filled(self, shape: str) -> str:
+    def _filled(self, shape: str, header: str) -> str:
         topic = self.bench.fresh("bench-j")
         self.bench.topics.create(topic)
         self.bench.say(f"j: filling {topic}")
         producer = Producer({"bootstrap.servers": self.bench.broker.bootstrap_servers, "linger.ms": 20})
-        for number in range(self.count):
+        for message in (
+            _headed(header, self.count) if header else (_message(shape, each) for each in range(self.count))
+        ):
             while True:
                 try:
-                    producer.produce(topic, **_message(shape, number))
+                    producer.produce(topic, **message)
                     break
                 except BufferError:
                     producer.poll(0.1)
@@ -221,6 +226,12 @@ def _message(shape: str, number: int) -> dict[str, object]:
     if shape == "headed":
         message["headers"] = [("trace", f"trace-{number}".encode()), ("origin", b"pace")]
     return message
+
+
+def _headed(kind: str, count: int) -> Iterator[dict[str, object]]:
+    """Yield messages with a header of a kind of value."""
+    for message in headed(kind)(count):
+        yield {"value": message.value, "headers": list(message.headers)}
 
 
 def _number_in(file: Path) -> int:

@@ -210,6 +210,12 @@ class PaceSinkTask(SinkTask):
     def _keyed(self, record: SinkRecord) -> int:
         return len(record.value) + len(record.key) + (record.timestamp or 0) % 2
 
+    def _any(self, record: SinkRecord) -> int:
+        size = len(record.value)
+        for header in record.headers:
+            size += len(str(header.value))
+        return size
+
     def _headed(self, record: SinkRecord) -> int:
         size = len(record.value) + len(record.key) + (record.timestamp or 0) % 2
         for header in record.headers:

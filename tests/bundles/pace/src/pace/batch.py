@@ -71,7 +71,7 @@ class PaceBatchSinkTask(BatchSinkTask, PaceSinkTask):
                 for record in batch_to_sink_records(batch.take(bad)):
                     self._report(record)
             texts = batch.column("value"), batch.column("key"), batch.column("headers").flatten().field("value")
-            self._size += sum(pc.sum(pc.utf8_length(text)).as_py() for text in texts)
+            self._size += sum(pc.sum(pc.utf8_length(text)).as_py() or 0 for text in texts if text is not None)
             self._size += pc.sum(batch.column("timestamp")).as_py() % 2
             self._count += batch.num_rows
         os.pwrite(self._file, f"{self._count:012d}".encode(), 0)

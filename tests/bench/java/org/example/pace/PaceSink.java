@@ -83,6 +83,10 @@ public class PaceSink extends SinkConnector {
             if (shape.equals("struct")) return struct((Struct) record.value());
             long found = ((String) record.value()).length();
             if (shape.equals("text")) return found;
+            if (shape.equals("any")) {
+                for (Header header : record.headers()) found += String.valueOf(header.value()).length();
+                return found;
+            }
             found += ((String) record.key()).length() + record.timestamp() % 2;
             if (shape.equals("keyed")) return found;
             for (Header header : record.headers()) found += ((String) header.value()).length();
