@@ -30,7 +30,13 @@ class SourceStarted:
 
 @dataclass(frozen=True)
 class StartSource(Call[SourceStarted], op="source.start"):
-    """Initializes and starts a task of the connector."""
+    """Initializes and starts a task of the connector.
+
+    The stage reports that the source is empty after ``empty_ms`` of empty polls, with ``ends_exhausted`` also as soon
+    as the task is exhausted. With ``joins_polls`` it may join quick polls to one hand-over, and with ``packs`` it may
+    pack records of many kinds. With ``drops_positions`` transformed records need not carry their source positions,
+    because the polled ones do.
+    """
 
     reference: str
     config: dict[str, str] = field(repr=False)

@@ -36,7 +36,7 @@ from hearth.herder.validation.override import new_policy
 from hearth.herder.worker_choice import GovernedVariables, find_converters, find_token_providers
 from hearth.isolation.environment_store import user_environments
 from hearth.kafka.token import desk
-from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
+from hearth.rest.app import ClusterAccess, Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import Listener, open_listeners, worker_id
 from hearth.rest.server import RestServer
 from hearth.spark.spark_launcher import SparkLauncher
@@ -170,13 +170,9 @@ class Host(ABC):
         watch = PluginWatch(directory.look)
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         extensions = self._open_extensions(directory, cluster_id)
-        forwarder = self._new_forwarder()
-        share = self._share_level
-        app = new_app(
-            worker, self.herder, directory, info, self.health,
-            extensions=extensions, forwarder=forwarder, share_level=share, signatures=self._new_signatures(),
-        )  # fmt: skip
-        server = RestServer(app, listeners, new_admin_app(worker, share))
+        access = ClusterAccess(self._new_forwarder(), self._share_level, self._new_signatures())
+        app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions, cluster=access)
+        server = RestServer(app, listeners, new_admin_app(worker, self._share_level))
         link.start()
         # Spark stops before the links to its tasks; where the host failed before this line, it stops last.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]

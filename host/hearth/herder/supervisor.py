@@ -19,7 +19,7 @@ from hearth.herder.instance import ConnectorRun, TransitionFailed
 from hearth.herder.leader_services import LeaderServices
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.sharing_history import SharingHistory
-from hearth.herder.task import SupervisedTask
+from hearth.herder.task import RunServices, SupervisedTask
 from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import RestartTimer, TaskRestarts
 from hearth.runtime.plan import TaskPlan
@@ -62,7 +62,9 @@ class Supervisor:
         """``later`` queues a named action on the connector's queue, once however often requested, and reconciles."""
         self.name = name
         self._services = leader_services
-        self._generations = generations
+        self._run_services = RunServices(
+            leader_services.launcher, leader_services.link, leader_services.board, generations
+        )
         self._later = later
         self._revision: int | None = None
         self._tasks_revision: int | None = None
@@ -313,8 +315,7 @@ class Supervisor:
         log.info("starting tasks: %s", ", ".join(map(str, numbers)))
         for number in numbers:
             task = SupervisedTask(
-                plans[number], settings, version,
-                self._services.launcher, self._services.link, self._services.board, self._generations,
+                plans[number], settings, version, self._run_services,
                 heard=partial(self._hear, number),
                 sharing_history=self._task_histories.setdefault(number, SharingHistory(whose="the task")),
             )  # fmt: skip

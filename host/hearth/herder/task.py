@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from hearth.config.variable import Resolved
@@ -59,6 +60,19 @@ class CommandLine(Protocol):
         """Admit no generation any more; return whether a run was connected."""
 
 
+@dataclass(frozen=True)
+class RunServices:
+    """The services that start the runs of tasks, command them and record their states.
+
+    Each run takes the next of ``generations``.
+    """
+
+    launcher: Launcher
+    link: CommandLine
+    board: StatusBoard
+    generations: Iterator[int]
+
+
 class SupervisedTask:
     """A task from its first launch until it is stopped.
 
@@ -72,10 +86,7 @@ class SupervisedTask:
         plan: TaskPlan,
         settings: Resolved,
         version: str | None,
-        launcher: Launcher,
-        link: CommandLine,
-        board: StatusBoard,
-        generations: Iterator[int],
+        services: RunServices,
         clock: Callable[[], float] = time.monotonic,
         heard: Callable[[State], None] = lambda state: None,
         sharing_history: SharingHistory | None = None,
@@ -88,10 +99,8 @@ class SupervisedTask:
         self.plan = plan
         self.settings = settings
         self._version = version
-        self._launcher = launcher
-        self._link = link
-        self._board = board
-        self._generations = generations
+        self._launcher, self._link, self._board = services.launcher, services.link, services.board
+        self._generations = services.generations
         self._heard = heard
         self._sharing_history = sharing_history or SharingHistory(whose="the task")
         self._clock = clock

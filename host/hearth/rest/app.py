@@ -94,6 +94,22 @@ class ServerInfo:
     kafka_cluster_id: str
 
 
+@dataclass(frozen=True)
+class ClusterAccess:
+    """How the application reaches the other hosts of its cluster; by default there are none.
+
+    A ``forwarder`` forwards requests to another host. ``share_level`` sets a logger level on all hosts. ``signatures``
+    authenticates the requests of other workers.
+    """
+
+    forwarder: Forwarder | None = None
+    share_level: ShareLevel = levels.set
+    signatures: SignatureCheck | None = None
+
+
+ALONE = ClusterAccess()
+
+
 @dataclass
 class Health:
     """Whether the host has started, and the time limit of a health check."""
@@ -110,19 +126,13 @@ def new_app(
     health: Health,
     answer_timeout: AnswerTimeout | None = None,
     extensions: Extensions | None = None,
-    forwarder: Forwarder | None = None,
-    share_level: ShareLevel = levels.set,
-    signatures: SignatureCheck | None = None,
+    cluster: ClusterAccess = ALONE,
 ) -> Starlette:
-    """Return the application over a herder.
-
-    A ``forwarder`` forwards requests to another host of the cluster. ``share_level`` sets a logger level on all hosts.
-    ``signatures`` authenticates the requests of other workers.
-    """
+    """Return the application over a herder."""
     answer_timeout = answer_timeout or AnswerTimeout()
     endpoints = [
         *_general(info, health, herder.health),
-        *_connectors(ConnectorsResource(herder, answer_timeout, signatures)),
+        *_connectors(ConnectorsResource(herder, answer_timeout, cluster.signatures)),
         *_offsets(OffsetsResource(herder, answer_timeout)),
         *_topics(TopicsResource(herder, worker, answer_timeout)),
     ]
@@ -133,9 +143,9 @@ def new_app(
         *_worker_configurations(WorkerConfigurationsResource(herder)),
     ]
     if worker.admin_listeners is None:
-        endpoints += _admin(share_level)
-    if forwarder is not None:
-        endpoints = [forwarder.placed(each) for each in endpoints]
+        endpoints += _admin(cluster.share_level)
+    if cluster.forwarder is not None:
+        endpoints = [cluster.forwarder.placed(each) for each in endpoints]
     endpoints += _description(endpoints, info)
     if extensions is None:
         return _app(endpoints, middleware(worker))

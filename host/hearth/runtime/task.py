@@ -38,7 +38,7 @@ from hearth.runtime.task_services import TaskServices
 from hearth.staging.chain import split
 from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.sink_stage import start_sink
-from hearth.staging.source_stage import answer_source, start_source
+from hearth.staging.source_stage import answer_source, source_start, start_source
 from hearth.staging.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
@@ -137,16 +137,11 @@ class TaskRun:
         services = TaskServices(
             self._event_queue, self._observer, Tolerance(self._settings, self._observer), stage, pipeline, conversion
         )
-        started = start_source(
-            stage,
-            plan,
-            inside,
-            is_paused=self._is_paused,
-            ends_transactions=is_bound,
-            joins_polls=True,
-            packs=pipeline.takes_packed,
-            drops_positions=not between,
-        )
+        start = replace(
+            source_start(plan, inside), ends_transactions=is_bound,
+            joins_polls=True, packs=pipeline.takes_packed, drops_positions=not between,
+        )  # fmt: skip
+        started = start_source(stage, start, is_paused=self._is_paused)
         return SourceLoop(plan, services, self._link, producer, topics, started, is_paused=self._is_paused)
 
     def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:

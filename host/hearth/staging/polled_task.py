@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
@@ -17,7 +17,16 @@ from hearth.staging.chain import Chain, split
 from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.plugin_plan import PluginPlan
 from hearth.staging.poll_watch import PollWatch
-from hearth.staging.source_stage import AHEAD, HandedOver, Idle, ReadStored, Said, answer_source, start_source
+from hearth.staging.source_stage import (
+    AHEAD,
+    HandedOver,
+    Idle,
+    ReadStored,
+    Said,
+    answer_source,
+    source_start,
+    start_source,
+)
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.failure import Failure
@@ -94,7 +103,10 @@ class PolledTask:
         self._stage, self._places = opener.open(opened)
         self._chain = Chain(self._plan, self._places, between)
         opened.callback(self._stop)
-        started = start_source(self._stage, self._plan, inside, ahead=self._ahead, idle=self._idle, admit=self._admit)
+        start = source_start(self._plan, inside)
+        if self._idle is not None:
+            start = replace(start, empty_ms=self._idle.milliseconds, ends_exhausted=self._idle.ends_exhausted)
+        started = start_source(self._stage, start, ahead=self._ahead, admit=self._admit)
         self.wants_commits, self.wants_records = started.wants_commits, started.wants_records
         self._watch = PollWatch(self._stage, settings.call_timeout)
 

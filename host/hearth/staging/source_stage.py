@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hearth.isolation.stage import Stage
@@ -73,38 +73,25 @@ def answer_source(on_message: Callable[[Said], None], read_offsets: ReadStored, 
         request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
 
+def source_start(plan: PluginPlan, inside: Sequence[PluginSpec]) -> StartSource:
+    """Return the message that starts a plan's source task, with the transformations that run in its stage."""
+    task, steps = plan.plugin("task"), [step_of(plugin) for plugin in inside]
+    return StartSource(task.reference, dict(plan.task_config), steps, names_only=not plan.settings.shows_records)
+
+
 def start_source(
     stage: Stage,
-    plan: PluginPlan,
-    inside: Sequence[PluginSpec],
+    start: StartSource,
     *,
     is_paused: bool = False,
     ahead: int = AHEAD,
-    ends_transactions: bool = False,
-    joins_polls: bool = False,
-    packs: bool = False,
-    drops_positions: bool = False,
-    idle: Idle | None = None,
     admit: Callable[[SourceStarted], None] = lambda started: None,
 ) -> SourceStarted:
     """Start the task in its stage and let it poll; returns the callbacks it wants.
 
-    ``inside`` are the transformations that run there. ``idle`` defines when the stage reports that it is empty, if it
-    should. ``admit`` may reject the started task by raising, before its first poll. ``ahead`` is the number of
-    hand-overs it may send in advance; with ``joins_polls`` it may join quick polls to one hand-over, and with
-    ``packs`` it may pack records of many kinds. With ``drops_positions`` transformed records need not carry their
-    source positions, because the polled ones do.
+    ``ahead`` is the number of hand-overs that it may send in advance. ``admit`` may reject the started task by
+    raising, before its first poll.
     """
-    steps = [step_of(plugin) for plugin in inside]
-    reference, config = plan.plugin("task").reference, dict(plan.task_config)
-    names_only = not plan.settings.shows_records
-    start = StartSource(
-        reference, config, steps, ends_transactions,
-        names_only=names_only, drops_positions=drops_positions, joins_polls=joins_polls,
-        packs=packs,
-    )  # fmt: skip
-    if idle is not None:
-        start = replace(start, empty_ms=idle.milliseconds, ends_exhausted=idle.ends_exhausted)
     started = stage.call(start)
     admit(started)
     if is_paused:

@@ -12,7 +12,7 @@ import pytest
 from hearth.config.variable import Resolved
 from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.status import StatusBoard
-from hearth.herder.task import LOSSES, SupervisedTask
+from hearth.herder.task import LOSSES, RunServices, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.runtime.launcher import RunLoss
 from hearth.storage import State
@@ -37,10 +37,7 @@ class Stand:
             plan,
             NOTHING,
             "1",
-            self.spark,
-            self.spark,
-            board,
-            itertools.count(),
+            RunServices(self.spark, self.spark, board, itertools.count()),
             lambda: self.now,
             sharing_history=sharing_history,
         )
@@ -289,9 +286,8 @@ def test_a_stopped_task_is_not_launched(stand: Stand) -> None:
     """The host stops all tasks while a queue is about to launch one, which nothing would stop."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
-    run = SupervisedTask(
-        stand.run.plan, NOTHING, "1", spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1)
-    )
+    services = RunServices(spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
+    run = SupervisedTask(stand.run.plan, NOTHING, "1", services)
     run.begin_stop()
     run.start(paused=False)
     assert spark.runs == []

@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
-from hearth.foundation.log_level import levels
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import done
 from hearth.rest.answer import AnswerTimeout
-from hearth.rest.app import Health, ServerInfo, ShareLevel, new_admin_app, new_app
+from hearth.rest.app import ALONE, ClusterAccess, Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.extension import Extensions
-from hearth.rest.forward import Forwarder
 from hearth.rest.listener import open_listeners
-from hearth.rest.request_signature import SignatureCheck
 from hearth.rest.server import RestServer
 from hearth.storage import State
 from tests.unit.herder.catalogue import WORKER, directory
@@ -101,9 +98,7 @@ def serve(
     seconds: float = 30,
     extensions: Callable[[Bench], Extensions] | None = None,
     known: PluginDirectory | None = None,
-    forwarder: Forwarder | None = None,
-    share_level: ShareLevel = levels.set,
-    signatures: SignatureCheck | None = None,
+    cluster: ClusterAccess = ALONE,
 ) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test ends."""
     bench = Bench(root, worker)
@@ -111,9 +106,8 @@ def serve(
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
     app = new_app(
-        config, bench.herder, known or directory(root), info, health, AnswerTimeout(seconds),
-        loaded, forwarder, share_level, signatures,
-    )  # fmt: skip
+        config, bench.herder, known or directory(root), info, health, AnswerTimeout(seconds), loaded, cluster
+    )
     listeners = open_listeners(config)
     server = RestServer(app, listeners, new_admin_app(config))
     server.start()

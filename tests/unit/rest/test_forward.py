@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.rest.app import ClusterAccess
 from hearth.rest.forward import ClusterView, Forwarder
 from hearth.rest.tls_context import client_context
 from tests.unit.rest.client import CONFIG, Client, error, pem, serve
@@ -50,7 +51,7 @@ def cluster() -> Cluster:
 def follower(tmp_path: Path, cluster: Cluster) -> Iterator[Client]:
     """Serve a follower."""
     (tmp_path / "follower").mkdir()
-    yield from serve(tmp_path / "follower", forwarder=cluster.forwarder())
+    yield from serve(tmp_path / "follower", cluster=ClusterAccess(cluster.forwarder()))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hearth.foundation.log_level import levels
+from hearth.rest.app import ClusterAccess
 from tests.unit.rest.client import Client, error, serve
 
 pytestmark = pytest.mark.usefixtures("restored_levels")
@@ -60,7 +61,7 @@ def test_setting_a_cluster_level_has_an_empty_response(client: Client) -> None:
 def test_level_of_the_cluster_goes_to_all_its_hosts(tmp_path: Path) -> None:
     """This host gets it like the others, through the store; a level of the worker stays local."""
     shared: list[tuple[str, str]] = []
-    for client in serve(tmp_path, share_level=lambda name, level: shared.append((name, level))):
+    for client in serve(tmp_path, cluster=ClusterAccess(share_level=lambda name, level: shared.append((name, level)))):
         assert client.call("PUT", "/admin/loggers/rest.cluster?scope=cluster", {"level": "trace"}).status == 204
         assert client.call("PUT", "/admin/loggers/rest.here", {"level": "trace"}).status == 200
     assert shared == [("rest.cluster", "TRACE")]

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Message
 
 from hearth.rest import named_path
+from hearth.rest.app import ClusterAccess
 from hearth.rest.endpoint import Endpoint, routes
 from tests.unit.rest.client import CONFIG, Client, error, serve
 from tests.unit.rest.sample_extension import WORD, Audit
@@ -135,7 +136,7 @@ def test_a_follower_forwards_named_paths(tmp_path: Path) -> None:
         (tmp_path / place).mkdir()
     for leader in serve(tmp_path / "leader"):
         cluster.url = f"http://127.0.0.1:{leader.ports[0]}"
-        for follower in serve(tmp_path / "follower", forwarder=cluster.forwarder()):
+        for follower in serve(tmp_path / "follower", cluster=ClusterAccess(cluster.forwarder())):
             for name in NAMES:
                 created = follower.call("PUT", at(name, "/config"), CONFIG)
                 assert created.status == 201, created.text

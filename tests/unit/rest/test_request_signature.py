@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.rest.app import ClusterAccess
 from hearth.rest.request_signature import SignatureCheck, sign
 from hearth.storage import SessionKey
 from tests.unit.rest.client import Client, error, serve
@@ -34,7 +35,9 @@ def keys() -> Keys:
 @pytest.fixture
 def client(tmp_path: Path, keys: Keys) -> Iterator[Client]:
     """Serve a distributed worker with a connector."""
-    for client in serve(tmp_path, signatures=SignatureCheck(lambda: keys.key, ["HmacSHA256", "HmacSHA1"])):
+    for client in serve(
+        tmp_path, cluster=ClusterAccess(signatures=SignatureCheck(lambda: keys.key, ["HmacSHA256", "HmacSHA1"]))
+    ):
         assert client.create().status == 201
         yield client
 

@@ -31,7 +31,7 @@ from hearth.runtime.plan import SourcePlan, TransactionPlan
 from hearth.runtime.poll_queue import JOINED_ROWS
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.task_services import TaskServices
-from hearth.staging.source_stage import answer_source, start_source
+from hearth.staging.source_stage import answer_source, source_start, start_source
 from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
 from hearth_api.batch import Batch
@@ -641,7 +641,7 @@ class Run:
         )
         tolerance = Tolerance(plan.settings, self.observer)
         services = TaskServices(self.event_queue, self.observer, tolerance, stage, pipeline, conversion, world.clock)
-        started = start_source(stage, plan, [], is_paused=is_paused)
+        started = start_source(stage, source_start(plan, []), is_paused=is_paused)
         self.loop = SourceLoop(
             plan, services, link, producer, topics, started, is_paused=is_paused, joined_rows=world.joined_rows
         )
